@@ -200,7 +200,6 @@ def read_baskets(
     repeats: str = "error",
     empty: str = "error",
     incomplete: str = "refuse",
-    missing_words: str = "drop",
     progress: Callable[[int, int], None] | None = None,
 ) -> "Baskets":
     r"""Read a file of baskets, or several together.
@@ -217,7 +216,8 @@ def read_baskets(
             "list" (a column of lists, or of text with a mark between items); then ``transaction=`` ``item=``
             ``quantity=`` (columns by name, or as #2 by number; several columns of transactions as ``date+receipt``;
             of lines and one-hot ``transaction`` is no item), ``rows=together`` or ``anywhere``, ``within=`` (between
-            items in one cell, or none), ``separator=`` (, ; | tab blank), ``header=yes`` or ``no``, ``encoding=``.
+            items in one cell, or none), ``missing=keep`` (NaN, None, NA are items), ``separator=`` (, ; | tab blank),
+            ``header=yes`` or ``no``, ``encoding=``.
         catalogue: the items there may be, looked up by name: the number 7 is the name "7". By default
             0 … the largest number for dat (the distinct ones beyond 2^20), the columns for one-hot, otherwise the
             sorted names.
@@ -226,8 +226,6 @@ def read_baskets(
         empty: "error", or "keep" to take a blank line, or a null or empty list, as an empty basket, or "drop".
         incomplete: "refuse", or "drop" to leave out rows of the long layout without an id, an item or a quantity; such
             rows below all others, as totals, are left out anyway.
-        missing_words: "drop" to take NaN, None, NA and the like as empty cells, unless the catalogue has them; "keep"
-            to take them as items.
         progress: called with (bytes read, bytes of the file).
 
     Returns:
@@ -248,7 +246,7 @@ def read_baskets(
     from assocpriv.records import basket_files
     from assocpriv.records.layout import ReadOptions
 
-    options = ReadOptions(layout, unknown, repeats, empty, incomplete, missing_words, progress=progress)
+    options = ReadOptions(layout, unknown, repeats, empty, incomplete, progress=progress)
     return basket_files.read_baskets(path, catalogue, options)[0]
 
 
@@ -278,7 +276,8 @@ def randomize(records: Any, plan: PublishedPlan, output: str | PathLike[str] | N
               rules say so drops other names in any case. ``person`` (of files and tables with a
               line an item, a column that says whose a transaction is; by name or number from 1) keeps as many baskets
               of each person as the plan promises reports, drawn by the operating system's entropy; without it every
-              basket counts as another person's.
+              basket counts as another person's. ``person_as`` is "checked", or "written" to take ids that differ in
+              case, blanks, Unicode form or as numbers (7, 007, 7.0) as different persons', which is refused otherwise.
             - Of tables: ``separator`` (of the cells of a CSV file), ``missing`` (a word, or several, for missing
               values; empty cells are such anyway, NaN and null of numbers), ``clip`` (move values outside a column's
               range to its ends).
@@ -499,7 +498,7 @@ def association_rules(
         TypeError: not a table of itemsets.
 
     Warns:
-        UserWarning: where there is no rule of the names wanted, as no itemset has one of them.
+        UserWarning: where there is no rule, as no itemset has two items, or one of the names wanted.
 
     Source: EGS03; docs/why-it-works.md.
 
@@ -519,7 +518,7 @@ def association_rules(
     derived = derive_rules(itemsets, min_confidence, None if wanted == RuleFilter() else wanted, known)
     if light:
         return derived
-    if (contains or antecedent or consequent) and (why := derived.attrs[ATTRIBUTE].get("none")):
+    if why := derived.attrs[ATTRIBUTE].get("none"):
         warnings.warn(f"there is no rule: {why}", stacklevel=2)
     from assocpriv.server.data_frames import RuleFrame, shown
 

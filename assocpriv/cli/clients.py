@@ -13,7 +13,7 @@ _MOST_BYTES = 1 << 24  # of a record
 
 
 _TAKES = {  # which options of randomize a kind of plan has, beside those of all
-    "baskets": ("unknown", "repeats", "empty", "person"),
+    "baskets": ("incomplete", "unknown", "repeats", "empty", "person", "person_as"),
     "table": ("missing", "clip"),
     "guided": ("missing", "guidance", "max_level", "announced", "wait"),
 }
@@ -31,13 +31,14 @@ _USES = {  # of report, and which options each has
 @click.argument("records", type=opt.PATH, nargs=-1, required=True)
 @opt.plan_option
 @click.option("-o", "--output", type=opt.OUTPUT, help="Report file to write (.parquet; under guidance also .jsonl).")
-@opt.layout_option
+@opt.reading_options
 @opt.rules_options
 @click.option("--person", metavar="NAME", help="Column that says whose a transaction is: as many of one as promised.")
 @opt.missing_option
 @opt.clip_option
 @click.option("--guidance", type=opt.PATH, help="Under guidance: what the miner published.")
 @opt.rare(
+    opt.choice("--person-as", ["checked", "written"], "Several spellings of a person: refused, or other people."),
     click.option("--max-level", metavar="K", type=opt.WholeRange(1), help="Highest level k* of guidance to answer."),
     click.option("--announced", metavar="K", type=opt.WholeRange(1), help="Level announced before the guidance came."),
     click.option("--wait", type=opt.OUTPUT, help="Folder in which records wait, encrypted, for a lower level."),

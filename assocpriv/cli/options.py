@@ -396,8 +396,13 @@ layout_option = click.option(
     help="How a file lies, as 'long transaction=receipt item=product separator=; header=no', one-hot, lines, dat or "
     "list; of a table 'separator=;'.  [default: by the first lines]",
 )  # fmt: skip
+reading_options = joined(  # of baskets
+    layout_option,
+    choice("--incomplete", ["refuse", "drop"], "Rows that lack a cell."),
+)
+READING = ("layout", "incomplete")
 repeats_option = choice("--repeats", ["error", "merge"], "Items repeated in a basket.")
-empty_option = choice("--empty", ["error", "keep"], "Empty baskets: refused, or kept.")
+empty_option = choice("--empty", ["error", "keep", "drop"], "Empty baskets: refused, kept, or left out.")
 rules_options = joined(
     choice("--unknown", ["error", "drop"], "Items outside the catalogue."), repeats_option, empty_option
 )

@@ -17,7 +17,7 @@ _NAMES = ("items", "catalogue", "taxonomy", "leave_out")
 _FOUND = ("reports", "itemset_size")  # which --find looks for, unless they are given
 _TAKES = {  # which options of plan a kind of plan has, beside those of all
     "baskets": (
-        *_NAMES, "others", "mean_size", "like", "itemset_size", "transaction_size", "find", "paper", "layout",
+        *_NAMES, "others", "mean_size", "like", "itemset_size", "transaction_size", "find", "paper", *opt.READING,
         "central", "local_cap",
     ),
     "table": ("schema", "answer", "like"),
@@ -55,7 +55,7 @@ _rare_options = opt.rare(
     click.option("--leave-out", type=opt.PATH, help="File of names that clients drop, with all below, one a line."),
     opt.choice("--others", ["error", "drop"], "What clients do with names that lead to no item."),
     click.option("--paper", is_flag=True, help="The choice of the 2003 paper for this --transaction-size."),
-    opt.layout_option,
+    opt.reading_options,
     click.option("--answer", metavar="K|all", callback=_to_answer, help="Of a schema: protected columns of a report."),
 )
 
@@ -67,10 +67,10 @@ _rare_options = opt.rare(
 @click.option("--best", type=opt.WholeRange(1), help="Only so many names, those in most baskets or sold most.")
 @click.option("--sales", type=opt.PATH, help="A list of sales in place of BASKETS: CSV, in each line a name, how many.")
 @click.option("--check", type=opt.PATH, help="Check this catalogue instead, against BASKETS if there are any.")
-@opt.layout_option
+@opt.reading_options
 def catalogue(
     baskets: tuple[Path, ...], output: Path | None, min_count: int, best: int | None, sales: Path | None,
-    check: Path | None, force: bool, layout: str | None,
+    check: Path | None, force: bool, **reading: Any,
 ) -> None:  # fmt: skip
     """Make a catalogue, the names of all items, of BASKETS that may be looked at, or of a list of sales.
 
@@ -87,17 +87,17 @@ def catalogue(
         checked = ap.check_catalogue(ap.read_catalogue(check))
         use = None
         if baskets:
-            use = ap.try_catalogue(checked.catalogue, baskets, layout, opt.Progress().stage("reading"))
+            use = ap.try_catalogue(checked.catalogue, baskets, progress=opt.Progress().stage("reading"), **reading)
         opt.show(ap.show.collections.check(checked, use))
         return
     if bool(baskets) == (sales is not None):
         raise click.UsageError("give files of baskets, a list of --sales, or --check a catalogue")
     opt.check_output(output, force, [*baskets, sales])
     if sales is not None:
-        opt.refuse_given(("layout",), "says how BASKETS are written; a list of sales is CSV")
+        opt.refuse_given(opt.READING, "says how BASKETS are read; a list of sales is CSV")
         draft = ap.best_sold(sales, best, min_count)
     else:
-        draft = ap.draft_catalogue(baskets, min_count, layout, opt.Progress().stage("reading"), best=best)
+        draft = ap.draft_catalogue(baskets, min_count, progress=opt.Progress().stage("reading"), best=best, **reading)
     if output is not None:
         ap.write_catalogue(draft.catalogue, output, force=force)
     opt.show(ap.show.collections.draft(draft, output))
@@ -145,11 +145,12 @@ def plan(output: Path | None, force: bool, **options: Any) -> None:
 
 
 def _plan_baskets(
-    output: Path | None, force: bool, find: str | None, like: Path | None, layout: str | None, others: str, **known: Any
+    output: Path | None, force: bool, find: str | None, like: Path | None, others: str, **known: Any
 ) -> None:
     names = ap.NameSource(**{name: known.pop(name) for name in _NAMES})
+    reading = {name: known.pop(name) for name in opt.READING}
     if like is None:
-        opt.refuse_given(("layout",), "goes with --like, whose layout it says")
+        opt.refuse_given(opt.READING, "goes with --like, and says how it is read")
     if (names.items is None) == (names.catalogue is None):
         raise click.UsageError(
             "give one of --items and --catalogue (of the categories, with --taxonomy), or --schema for a table"
@@ -170,7 +171,7 @@ def _plan_baskets(
     items, rules = names.read(others)
     known["names"] = rules
     if like is not None:
-        known["like"] = _sizes_of(like, items, rules, layout)
+        known["like"] = _sizes_of(like, items, rules, reading)
     found = None
     if find is not None:
         size = known["itemset_size"] or 2
@@ -196,9 +197,9 @@ def _plan_table(output: Path | None, force: bool, schema: Path, reports: int, li
     opt.show(ap.show.plans.described(made, reports))
 
 
-def _sizes_of(path: Path, items: Any, rules: Any, layout: str | None) -> Any:
+def _sizes_of(path: Path, items: Any, rules: Any, reading: dict[str, Any]) -> Any:
     """Return how large the sample's baskets are; say how many there are, and what of them is not in the catalogue."""
-    counts = ap.sample_sizes(path, items, rules, layout, opt.Progress().stage("reading"))
+    counts = ap.sample_sizes(path, items, rules, progress=opt.Progress().stage("reading"), **reading)
     dropped = counts.read.unknown_dropped
     left = f"; {dropped:,} items outside the catalogue do not count" if dropped else ""
     opt.say([f"sample of {counts.sizes.total():,} baskets{left}"])

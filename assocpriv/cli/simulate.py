@@ -21,7 +21,7 @@ _ROWS = 15
 @opt.usual("--items", default=1_000, help="Number of items to generate.")
 @opt.min_support_option
 @opt.seed_option
-@opt.layout_option
+@opt.reading_options
 @opt.usual("-o", "--output", default=Path("assocpriv-demo"), help="Folder.", type=opt.OUTPUT)
 def demo(output: Path, force: bool, **options: Any) -> None:
     """Show the whole way on baskets made here (or your own), beside the truth only a demo may know.
@@ -33,8 +33,8 @@ def demo(output: Path, force: bool, **options: Any) -> None:
       assocpriv demo
       assocpriv demo --baskets baskets.csv --min-support 5%
     """
-    layout, path = options.pop("layout"), options.pop("baskets")
-    baskets = None if path is None else (path, layout)
+    path, reading = options.pop("baskets"), {name: options.pop(name) for name in opt.READING}
+    baskets = None if path is None else (path, reading)
     settings = ap.DemoSettings(baskets=baskets, promise=ap.Breach("5%", "50%"), **options)
     progress = opt.Progress()
     start = ap.start_demo(settings, output, force=force, progress=progress)
@@ -89,7 +89,7 @@ def _generate_records(output: Path, people: int, seed: int, schema: Path | None,
 
 
 _TAKES = {  # which options a kind of plan has
-    "baskets": ("people", "min_support", "max_itemset", "unknown", "repeats", "empty"),
+    "baskets": ("people", "min_support", "max_itemset", "incomplete", "unknown", "repeats", "empty"),
     "table": ("missing", "clip"),
     "guided": ("missing", "classifier"),
 }
@@ -102,7 +102,7 @@ _TAKES = {  # which options a kind of plan has
 @opt.seed_option
 @opt.min_support_option
 @opt.max_itemset_option
-@opt.layout_option
+@opt.reading_options
 @opt.missing_option
 @opt.choice("--classifier", ["naive-bayes", "tree", "logistic"], "Guided: what is learned, by scikit-learn.")
 @opt.rare(

@@ -8,7 +8,10 @@ import click
 import assocpriv as ap
 from assocpriv.cli import options as opt
 
-_TAKES = {"a table": ("class_column", "columns", "missing", "paper"), "baskets": ()}  # by what templates are over
+_TAKES = {
+    "a table": ("class_column", "columns", "missing", "paper"),
+    "baskets": ("incomplete",),
+}  # by what templates are over
 _WRITING = ("output", "least", "cap", "free_only", "paper", "new_key", "force")
 
 
@@ -29,7 +32,7 @@ _WRITING = ("output", "least", "cap", "free_only", "paper", "new_key", "force")
 @click.option("--new-key", is_flag=True, help="Take another key for the coins: a further release.")
 @opt.missing_option
 @opt.memory_option
-@opt.layout_option
+@opt.reading_options
 def suppress(table: Path, templates: Path, only_check: bool, output: Path | None, **options: Any) -> None:
     """Hide cells of TABLE until no inference that the templates name is above its confidence.
 

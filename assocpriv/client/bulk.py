@@ -367,13 +367,17 @@ def randomize_records(
     force: bool = False,
     progress: Callable[[int, int], None] | None = None,
     person: str | int | None = None,
+    person_as: str = "checked",
     **reading: Any,
 ) -> tuple[Reports | None, BasketCounts]:
     """Randomize many baskets with the operating system's entropy, into memory or a file, as assocpriv.randomize says.
 
     Baskets are files, :class:`Baskets`, lists of sets or tables; ``reading`` are :class:`ReadOptions` by name. Where
-    the column ``person`` says whose each is, at most as many of one are kept as the plan promises reports.
+    the column ``person`` says whose each is, at most as many of one are kept as the plan promises reports;
+    ``person_as`` is as of :func:`keep_of_each`.
     """
+    if person is None and person_as != "checked":
+        raise BasketError("person_as goes with person, the column that says whose a transaction is; name it, too")
     if output is not None:
         check_report_output(output)
     memory = default_memory() if memory_bytes is None else memory_bytes
@@ -382,7 +386,7 @@ def randomize_records(
     options, people = options_of(ReadOptions, reading | told), None
     batches, read = transactions_of(baskets, plan, options)
     if person is not None:
-        kept = keep_of_each(baskets, person, plan.reports_per_person, replace(options, progress=None))
+        kept = keep_of_each(baskets, person, plan, replace(options, progress=None), person_as)
         batches, people = map(kept.of, batches), kept.people
     sizes: Counter[int] = Counter()
 

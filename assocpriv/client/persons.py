@@ -7,18 +7,30 @@ on what they hold.
 This module sees raw baskets and whose they are. Nothing it raises contains either.
 """
 
+import re
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from assocpriv.files.plans import folded
 from assocpriv.promise.entropy import SystemEntropy, WordEntropy
 from assocpriv.promise.errors import BasketError, counted
 from assocpriv.records.basket_files import read_persons
-from assocpriv.records.baskets import Baskets, is_frame, persons_of_frame
+from assocpriv.records.baskets import JOINT, Baskets, is_frame, persons_of_frame
+from assocpriv.records.cells import check_choices
 from assocpriv.records.layout import LONG_ALONE, ReadOptions
 from assocpriv.records.sources import is_file
+
+if TYPE_CHECKING:
+    from assocpriv.plans.baskets import Plan
+
+_NUMBER = re.compile(r"[-+]?[0-9]+(\.[0-9]*)?")
+_AS_WRITTEN = "or take all ids as they are written with person_as='written'"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,26 +53,36 @@ class Kept:
 
 
 def keep_of_each(
-    source: Any, column: str | int, most: int, options: ReadOptions, entropy: WordEntropy | None = None
+    source: Any,
+    column: str | int,
+    plan: "Plan",
+    options: ReadOptions,
+    person_as: str = "checked",
+    entropy: WordEntropy | None = None,
 ) -> Kept:
-    """Choose at most ``most`` baskets of each person, every choice equally likely.
+    """Choose at most as many baskets of each person as a plan lets report, every choice equally likely.
 
     Args:
         source: a file or table with a line an item.
-        column: of persons, by name or number from 1.
-        most: reports of one person that the plan promises for.
+        column: of persons, by name or as #1 by number; several joined by "+".
+        plan: says how many reports of one person its guarantee covers.
         options: how the source is read.
+        person_as: "checked" to refuse one person in several spellings, or "written" to take each spelling as a person.
         entropy: the operating system's by default.
 
     Raises:
-        BasketError: no such column, a transaction without a person or of several, or another layout.
+        BasketError: no such column, a transaction without a person or of several, persons in several spellings, or
+            another layout.
     """
+    check_choices(person_as=person_as)
     if is_file(source):
-        cells = read_persons(source, options, column)
+        cells = read_persons(source, options, column, plan.catalogue)
     elif is_frame(source):
-        cells = persons_of_frame(source, column, options)
+        cells = persons_of_frame(source, column, options, plan.catalogue)
     else:
         raise BasketError(LONG_ALONE)
+    if person_as == "checked":
+        check_spellings(cells.names or ())
     starts = np.cumsum(cells.sizes) - cells.sizes
     whose = np.maximum.reduceat(cells.codes, starts)
     several = np.minimum.reduceat(np.where(cells.codes < 0, len(cells.codes), cells.codes), starts) < whose
@@ -76,8 +98,35 @@ def keep_of_each(
             "transaction= of the layout and the column that person names"
         )
     named = np.flatnonzero(~nobody)
-    rows = named[chosen(whose[named], most, entropy or SystemEntropy())]
+    rows = named[chosen(whose[named], plan.reports_per_person, entropy or SystemEntropy())]
     return Kept(rows, len(whose), len(np.unique(whose[named])))
+
+
+def check_spellings(persons: Sequence[str]) -> None:
+    """Refuse ids that may be one person's: equal but for case, Unicode form or blanks, or as numbers.
+
+    Args:
+        persons: the ids, distinct.
+
+    Raises:
+        BasketError: there are such ids; none is shown.
+
+    >>> check_spellings(["7", "8", "70"])
+    """
+    if all(map(str.isdecimal, persons)) and "".join(persons).isascii() and not any(map(_has_zero_before, persons)):
+        return  # most ids: distinct digits are distinct numbers
+    keys = (tuple(folded(part) for part in person.split(JOINT)) for person in persons)
+    groups = Counter(tuple(Decimal(part) if _NUMBER.fullmatch(part) else part for part in key) for key in keys)
+    if several := sum(count > 1 for count in groups.values()):
+        raise BasketError(
+            f"{counted(several, 'person')} may stand under several ids, which differ in case, blanks, Unicode form, or "
+            "leading zeros or decimals of a number (7, 007, 7.0) only: more would be disclosed about each than the "
+            f"plan allows; write each person one way, {_AS_WRITTEN}"
+        )
+
+
+def _has_zero_before(digits: str) -> bool:
+    return digits[0] == "0" != digits
 
 
 def chosen(whose: NDArray[Any], most: int, entropy: WordEntropy) -> NDArray[np.int64]:

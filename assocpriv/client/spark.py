@@ -183,7 +183,7 @@ def _transactions(
             raise BasketError("the DataFrame has rows without a basket or without a transaction; leave them out")
         table = pa.table({_BASKET: column})
         try:
-            named = named_baskets(table, reader.names, options)
+            named, _ = named_baskets(table, reader.names, options)
             found, _ = reader.transactions(named)
         except BasketError as error:
             raise BasketError(f"among {counted(len(column), 'basket')} that a task got at once: {error}") from None

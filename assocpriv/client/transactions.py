@@ -3,9 +3,10 @@
 This module sees raw items. Nothing it raises contains one: errors name a basket, a position in it and a count.
 """
 
+import logging
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +31,7 @@ from assocpriv.records.sources import is_file
 if TYPE_CHECKING:
     from assocpriv.plans.baskets import Plan
 
+_LOG = logging.getLogger("assocpriv")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
 _SURROGATE = re.compile(r"[\ud800-\udfff]")  # halves of pairs, as bytes become that are no UTF-8
 
@@ -99,7 +101,9 @@ def transactions_of_many(baskets: Any, plan: "Plan", options: ReadOptions = STRI
         TypeError: no baskets.
     """
     reader = NameReader(plan, unknown=options.unknown)
-    return reader.transactions(named_baskets(baskets, reader.names, replace(options, unknown=reader.unknown)))
+    named, unnamed = named_baskets(baskets, reader.names, replace(options, unknown=reader.unknown))
+    transactions, dropped = reader.transactions(named)
+    return transactions, unnamed + dropped
 
 
 def transaction_of(names: Collection[str | int], plan: "Plan") -> list[int]:
@@ -170,15 +174,39 @@ def transactions_of(
     """Return a plan's transactions of baskets in a file or in memory, batch by batch, and who counts what was read.
 
     Raises:
-        BasketError: baskets that do not fit the plan; options that say nothing of baskets in memory.
+        BasketError: baskets that do not fit the plan; options that say nothing of baskets in memory; after the last
+            batch, if none of the items is in the catalogue (the log is warned if most are not).
     """
     if is_file(baskets):
         stream = stream_transactions(baskets, plan, options)
-        return stream, lambda: stream.counts
+        return _checked(stream, lambda: stream.counts, plan, options), lambda: stream.counts
     if options.empty != "error":
         raise BasketError("empty is said of files; leave it out for baskets in memory")
     made, dropped = transactions_of_many(baskets, plan, options)
-    return [made], lambda: ReadCounts(len(made), dropped, 0, 0)
+    counts = ReadCounts(len(made), dropped, 0, 0)
+    return _checked([made], lambda: counts, plan, options), lambda: counts
+
+
+def _checked(
+    batches: Iterable[Baskets], read: Callable[[], ReadCounts], plan: "Plan", options: ReadOptions
+) -> Iterator[Baskets]:
+    """Yield batches, and look after the last one whether their items are in the catalogue."""
+    known = 0
+    for batch in batches:
+        known += int(batch.offsets[-1] - batch.offsets[0])
+        yield batch
+    _check_known(known, read().unknown_dropped, plan, options)
+
+
+def _check_known(known: int, dropped: int, plan: "Plan", options: ReadOptions) -> None:
+    """Refuse that ``unknown="drop"`` leaves no item, and warn the log where it leaves few; plans may drop any."""
+    if options.unknown == "error" or plan.names.others == "drop":
+        return
+    check = "check that names are written as the catalogue writes them, and the layout"
+    if dropped and not known:
+        raise BasketError(f"none of the {dropped:,} items is in the catalogue of {len(plan.catalogue):,}; {check}")
+    if dropped > known and plan.names.are_plain:  # rolled up, several become one
+        _LOG.warning("%s of %s items are not in the catalogue and were dropped; %s", dropped, dropped + known, check)
 
 
 def read_transactions(baskets: Any, plan: "Plan", options: ReadOptions = STRICT) -> tuple[Baskets, BasketCounts]:
@@ -194,4 +222,5 @@ def read_transactions(baskets: Any, plan: "Plan", options: ReadOptions = STRICT)
         raw, read = read_baskets(baskets, reader.names, replace(options, unknown=reader.unknown))
         transactions, dropped = reader.transactions(raw)
         read = replace(read, unknown_dropped=read.unknown_dropped + dropped)
+        _check_known(len(transactions.items), read.unknown_dropped, plan, options)
     return transactions, BasketCounts(read, count_sizes(transactions))

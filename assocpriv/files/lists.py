@@ -6,9 +6,27 @@ That is UTF-8 or, from many a desk, Windows-1252, with commas, or with semicolon
 import contextlib
 import csv
 import io
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
 
 _SEPARATORS = ";\t"  # in place of commas, where each line has one outside quotes
+_NO_LETTER = re.compile(r"[^a-z]")
+_HEADERS = frozenset(
+    f"{word}{ending}"
+    for word in (
+        "item",
+        "product",
+        "article",
+        "artikel",
+        "produkt",
+        "ware",
+        "produit",
+        "producto",
+        "articulo",
+        "category",
+    )
+    for ending in ("", "s", "e", "n", "name", "id", "no", "code", "description")
+) | {"name", "description", "sku", "child", "parent", "grandparent", "categories", "kategorie", "group", "department"}
 
 
 def decoded(content: bytes) -> str:
@@ -30,6 +48,15 @@ def decoded(content: bytes) -> str:
             if "\0" not in text and (codec == "utf-8-sig" or content.decode(errors="ignore").isascii()):
                 return text.replace("\r\n", "\n").replace("\r", "\n")
     raise ValueError("not UTF-8 text; save it as “CSV UTF-8”")
+
+
+def is_header(cells: Iterable[str]) -> bool:
+    """Tell whether all cells are usual names of columns, of items or what items are below.
+
+    >>> is_header(["Item", "Category"]), is_header(["item", "tea"])
+    (True, False)
+    """
+    return _HEADERS.issuperset(_NO_LETTER.sub("", cell.lower()) for cell in cells)
 
 
 def rows_of(text: str) -> Iterator[tuple[int, list[str]]]:

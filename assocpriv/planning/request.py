@@ -62,7 +62,7 @@ class PlanRequest:
             raise PlanError("the paper's choice knows of no anonymous channel; leave paper or central out")
         if self.mean_size is not None and self.like is not None:
             raise PlanError("a sample has a mean size of its own; give mean_size or like, not both")
-        most_items = self.transaction_size or min(len(self.catalogue), MAX_TRANSACTION_SIZE)
+        most_items = min(len(self.catalogue), self.transaction_size or MAX_TRANSACTION_SIZE)
         asked = min(_ITEMSET_SIZE, most_items) if self.itemset_size is None else self.itemset_size
         set_to(self, "largest", check_range("itemset_size (K)", asked, 1, most_items))
         set_to(self, "sizes", self.like or Sizes.usual(len(self.catalogue), self.mean_size))

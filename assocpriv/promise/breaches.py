@@ -75,11 +75,9 @@ def parse_probability(value: "str | float | Fraction", name: str) -> Fraction:
 
 def parse_share(value: "str | float | Fraction", name: str) -> Fraction:
     """Read a probability that stands in no plan, and may be as small as 10^-90; else as :func:`parse_probability`."""
-    # the digits of a very long int would take longer to write than they are worth
-    text = str(value).strip() if not isinstance(value, int) or 0 <= value <= 1 else "a whole number above 1"
     if isinstance(value, int) and 1 < value <= 100:
         raise PlanError(f"{name} must be a probability such as 5% or 0.05, got {value}; is '{value}%' meant?")
-    number = parse_number(text, name, "a probability such as 5% or 0.05")
+    number, text = parse_number(value, name, "a probability such as 5% or 0.05"), _written(value)
     if not 0 <= number <= 1:
         meant = f"; is '{text}%' meant?" if 1 < number <= 100 and not text.endswith("%") and len(text) < 10 else ""
         raise PlanError(f"{name} must lie between 0 and 1 (0% and 100%), got {text[:40]}{meant}")
@@ -92,10 +90,15 @@ def parse_number(value: "str | float | Fraction", name: str, kind: str = "a numb
     >>> parse_number("120%", "lift"), parse_number(-0.5, "leverage")
     (Fraction(6, 5), Fraction(-1, 2))
     """
-    text = str(value).strip() if not isinstance(value, int) or abs(value) < LARGEST_DENOMINATOR else "far more"
+    text = _written(value)
     digits = text.removesuffix("%")
-    number = _parse(digits, f"{name} must be {kind}, got {text[:40]!r}")
+    number = _parse(digits.rstrip(), f"{name} must be {kind}, got {text[:40]!r}")
     return number / 100 if digits != text else number
+
+
+def _written(value: object) -> str:
+    """Return a number as text; the digits of a very long int would take longer to write than they are worth."""
+    return "far more" if isinstance(value, int) and abs(value) >= LARGEST_DENOMINATOR else str(value).strip()
 
 
 def _parse(digits: str, refusal: str) -> Fraction:
@@ -103,7 +106,8 @@ def _parse(digits: str, refusal: str) -> Fraction:
     try:
         return Fraction(digits if _PLAIN_NUMBER.fullmatch(digits) else "")
     except (ValueError, ZeroDivisionError):
-        raise PlanError(refusal) from None
+        remedy = "; write decimals with a point, and no mark between thousands" if "," in digits else ""
+        raise PlanError(refusal + remedy) from None
 
 
 def read_fraction(text: object, name: str) -> Fraction:

@@ -12,7 +12,7 @@ import logging
 import os
 from array import array
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import BinaryIO
@@ -45,7 +45,6 @@ from assocpriv.records.cells import (
     Cells,
     LeftOut,
     Origin,
-    absent_words,
     joined,
     kept_sizes,
     resolve,
@@ -77,8 +76,14 @@ class ReadCounts:
     left_out: LeftOut = NOTHING_LEFT_OUT
 
     def __add__(self, other: "ReadCounts") -> "ReadCounts":
-        mine, theirs = ([getattr(each, name.name) for name in fields(each)] for each in (self, other))
-        return ReadCounts(*(one + more for one, more in zip(mine, theirs, strict=True)))
+        return ReadCounts(
+            self.baskets + other.baskets,
+            self.unknown_dropped + other.unknown_dropped,
+            self.repeats_merged + other.repeats_merged,
+            self.empty_kept + other.empty_kept,
+            self.empty_dropped + other.empty_dropped,
+            self.left_out + other.left_out,
+        )
 
 
 def read_baskets(
@@ -90,7 +95,7 @@ def read_baskets(
         BasketError: a file that cannot be read or is not of the layout; unknown, repeated, missing or
             unusable items; empty baskets.
     """
-    absent = absent_words(options.missing_words, catalogue)
+    absent = options.absent(catalogue)
     cells = joined(_map_batches(lambda batch: batch, paths, options, sources.Budget.within(None), absent))
     _note(paths, cells.left_out)
     return sources.named_after(_label(paths), lambda: _assemble(cells, catalogue, options))
@@ -101,14 +106,15 @@ def _note(paths: Paths, left_out: LeftOut) -> None:
         _LOG.info("%s: %s", _label(paths).name, left_out.note)
 
 
-def read_persons(paths: Paths, options: ReadOptions, column: str | int) -> Cells:
+def read_persons(paths: Paths, options: ReadOptions, column: str | int, catalogue: Catalogue | None = None) -> Cells:
     """Return the persons of each transaction's rows, −1 if nobody is named, in the order that transactions are read in.
 
     Raises:
         BasketError: as :func:`read_baskets`, no such column, or no long layout.
     """
     budget = sources.Budget.within(options.memory_bytes)
-    return joined(_map_batches(lambda batch: batch, paths, options, budget, persons=column))
+    absent = options.absent(catalogue)
+    return joined(_map_batches(lambda batch: batch, paths, options, budget, absent, column))
 
 
 class BasketStream(Iterator[Baskets]):
@@ -152,7 +158,7 @@ def stream_baskets(
         transactions, dropped = then(baskets)
         return transactions, replace(counts, unknown_dropped=counts.unknown_dropped + dropped)
 
-    absent = absent_words(options.missing_words, catalogue)
+    absent = options.absent(catalogue)
     budget = sources.Budget.within(options.memory_bytes)
     return BasketStream(paths, _map_batches(finish, paths, options, budget, absent))
 

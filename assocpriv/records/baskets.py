@@ -23,7 +23,6 @@ from assocpriv.records.cells import (
     Cells,
     LeftOut,
     Origin,
-    absent_words,
     cells_of_names,
     check_choices,
     is_word,
@@ -34,7 +33,15 @@ from assocpriv.records.cells import (
     without_unknown,
     without_words,
 )
-from assocpriv.records.columns import Rows, frame_columns, is_list_type, is_text, series_to_arrow, values_of
+from assocpriv.records.columns import (
+    Rows,
+    frame_columns,
+    is_list_type,
+    is_text,
+    sample_rows,
+    series_to_arrow,
+    values_of,
+)
 from assocpriv.records.layout import (
     ANYWHERE,
     FALSE_WORDS,
@@ -49,14 +56,14 @@ from assocpriv.records.layout import (
     shown_column,
     understand_table,
 )
-from assocpriv.records.sources import SAMPLE_LINES, SEPARATORS, TOTALS, FirstRows
+from assocpriv.records.sources import SEPARATORS, TOTALS, FirstRows
 
 _LONGEST_WORD = max(map(len, MISSING_WORDS)) + 1
 _SECONDS = 1e9  # numbers from here on are times, not days
 _MOST_MILLIONTHS = 1 << 53
 _LONG_ROW_BYTES, _LONG_NAME_BYTES = 48, 8  # memory of a row of the long layout, and of a byte of its distinct names
-_SINGLE = Layout("list", within=NONE)  # what is said of lists whose items are what they seem to join
 _LOG = logging.getLogger("assocpriv")  # told what is left out; the command line shows it
+JOINT = "\x01"  # between the texts of several columns that are one id
 _NO_TEXT = "must be text in UTF-8, numbers or dates, not nested; choose another column"
 _QUANTITY = re.compile(r"[-+−]?[0-9][0-9.,' \u00a0]*-?")  # with decimal commas; some write a minus after the number
 
@@ -134,7 +141,6 @@ class Baskets:
         *,
         unknown: str = "error",
         repeats: str = "error",
-        missing_words: str = "drop",
     ) -> "Baskets":
         """Make baskets of sets or lists of item names.
 
@@ -144,8 +150,6 @@ class Baskets:
                 catalogue has room for, otherwise the distinct names, sorted.
             unknown: "error", or "drop" to leave out items that are not in the catalogue.
             repeats: "error", or "merge" to count an item that a basket repeats once.
-            missing_words: "drop" to leave out NaN, None and other words for a missing value, unless the catalogue has
-                them; "keep" to take them as items.
 
         Raises:
             TypeError: one basket instead of several, or items that are neither text nor integers.
@@ -154,8 +158,8 @@ class Baskets:
         >>> Baskets.from_sets([[2, 0], []]).sizes
         array([2, 0])
         """
-        options = ReadOptions(unknown=unknown, repeats=repeats, missing_words=missing_words)
-        return _baskets_of(_cells_of_sets(baskets, absent_words(missing_words, catalogue)), catalogue, options)
+        options = ReadOptions(unknown=unknown, repeats=repeats)
+        return _baskets_of(_cells_of_sets(baskets, options.absent(catalogue)), catalogue, options)
 
     @classmethod
     def from_frame(
@@ -167,25 +171,25 @@ class Baskets:
         unknown: str = "error",
         repeats: str = "error",
         incomplete: str = "refuse",
-        missing_words: str = "drop",
     ) -> "Baskets":
         """Make baskets of a pandas, polars or pyarrow table.
 
         Args:
             frame: the table, in memory.
-            layout: in words, as of ``read_baskets``: "one-hot" (a column an item, cells true/false or 0/1),
+            layout: in words, as of ``read_baskets``: "one-hot" (a column an item, cells true/false or 0/1, or words for
+                them as in files),
                 "long transaction=COLUMN item=COLUMN" (a row for each item of each transaction; baskets by first
                 appearance), "list item=COLUMN" (a row a basket, one column of lists, a null being an empty basket). By
                 default it is found out; what may mean several things is refused.
             catalogue: as for :meth:`from_sets`, but by default the columns, in order, for one-hot.
-            unknown, repeats, missing_words: as for :meth:`from_sets`.
+            unknown, repeats: as for :meth:`from_sets`.
             incomplete: "refuse", or "drop" to leave out rows of the long layout without an id, an item or a quantity.
 
         Raises:
             TypeError: not a table in memory.
             BasketError: columns or cells that do not fit the layout; unknown, repeated or unusable names.
         """
-        options = ReadOptions(layout, unknown, repeats, incomplete=incomplete, missing_words=missing_words)
+        options = ReadOptions(layout, unknown, repeats, incomplete=incomplete)
         return _baskets_of(_cells_of_frame(frame, options, catalogue), catalogue, options)
 
     def aligned(self, catalogue: Catalogue, *, unknown: str = "error") -> tuple["Baskets", int]:
@@ -223,27 +227,32 @@ def to_baskets(data: Any, **options: Any) -> Baskets:
     return Baskets.from_frame(data, **options) if is_frame(data) else Baskets.from_sets(data, **options)
 
 
-def named_baskets(data: Any, catalogue: Catalogue | None, options: ReadOptions = STRICT) -> Baskets:
-    """Make baskets as :func:`to_baskets` does, of a catalogue's names; None for any, also where no basket has an item.
+def named_baskets(data: Any, catalogue: Catalogue | None, options: ReadOptions = STRICT) -> tuple[Baskets, int]:
+    """Make baskets as :func:`to_baskets` does, and count the items that are dropped as unknown.
+
+    They are of a catalogue's names; None for any, also where no basket has an item.
 
     >>> named_baskets([[], []], None)
-    Baskets(2 baskets over 1 items)
+    (Baskets(2 baskets over 1 items), 0)
     """
     is_table = not isinstance(data, Baskets) and is_frame(data)
-    if options.said not in (Layout(), _SINGLE) and not is_table:
+    about_items = replace(Layout("list"), within=options.said.within, missing=options.said.missing)
+    if options.said not in (Layout(), about_items) and not is_table:
         raise BasketError("a layout is said of files and tables; leave it out for baskets and lists of items")
     if isinstance(data, Baskets):
-        return data
+        return data, 0
     if is_table:
         cells = _cells_of_frame(data, options, catalogue)
     else:
-        cells = _cells_of_sets(data, absent_words(options.missing_words, catalogue))
+        cells = _cells_of_sets(data, options.absent(catalogue))
         refuse_several(cells, Found(options.said))
     if cells.left_out.note:
         _LOG.info("baskets: %s", cells.left_out.note)
     if catalogue is None and not len(cells.codes):
         catalogue = Catalogue.numbered(1)  # no names to make one of; nothing looks at it
-    return _baskets_of(cells, catalogue, options)
+    found, ids = resolve(cells, catalogue)
+    known = without_unknown(cells, ids, options.unknown, found)
+    return assemble_in_order(known, found, options.repeats), len(ids) - len(known.codes)
 
 
 def is_frame(data: Any) -> bool:
@@ -314,7 +323,7 @@ def refuse_several(cells: Cells, found: Found) -> None:
             said, kind="list", transaction=None, quantity=None, rows=None, item=said.item or "#1", within=mark
         )
         apart = f"say layout='{layout}' to take them apart"
-    single = replace(said, within=NONE) if said.kind else _SINGLE
+    single = replace(said, kind=said.kind or "list", within=NONE)
     raise BasketError(
         f"at least half of the items have {SEPARATORS[mark]} in them, as cells with several items have; {apart}, or "
         f"say layout='{single}' if each is one item"
@@ -361,36 +370,40 @@ def frame_layout(frame: Any, layout: str | Layout | None, persons: str | int | N
     if not columns:
         raise BasketError("a table of baskets needs columns, got none")
     names = [str(column.name).strip() for column in columns]
-    heads = [_head(column) for column in columns]
-    cells = [["…"] * min(SAMPLE_LINES, len(columns[0])) if head is None else values_of(head) for head in heads]
-    kinds = [pa.null() if head is None else head.type for head in heads]
+    n_rows = min(sample_rows(len(columns)), len(columns[0]))
+    kinds, cells = zip(*(_head(column, n_rows) for column in columns), strict=True)
     found = understand_table(FirstRows.of_table(names, cells), kinds, Layout.parse(layout))
     if persons is not None:
         found = found.with_persons(persons)
     return found, [columns[place] for place in found.taken]
 
 
-def _head(column: Any) -> Any:
-    """Return the first cells of a column as Arrow's array, None where they are of several types."""
+def _head(column: Any, n_rows: int) -> tuple[Any, list[object]]:
+    """Return a column's Arrow type, null where there are several, and what stands for its first cells."""
+    import narwhals as nw
+
+    if column.dtype == nw.Boolean:  # whichever they are: no cell of thousands of columns becomes Python's
+        return pa.bool_(), [True] * n_rows
     with contextlib.suppress(RecordError):
-        return series_to_arrow(column.head(SAMPLE_LINES), "")
-    return None
+        head = series_to_arrow(column.head(n_rows), "")
+        return head.type, values_of(head)
+    return pa.null(), ["…"] * n_rows
 
 
-def persons_of_frame(frame: Any, column: str | int, options: ReadOptions = STRICT) -> Cells:
+def persons_of_frame(frame: Any, column: str | int, options: ReadOptions, catalogue: Catalogue | None) -> Cells:
     """Return whose each row of each transaction is, −1 if nobody is named; arguments as of ``Baskets.from_frame``.
 
     Raises:
         BasketError: as there, no such column, or no long layout.
     """
-    return _cells_of_frame(frame, options, None, column)
+    return _cells_of_frame(frame, options, catalogue, column)
 
 
 def _cells_of_frame(
     frame: Any, options: ReadOptions, catalogue: Catalogue | None, persons: str | int | None = None
 ) -> Cells:
     found, columns = frame_layout(frame, options.layout, persons)
-    absent = absent_words(options.missing_words, catalogue)
+    absent = options.absent(catalogue)
     arrays = [series_to_arrow(column, str(place), BasketError) for place, column in enumerate(columns, 1)]
     rows = Rows(arrays, lambda row: row + 1, Origin())
     if found.kind == "list":
@@ -597,7 +610,7 @@ def _joined_texts(columns: Sequence[Any], starts: NDArray[np.int64] | None, abse
     places = None if starts is None else to_arrow(starts)
     taken = [values if places is None else values.take(places) for values in columns]
     texts = [_texts(values, "transaction ids", absent) for values in taken]
-    return texts[0] if len(texts) == 1 else pc.binary_join_element_wise(*texts, "\x1f")
+    return texts[0] if len(texts) == 1 else pc.binary_join_element_wise(*texts, JOINT)
 
 
 def _context_texts(values: Any) -> Any:
@@ -898,9 +911,15 @@ def flags_of(rows: Rows, places: Sequence[int]) -> list[Any]:
 
 
 def _flags(values: Any, place: int, rows: Rows) -> Any:
+    if is_text(values.type):
+        values = values.dictionary_encode()
+    elif pa.types.is_dictionary(values.type) and not is_text(values.type.value_type):
+        values = values.dictionary_decode()
+    if pa.types.is_null(values.type) or pa.types.is_decimal(values.type):
+        values = values.cast(pa.float64())
     if pa.types.is_boolean(values.type):
         return array_to_numpy(pc.fill_null(values, False))
-    if pa.types.is_dictionary(values.type) and is_text(values.type.value_type):
+    if pa.types.is_dictionary(values.type):
         words = [str(word).strip().lower() for word in values.dictionary.to_pylist()]
         meant = np.array([1 if word in TRUE_WORDS else 0 if word in FALSE_WORDS else 2 for word in words] + [0])
         flags = meant[array_to_numpy(values.indices.cast(pa.int32()), len(words))]
@@ -938,7 +957,7 @@ def onehot_cells(
             np.nonzero(flags)[1],
             list(catalogue),
             origin or Origin(),
-            LeftOut(missing_words=left_out),
+            LeftOut(missing_cells=left_out),
         )
     return Cells(flags.sum(axis=1), np.nonzero(flags)[1], catalogue, origin or Origin())
 

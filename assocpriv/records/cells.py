@@ -24,7 +24,7 @@ CHOICES = {
     "repeats": ("error", "merge"),
     "empty": ("error", "keep", "drop"),
     "incomplete": ("refuse", "drop"),
-    "missing_words": ("drop", "keep"),
+    "person_as": ("checked", "written"),
 }
 MISSING_WORDS = frozenset(
     {"nan", "none", "null", "na", "n/a", "#n/a", "<na>", "nat", "\\n"}
@@ -62,7 +62,7 @@ class LeftOut:
     Not bought are rows of an item whose quantities in the transaction come to 0 or less.
     """
 
-    missing_words: int = 0
+    missing_cells: int = 0
     incomplete_rows: int = 0
     not_bought: int = 0
 
@@ -75,7 +75,7 @@ class LeftOut:
         said = (
             (self.incomplete_rows, "row", "without an id, an item or a quantity"),
             (self.not_bought, "row", "returned, voided or of quantity 0"),
-            (self.missing_words, "cell", "with NaN, None or another word for a missing value"),
+            (self.missing_cells, "cell", "with NaN, None or another word for a missing value"),
         )
         what = "; ".join(f"{counted(count, word)} {why}" for count, word, why in said if count)
         return what and f"left out: {what}"
@@ -133,13 +133,13 @@ def is_word(name: str, words: Collection[str]) -> bool:
     return name.strip().lower() in words
 
 
-def absent_words(missing_words: str, catalogue: Catalogue | None = None) -> frozenset[str]:
-    """Return the words that stand for a missing value: all, but for items of a catalogue; none to keep them as items.
+def absent_words(keep: bool, catalogue: Catalogue | None = None) -> frozenset[str]:
+    """Return the words that stand for a missing value: all, but for items of a catalogue; none to ``keep`` them.
 
-    >>> sorted(MISSING_WORDS - absent_words("drop", Catalogue(["tea", "None"])))
+    >>> sorted(MISSING_WORDS - absent_words(False, Catalogue(["tea", "None"])))
     ['none']
     """
-    if missing_words == "keep":
+    if keep:
         return frozenset()
     return MISSING_WORDS if catalogue is None else MISSING_WORDS - {name.lower() for name in catalogue}
 
@@ -152,7 +152,7 @@ def without_words(cells: Cells, absent: Collection[str]) -> Cells:
     kept = ~odd[cells.codes]
     if kept.all():
         return cells
-    left_out = cells.left_out + LeftOut(missing_words=int((~kept).sum()))
+    left_out = cells.left_out + LeftOut(missing_cells=int((~kept).sum()))
     return replace(cells, sizes=kept_sizes(cells.sizes, kept), codes=cells.codes[kept], left_out=left_out)
 
 

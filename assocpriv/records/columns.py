@@ -49,7 +49,7 @@ _ROWS, _CELLS = 1 << 16, 1 << 24  # of a batch of Parquet at most
 _CELL_BYTES = 64  # memory that a cell of a table takes while it becomes an input, at worst
 _PLAIN_BYTES = 8  # the same for a byte of a row before it was compressed
 _PAGE_ROWS, _LONG_ROW = 1 << 10, 1 << 16  # rows that writers put into a page without a look at its size; bytes
-_SAMPLE_CELLS = 1 << 20
+_SAMPLE_CELLS = 1 << 17
 _LEAST_ROWS, _MOST_ROWS = 10, 1 << 40
 _SHOWN = 40  # characters of a cell, to find out the layout
 _INDEX = re.compile(r"__index_level_[0-9]+__")  # a column that pandas writes, beside its own
@@ -312,7 +312,7 @@ class ParquetTable:
     def first_rows(self) -> FirstRows:
         """Return the first rows, as those of text."""
         flat = [name for name in self.names if not self.schema.field(name).type.num_fields]
-        rows = min(SAMPLE_LINES, max(_LEAST_ROWS, _SAMPLE_CELLS // max(1, len(flat))))
+        rows = sample_rows(len(flat))
         source = arrow_step(partial(self._open, read_dictionary=self._paths))
         batch = arrow_step(lambda: next(source.iter_batches(batch_size=rows, columns=flat), None))
         held = {} if batch is None else dict(zip(flat, map(values_of, batch.columns), strict=True))
@@ -378,6 +378,11 @@ class ParquetTable:
         yield from map_ahead(apply, batches(), budget.workers)
 
 
+def sample_rows(n_columns: int) -> int:
+    """Return how many rows of a table are looked at to find out its layout."""
+    return min(SAMPLE_LINES, max(_LEAST_ROWS, _SAMPLE_CELLS // max(1, n_columns)))
+
+
 def values_of(column: Any) -> list[object]:
     """Return a column's values; text that is no UTF-8 is left to whoever reads the column."""
     with contextlib.suppress(*parquet_errors()):
@@ -423,16 +428,22 @@ def frame_columns(frame: Any, error: type[RecordError] = RecordError) -> list[An
 
     Raises:
         TypeError: no table in memory.
-        RecordError, or another ``error``: two columns of one name.
+        RecordError, or another ``error``: two columns of one name, or names of several levels.
     """
     import narwhals as nw
 
     if isinstance(frame, pa.RecordBatch):
         frame = pa.table(frame)
     try:
-        return list(nw.from_native(frame, eager_only=True).iter_columns())
+        columns = list(nw.from_native(frame, eager_only=True).iter_columns())
+        if not any(isinstance(column.name, tuple) for column in columns):
+            return columns
+        problem: Exception = error(
+            "the columns have names of several levels (a MultiIndex of pandas); keep the level that names them, as "
+            "frame.columns = frame.columns.get_level_values(-1)"
+        )
     except TypeError:
-        problem: Exception = TypeError(
+        problem = TypeError(
             "a table must be a pandas, polars or pyarrow table in memory, or the name of a file, got a "
             f"{type(frame).__name__}"
         )
@@ -453,7 +464,7 @@ def series_to_arrow(column: Any, name: str, error: type[RecordError] = RecordErr
         if column.dtype == nw.Object:  # of pandas; Arrow takes sets, but no frozen ones
             cells = [list(each) if isinstance(each, frozenset) else each for each in column.to_native()]
             return pa.array(cells, from_pandas=True)
-        if column.dtype == nw.Unknown:  # of pandas, sparse
-            return pa.array(np.asarray(column.to_numpy()))
+        if column.dtype == nw.Unknown:  # of pandas, sparse; of polars, nulls alone
+            return pa.array(np.asarray(column.to_numpy()), from_pandas=True)
         return whole_array(column.to_arrow())
     raise error(f"column {name} mixes types; it must hold only numbers, only text, or lists of them; convert it")

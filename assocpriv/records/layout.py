@@ -16,25 +16,28 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
+from assocpriv.plans.catalogue import Catalogue
 from assocpriv.promise.errors import BasketError
-from assocpriv.records.cells import CHOICES, LISTS, check_choices
+from assocpriv.records.cells import CHOICES, LISTS, absent_words, check_choices
 from assocpriv.records.columns import is_list_type, is_text, separator_of
 from assocpriv.records.sources import FirstRows, Progress, cut_said_separator, find_separator, is_total
 
 _OF_TEXT = ("separator", "header", "encoding")
+_OF_ITEMS = ("within", "missing")
 KINDS = {  # of each the keys that say more of it
-    "lines": ("transaction", "within", *_OF_TEXT),
+    "lines": ("transaction", *_OF_ITEMS, *_OF_TEXT),
     "dat": (),
-    "long": ("transaction", "item", "quantity", "rows", "within", *_OF_TEXT),
-    "one-hot": ("transaction", "separator", "encoding"),
-    "list": ("item", "within", *_OF_TEXT),
+    "long": ("transaction", "item", "quantity", "rows", *_OF_ITEMS, *_OF_TEXT),
+    "one-hot": ("transaction", "missing", "separator", "encoding"),
+    "list": ("item", *_OF_ITEMS, *_OF_TEXT),
 }
 _ENCODINGS = ("utf-8", "utf-16", "windows-1252")
+KEEP = "keep"
 TOGETHER, ANYWHERE = "together", "anywhere"  # where the rows of one transaction stand
 _POSSIBLE = (
     f"first one of {', '.join(KINDS)}, then of transaction=COLUMN item=COLUMN quantity=COLUMN (a name, or #2 for the "
-    f"second column; transaction=date+receipt for several) rows={TOGETHER}|{ANYWHERE} within=, (or none) separator=, "
-    f"(or ; | tab blank) header=yes (no, or its line's number) encoding={'|'.join(_ENCODINGS)}, as in "
+    f"second column; transaction=date+receipt for several) rows={TOGETHER}|{ANYWHERE} within=, (or none) "
+    f"missing={KEEP} separator=, (or ; | tab blank) header=yes (no, or its line's number) encoding={'|'.join(_ENCODINGS)}, as in "
     "'long transaction=#1 item=#2 separator=; header=no'"
 )
 TRUE_WORDS = frozenset({"1", "1.0", "true", "t", "yes", "y", "x"})
@@ -116,6 +119,7 @@ class Layout:
         rows: "together" where each run of rows with equal ids is a transaction, "anywhere" where all rows with equal
             ids are one; by default both must come to the same.
         within: what separates several items in one cell of a list; "none" where a cell is one item, whatever it holds.
+        missing: "keep" where NaN, None, NA and the like are names of items, not missing values.
         separator: a character.
         header: whether line 1 names columns, or the number of the line that does; those above are passed over.
         encoding: of the text.
@@ -127,6 +131,7 @@ class Layout:
     quantity: str | None = field(default=None, kw_only=True)
     rows: str | None = field(default=None, kw_only=True)
     within: str | None = field(default=None, kw_only=True)
+    missing: str | None = field(default=None, kw_only=True)
     separator: str | None = field(default=None, kw_only=True)
     header: bool | int | None = field(default=None, kw_only=True)
     encoding: str | None = field(default=None, kw_only=True)
@@ -159,8 +164,9 @@ class Layout:
         header = said.pop("header", None)
         if None in marks.values() or (header is not None and not _HEADER.fullmatch(header)):
             raise BasketError(f"the layout's separator or header is not to be understood; possible is {_POSSIBLE}")
-        if said.get("rows", ANYWHERE) not in (TOGETHER, ANYWHERE) or said.get("separator") == NONE:
-            raise BasketError(f"the layout's rows or separator is not to be understood; possible is {_POSSIBLE}")
+        known = said.get("rows", ANYWHERE) in (TOGETHER, ANYWHERE) and said.get("missing", KEEP) == KEEP
+        if not known or said.get("separator") == NONE:
+            raise BasketError(f"the layout's words are not to be understood; possible is {_POSSIBLE}")
         has_header = {"yes": True, "no": False, None: None}[header] if header in ("yes", "no", None) else int(header)
         if said.get("encoding", "utf-8") not in _ENCODINGS:
             raise BasketError(f"the layout's encoding must be one of {', '.join(_ENCODINGS)}")
@@ -280,18 +286,21 @@ class ReadOptions:
     repeats: str = "error"
     empty: str = "error"
     incomplete: str = "refuse"
-    missing_words: str = "drop"
     memory_bytes: int = 256 << 20
     progress: Progress | None = None
 
     def __post_init__(self) -> None:
-        check_choices(**{name: getattr(self, name) for name in CHOICES})
+        check_choices(**{each.name: getattr(self, each.name) for each in fields(self) if each.name in CHOICES})
         Layout.parse(self.layout)
 
     @property
     def said(self) -> Layout:
         """What is said of the layout."""
         return Layout.parse(self.layout)
+
+    def absent(self, catalogue: Catalogue | None) -> frozenset[str]:
+        """Return words that stand for a missing value, where a catalogue may have some of them as items."""
+        return absent_words(self.said.missing == KEEP, catalogue)
 
 
 STRICT = ReadOptions()

@@ -477,7 +477,7 @@ class FirstRows:
         made = cls((), ",")
         made.cells = [
             list(names),
-            *(["" if cell is None else str(cell) for cell in row] for row in zip(*columns, strict=True)),
+            *(["" if cell is None else str(cell).strip() for cell in row] for row in zip(*columns, strict=True)),
         ]
         made.numbers = list(range(1, len(made.cells) + 1))
         return made

@@ -97,7 +97,8 @@ def randomized(done: "BasketCounts", plan: "Plan", output: Any) -> Record:
     loss = sampling_loss(done.sizes, plan)
     content = {
         **fields(plan, "plan_id report_bytes reports_per_person"),
-        **fields(done.read, "baskets unknown_dropped repeats_merged empty_kept"),
+        **fields(done.read, "baskets unknown_dropped repeats_merged empty_kept empty_dropped"),
+        **fields(done.read.left_out, "missing_cells incomplete_rows not_bought"),
         "reports": done.reported,
         "without_items": max(done.empty - done.read.empty_kept, 0),
         "people": done.people,
@@ -108,6 +109,7 @@ def randomized(done: "BasketCounts", plan: "Plan", output: Any) -> Record:
         "unknown_dropped": "items outside the catalogue dropped",
         "repeats_merged": "repeated items merged",
         "empty_kept": "empty baskets kept",
+        "empty_dropped": "empty baskets left out",
     }
     notes: list[Part] = [f"{{{name}:#}} {what}" for name, what in said.items() if content[name]]
     if content["without_items"]:

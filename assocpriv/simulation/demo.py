@@ -3,11 +3,12 @@
 A newcomer sees the whole way: baskets, a plan, reports, itemsets, rules.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,7 +19,7 @@ from assocpriv.planning.discovery import Prospects, foresee
 from assocpriv.planning.sampling_loss import SamplingLoss, sampling_loss
 from assocpriv.plans.catalogue import Catalogue
 from assocpriv.promise.breaches import Breach
-from assocpriv.promise.errors import FileError
+from assocpriv.promise.errors import FileError, options_of
 from assocpriv.records.basket_files import read_baskets
 from assocpriv.records.baskets import Baskets, count_sizes
 from assocpriv.records.layout import ReadOptions
@@ -41,7 +42,7 @@ class DemoSettings:
     """What to demonstrate, checked.
 
     Attributes:
-        baskets: a file and what is said of its layout, as for ``read_baskets``; None to generate them.
+        baskets: a file, and how it is read in the words of ``read_baskets``; None to generate them.
         size: how many baskets to generate.
         items: of so many items.
         promise: the breach that no report may cause.
@@ -57,7 +58,7 @@ class DemoSettings:
     (100, 50)
     """
 
-    baskets: tuple[Path, str | None] | None
+    baskets: tuple[Path, Mapping[str, Any]] | None
     size: int
     items: int
     promise: Breach
@@ -152,9 +153,9 @@ def _check_folder(folder: Path, force: bool) -> tuple[Path, ...]:
 
 def _baskets(settings: DemoSettings, progress: Progress) -> Baskets:
     if settings.baskets is not None:
-        path, layout = settings.baskets
-        reading = ReadOptions(layout, repeats="merge", empty="keep", progress=partial(progress, "reading"))
-        return _of_used_items(read_baskets(path, None, reading)[0])
+        path, said = settings.baskets
+        own = {"repeats": "merge", "empty": "keep", "progress": partial(progress, "reading")}
+        return _of_used_items(read_baskets(path, None, options_of(ReadOptions, own | dict(said)))[0])
     quest = QuestSettings(n_baskets=settings.size, n_items=settings.items, seed=settings.seed or 0)
     return generate_quest(quest, progress=partial(progress, "generating"))
 

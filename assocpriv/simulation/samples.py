@@ -16,23 +16,25 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from assocpriv.client.transactions import BasketCounts, read_transactions
-from assocpriv.files.lists import rows_of
+from assocpriv.files.lists import is_header, rows_of
 from assocpriv.files.plans import check_catalogue, normalized, read_text
 from assocpriv.planning.baskets import make_plan
 from assocpriv.plans.catalogue import MAX_ITEMS, Catalogue
 from assocpriv.plans.names import Names
 from assocpriv.promise.breaches import Breach
-from assocpriv.promise.errors import BasketError, counted
+from assocpriv.promise.errors import BasketError, counted, options_of
 from assocpriv.promise.numbers import check_range
 from assocpriv.records.basket_files import stream_baskets
-from assocpriv.records.baskets import Baskets, to_baskets
-from assocpriv.records.layout import ReadOptions
+from assocpriv.records.baskets import Baskets, named_baskets
+from assocpriv.records.cells import MISSING_WORDS
+from assocpriv.records.layout import KEEP, ReadOptions
 from assocpriv.records.sources import is_file
 
 if TYPE_CHECKING:
     from assocpriv.records.sources import Progress
 
 _COUNT = re.compile("[0-9]{1,15}")
+_SAMPLE = {"repeats": "merge", "empty": "keep"}  # neither is wrong where items are counted
 
 
 # ---- sizes of baskets
@@ -44,6 +46,7 @@ def sample_sizes(
     names: Names | None = None,
     layout: str | None = None,
     progress: "Progress | None" = None,
+    **reading: str,
 ) -> BasketCounts:
     """Return how large baskets like those to come are, and what was left out: items outside the catalogue.
 
@@ -51,17 +54,17 @@ def sample_sizes(
         source: a file of baskets, or what ``to_baskets`` takes.
         items: the plan's items, or their number.
         names: what becomes of a basket's names.
-        layout: what is said of the layout of a file, as for ``read_baskets``.
+        layout: what is said of the layout of a file or table, as for ``read_baskets``.
         progress: called with (bytes read, bytes of the file).
+        reading: ``incomplete``, as for ``read_baskets``.
 
     Raises:
         BasketError: a sample that cannot be read, or none of whose items is in the catalogue.
     """
-    rules = names or Names()
-    plan = make_plan(items, Breach("5%", "50%"), transaction_size=1, names=replace(rules, others="drop"), paper=True)
-    options = ReadOptions(layout, unknown="drop", repeats="merge", progress=progress)
-    if is_file(source):
-        options = replace(options, empty="keep")
+    plan = make_plan(items, Breach("5%", "50%"), transaction_size=1, names=names or Names(), paper=True)
+    options = options_of(ReadOptions, {"layout": layout, **_SAMPLE, "unknown": "drop", "progress": progress} | reading)
+    if not is_file(source):
+        options = replace(options, empty="error")
     counts = read_transactions(source, plan, options)[1]
     if not any(counts.sizes):
         raise BasketError("no basket of the sample holds an item of the catalogue; check that it is the right one")
@@ -103,15 +106,17 @@ def draft_catalogue(
     progress: "Progress | None" = None,
     *,
     best: int | None = None,
+    **reading: str,
 ) -> CatalogueDraft:
     """Return the names of items in baskets, files or data in memory, in one form and sorted.
 
     Args:
         sources: files, or what ``to_baskets`` takes.
         min_count: baskets that a name must be in, in any of the forms that become one name.
-        layout: what is said of the layout of the files, as for ``read_baskets``.
+        layout: what is said of the layout of the files and tables, as for ``read_baskets``.
         progress: called with (bytes read, bytes of the file), file by file.
         best: names that are in most baskets, at most so many; all by default.
+        reading: ``incomplete``, as for ``read_baskets``.
 
     Returns:
         The ``catalogue``, how many ``baskets`` there were, how many names were too ``rare`` and how many
@@ -126,7 +131,8 @@ def draft_catalogue(
     (['tea'], 2, 1)
     """
     forms = dict[str, str]()
-    total, counts = _counted(sources, layout, progress, lambda name: forms.setdefault(name, normalized(name)))
+    options = options_of(ReadOptions, {"layout": layout, **_SAMPLE, "progress": progress} | reading)
+    total, counts = _counted(sources, options, lambda name: forms.setdefault(name, normalized(name)))
     if not counts:
         raise BasketError("no basket holds an item; check that the files are the right ones")
     rewritten = sum(name != form for name, form in forms.items())
@@ -144,7 +150,9 @@ def _draft(counts: Counter[str], min_count: int, best: int | None, baskets: int,
     if len(names) > MAX_ITEMS:
         raise BasketError(f"{len(names):,} items, a catalogue holds at most {MAX_ITEMS:,}; raise min_count")
     numbers = all(name.isascii() and name.isdigit() for name in names)
-    catalogue = Catalogue(sorted(names, key=(lambda name: (int(name), name)) if numbers else None))
+    # on line 1 of a file some names would be a header
+    key = (lambda name: (int(name), name)) if numbers else (lambda name: (is_header([name]), name))
+    catalogue = Catalogue(sorted(names, key=key))
     share = sum(counts[name] for name in names) / counts.total()
     return CatalogueDraft(
         catalogue, baskets, len(counts) - len(names), rewritten, check_catalogue(catalogue).twins, share
@@ -197,6 +205,7 @@ def try_catalogue(
     sources: Iterable[Any],
     layout: str | None = None,
     progress: "Progress | None" = None,
+    **reading: str,
 ) -> CatalogueUse:
     """Hold baskets against a catalogue; arguments and errors are those of :func:`draft_catalogue`.
 
@@ -208,7 +217,8 @@ def try_catalogue(
     >>> use.baskets, use.unknown, use.unused
     (2, 1, 1)
     """
-    total, counts = _counted(sources, layout, progress)
+    options = options_of(ReadOptions, {"layout": layout, **_SAMPLE, "progress": progress} | reading)
+    total, counts = _counted(sources, options, catalogue=catalogue)
     known = catalogue.index_of
     unknown = sum(count for name, count in counts.items() if name not in known)
     return CatalogueUse(total, unknown, len(catalogue) - sum(name in known for name in counts))
@@ -216,13 +226,15 @@ def try_catalogue(
 
 def _counted(
     sources: Iterable[Any],
-    layout: str | None,
-    progress: "Progress | None",
+    options: ReadOptions,
     form: Callable[[str], str] = str,
+    catalogue: Catalogue | None = None,
 ) -> tuple[int, Counter[str]]:
     """Return how many baskets there are, and how many hold each name in a form; several of one basket count once."""
     total, counts = 0, Counter[str]()
-    for baskets in _batches(list(sources), layout, progress):
+    if catalogue is not None and options.absent(catalogue) < MISSING_WORDS:  # some of these words are items
+        options = replace(options, layout=replace(options.said, missing=KEEP))
+    for baskets in _batches(list(sources), options):
         total += len(baskets)
         counts.update(_held(baskets, form))
     return total, counts
@@ -239,16 +251,20 @@ def _held(baskets: Baskets, form: Callable[[str], str]) -> dict[str, int]:
     return dict(zip(number, np.bincount(place, minlength=len(number)).tolist(), strict=True))
 
 
-def _batches(sources: list[Any], layout: str | None, progress: "Progress | None") -> Iterator[Baskets]:
+def _batches(sources: list[Any], options: ReadOptions) -> Iterator[Baskets]:
     paths = [each for each in sources if isinstance(each, str | PathLike)]
-    yield from (to_baskets(each, repeats="merge") for each in sources if not isinstance(each, str | PathLike))
+    held = [each for each in sources if not isinstance(each, str | PathLike)]
+    yield from (named_baskets(each, None, options)[0] for each in held)
     if paths:
-        options = ReadOptions(layout, repeats="merge", empty="keep", progress=progress)
         yield from stream_baskets(paths, None, options)
 
 
 def catalogue(
-    *sources: Any, min_count: int = 1, layout: str | None = None, progress: "Progress | None" = None
+    *sources: Any,
+    min_count: int = 1,
+    layout: str | None = None,
+    incomplete: str = "refuse",
+    progress: "Progress | None" = None,
 ) -> Catalogue:
     """Make a catalogue of the names of items in baskets that may be looked at: it gets published with the plan.
 
@@ -257,7 +273,7 @@ def catalogue(
     Args:
         sources: files of baskets, or baskets in memory (see ``to_baskets``).
         min_count: baskets that a name must be in.
-        layout: of the files, as for :func:`assocpriv.read_baskets`.
+        layout, incomplete: as for :func:`assocpriv.read_baskets`.
         progress: called with (bytes read, bytes of the file), file by file.
 
     Returns:
@@ -275,7 +291,7 @@ def catalogue(
     ['tea']
     """
 
-    draft = draft_catalogue(sources, min_count, layout, progress)
+    draft = draft_catalogue(sources, min_count, layout, progress, incomplete=incomplete)
     if draft.twins:
         groups = counted(len(draft.twins), "group")
         warnings.warn(

@@ -107,7 +107,7 @@ def read(data: Any, bounds: Sequence[Bound], options: ReadOptions) -> BasketSour
         return BasketSource(data, baskets, _coded(baskets, bounds), layout.kind, layout.columns, layout)
     if not isinstance(data, Baskets) and not hasattr(data, "columns"):
         data = list(data) if isinstance(data, Iterable) else data
-    baskets = named_baskets(data, None, options)
+    baskets, _ = named_baskets(data, None, options)
     if isinstance(data, Baskets) or not hasattr(data, "columns"):
         return BasketSource(data, baskets, _coded(baskets, bounds))
     _refuse_mined(getattr(data, "column_names", data.columns))

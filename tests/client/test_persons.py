@@ -10,7 +10,7 @@ import pytest
 from naive import planned
 
 import assocpriv as ap
-from assocpriv.client.persons import chosen, keep_of_each
+from assocpriv.client.persons import check_spellings, chosen, keep_of_each
 from assocpriv.promise.entropy import WordEntropy
 from assocpriv.promise.errors import BasketError
 from assocpriv.records.baskets import Baskets
@@ -67,7 +67,7 @@ def test_the_baskets_of_a_person_are_kept_whole(kind: str, tmp_path: Path) -> No
     """Rows of a transaction may stand anywhere; what is kept are those very baskets."""
     path = sales(tmp_path)
     source = path if kind == "file" else pd.read_csv(path, sep=";", dtype=str)
-    kept = keep_of_each(source, "card", 1, ReadOptions(layout=APART), Words((3, 1, 2, 0, 4)))
+    kept = keep_of_each(source, "card", PLAN, ReadOptions(layout=APART), entropy=Words((3, 1, 2, 0, 4)))
     assert (kept.rows.tolist(), kept.baskets, kept.people) == ([1, 3], 5, 2)
     baskets = ap.read_baskets(path, layout=APART)
     assert [sorted(baskets.catalogue[item] for item in basket) for basket in kept.of(baskets)] == [["milk"], ["milk"]]
@@ -100,6 +100,56 @@ def test_what_names_no_person_is_refused(text: str, column: str, said: str, tmp_
         ap.randomize(sales(tmp_path, text), PLAN, tmp_path / "reports.parquet", person=column, layout=layout)
     assert "canary" not in str(told.value)
     assert not (tmp_path / "reports.parquet").exists()
+
+
+SPELLINGS = {
+    "zeros": ("7", "007"),
+    "blanks": (" 7", "7 "),
+    "decimals": ("7", "7.0"),
+    "case": ("canary-a", "Canary-A"),
+    "unicode form": ("canary-\u00e9", "canary-e\u0301"),
+    "blanks inside": ("canary a", "canary  a"),
+}
+
+
+@pytest.mark.parametrize("kind", ["file", "frame"])
+@pytest.mark.parametrize("written", SPELLINGS.values(), ids=list(SPELLINGS))
+def test_one_person_in_several_spellings_is_refused(written: tuple[str, str], kind: str, tmp_path: Path) -> None:
+    """Each spelling would get the reports of a person; taken as written they are two people, but for outer blanks."""
+    text = f"receipt;card;item\n1;{written[0]};tea\n2;{written[1]};milk\n3;canary-other;tea\n"
+    source = sales(tmp_path, text) if kind == "file" else pd.read_csv(sales(tmp_path, text), sep=";", dtype=str)
+    if written[0].strip() == written[1].strip():  # blanks around an id are not read
+        assert ap.randomize(source, PLAN, tmp_path / "reports.parquet", person="card").people == 2
+        return
+    with pytest.raises(BasketError, match=r"1 person may stand under several ids.*person_as='written'") as told:
+        ap.randomize(source, PLAN, person="card")
+    assert "canary" not in str(told.value)
+    done = ap.randomize(source, PLAN, tmp_path / "reports.parquet", person="card", person_as="written")
+    assert (done.people, done.reported) == (3, 3)
+
+
+@pytest.mark.parametrize("word", ["nan", "None", "NULL", "NA", "<NA>", "#N/A"])
+def test_a_word_for_a_missing_value_is_no_person(word: str, tmp_path: Path) -> None:
+    """All rows without a person would count as one person's, unless the word is said to be an id."""
+    path = sales(tmp_path, SALES.replace("canary-b", word))
+    with pytest.raises(BasketError, match="2 transactions without a person"):
+        ap.randomize(path, PLAN, person="card", layout=APART)
+    assert len(ap.randomize(path, PLAN, person="card", layout=APART, incomplete="drop")) == 1
+    assert len(ap.randomize(path, PLAN, person="card", layout=f"{APART} missing=keep")) == 2
+
+
+@pytest.mark.parametrize("ids", [["7", "70", "0", "12"], ["a7", "A8"], ["7.5", "7"], ["1e5", "100000"], ["-7", "7"]])
+def test_different_ids_are_different_persons(ids: list[str]) -> None:
+    """Other numbers and other words are nobody's second spelling."""
+    check_spellings(ids)
+
+
+def test_the_comparison_of_persons_needs_persons() -> None:
+    """person_as alone says nothing, and takes two words."""
+    with pytest.raises(BasketError, match="person_as goes with person"):
+        ap.randomize([{"milk"}, {"tea"}], PLAN, person_as="written")
+    with pytest.raises(BasketError, match="person_as must be one of checked, written"):
+        ap.randomize(pd.DataFrame({"receipt": [1], "item": ["tea"]}), PLAN, person="receipt", person_as="same")
 
 
 def test_baskets_in_memory_have_no_column_of_persons() -> None:

@@ -119,8 +119,12 @@ def test_files_match_memory(plan: Plan, baskets: list[set[str]], form: str, chun
         counts = ReadCounts(len(baskets), dropped, 0, sum(not basket for basket in baskets))
         kind = "lines" if form == "b.csv" else None  # so few baskets may look like a table
         options = ReadOptions(kind, unknown="drop", empty="keep")
-        whole = read_transactions(path, plan, options)
-        assert (list(whole[0]), whole[1].read) == (list(made), counts)
+        if len(made.items) or not dropped or plan.names.others == "drop":
+            whole = read_transactions(path, plan, options)
+            assert (list(whole[0]), whole[1].read) == (list(made), counts)
+        else:
+            with pytest.raises(BasketError, match="none of the"):
+                read_transactions(path, plan, options)
         stream = stream_transactions(path, plan, options)
         batches = list(stream)
         assert all(batch.catalogue == plan.catalogue for batch in batches)
@@ -175,7 +179,7 @@ def test_the_python_interface_takes_the_advice_it_gives() -> None:
     plan = plan_of(["a", "b"], Names())
     with pytest.raises(BasketError, match="unknown='drop'"):
         ap.randomize([["a", "zebra"]], plan)
-    assert len(ap.randomize([["a", "zebra", "zebra"]], plan, unknown="drop")) == 1
+    assert len(ap.randomize([["a", "b", "zebra", "zebra"]], plan, unknown="drop")) == 1
     with pytest.raises(BasketError, match="repeats='merge'"):
         ap.randomize([["a", "a"]], plan)
     assert len(ap.randomize([["a", "a"]], plan, repeats="merge")) == 1
@@ -183,6 +187,61 @@ def test_the_python_interface_takes_the_advice_it_gives() -> None:
     with pytest.raises(BasketError, match="at least one basket must have one, unless catalogue= says"):
         ap.to_baskets([[]])
     assert len(ap.to_baskets([[]], catalogue=plan.catalogue)) == 1
+
+
+STRANGERS = [["canary-x", "canary-y"], ["canary-x"], []]
+
+
+@pytest.mark.parametrize("kind", ["list", "frame", "csv", "parquet"])
+def test_dropping_all_items_is_refused(kind: str, tmp_path: Path) -> None:
+    """Where no name matches, every report would be that of an empty basket; a plan that drops names says so itself."""
+    rows = [(n, name) for n, names in enumerate(STRANGERS) for name in names]
+    frame = pd.DataFrame(rows, columns=["receipt", "item"])
+    frame.to_csv(tmp_path / "b.csv", index=False)
+    frame.to_parquet(tmp_path / "b.parquet")
+    source = {"list": STRANGERS, "frame": frame, "csv": tmp_path / "b.csv", "parquet": tmp_path / "b.parquet"}[kind]
+    for ask in (
+        lambda: ap.randomize(source, PLAIN, tmp_path / "r.parquet", unknown="drop"),
+        lambda: ap.simulate(source, PLAIN, "50%", unknown="drop", seed=1),
+        lambda: ap.sample_sizes(source, ["a", "b"]),
+        lambda: ap.plan(["a", "b"], ap.Breach("5%", "50%"), like=source),
+    ):
+        with pytest.raises(BasketError, match="none of the 3 items is in the catalogue of 2") as told:
+            ask()
+        assert "canary" not in str(told.value)
+    assert not (tmp_path / "r.parquet").exists()
+    assert ap.randomize(source, DROPPING, tmp_path / "r.parquet").empty >= 2
+
+
+def test_dropping_most_items_is_warned_of(caplog: pytest.LogCaptureFixture) -> None:
+    """More dropped than known ones are a sign of other spellings, which the log says at the level WARNING."""
+    ap.randomize([["a", "b", "canary-x", "canary-y"]], PLAIN, unknown="drop")
+    assert not caplog.records
+    ap.randomize([["a", "canary-x"], ["canary-y"]], PLAIN, unknown="drop")
+    [told] = caplog.records
+    assert told.getMessage().startswith("2 of 3 items are not in the catalogue and were dropped; check")
+    assert (told.levelname, "canary" in told.getMessage()) == ("WARNING", False)
+
+
+def test_columns_of_several_levels_are_refused() -> None:
+    """Names of columns that are pairs match nothing; the remedy reads the frame."""
+    frame = pd.DataFrame({("sold", "a"): [1, 0], ("sold", "b"): [0, 1]})
+    with pytest.raises(BasketError, match="MultiIndex") as told:
+        ap.randomize(frame, PLAIN, unknown="drop")
+    assert "frame.columns = frame.columns.get_level_values(-1)" in str(told.value)
+    frame.columns = frame.columns.get_level_values(-1)
+    assert len(ap.randomize(frame, PLAIN)) == 2
+
+
+def test_catalogues_of_frames_take_a_layout() -> None:
+    """The layout says which columns of a frame are transactions and items, as of a file."""
+    frame = pd.DataFrame({"day": [1, 1, 2], "shop": ["x", "x", "x"], "sold": ["rye", "tea", "tea"]})
+    said = "long transaction=day item=sold"
+    assert list(ap.catalogue(frame, layout=said)) == ["rye", "tea"]
+    assert ap.draft_catalogue([frame], layout=said).baskets == 2
+    assert ap.try_catalogue(ap.Catalogue(["tea"]), [frame], said).unknown == 1
+    with pytest.raises(BasketError, match="a layout is said of files and tables"):
+        ap.catalogue([["tea"]], layout=said)
 
 
 def test_plain_names_read_as_before() -> None:
@@ -324,7 +383,7 @@ def test_a_sample_is_rolled_up(tmp_path: Path) -> None:
     """With a taxonomy the sample that says how large baskets are is rolled up, and strange names are dropped."""
     (tmp_path / "tree.csv").write_text("".join(f"p{number},group\n" for number in range(9)))
     (tmp_path / "b.csv").write_text(",".join(f"p{number}" for number in range(9)) + ",pear\np1\n")
-    (tmp_path / "names.txt").write_text("group\ntea\n")
+    (tmp_path / "names.txt").write_text("tea\ngroup\n")
     counts = sample_sizes(tmp_path / "b.csv", ["group", "tea"], Names(parents=read_taxonomy(tmp_path / "tree.csv")))
     assert counts.sizes == {1: 2}
     question = [*PLAN, "--taxonomy", tmp_path / "tree.csv", "--catalogue", tmp_path / "names.txt"]

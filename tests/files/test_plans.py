@@ -55,6 +55,9 @@ BAD: list[tuple[str | bytes, str]] = [
     ("x,a\na,b\nb,c\nc,a\n", "line [234] closes a circle"),
     ('milk,"dairy\nbeer,drinks\n', "is not CSV; check its quotes"),
     ('milk,dairy\nbeer,"drinks"x\n', "line 2 is not CSV"),
+    ("child,parent\nmilk,dairy\n", "line 1 seems to name the columns; remove it"),
+    ("Item;Category\nmilk;dairy\n", "line 1 seems to name the columns"),
+    ('\n"Product name",Category ID,Department\nmilk,dairy,food\n', "line 2 seems to name the columns"),
     (b"milk,caf\xe9\nrye,br\xc3\xb6d\n", "not UTF-8 text; save it as"),
 ]
 
@@ -66,6 +69,12 @@ def test_bad_taxonomies_are_refused(tmp_path: Path, position: int) -> None:
     with pytest.raises(PlanError, match=message) as caught:
         read(tmp_path, content)
     assert "tree.csv" in str(caught.value)
+
+
+def test_names_of_columns_may_be_names(tmp_path: Path) -> None:
+    """A line is a header if all its cells are usual names of columns, and only above the others."""
+    assert read(tmp_path, "milk,group\nitem,category\n") == (("item", "category"), ("milk", "group"))
+    assert read(tmp_path, "item\nmilk,group\n") == (("milk", "group"),)
 
 
 def test_a_missing_taxonomy_is_refused(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ import pytest
 from naive import items_plan
 from numpy.typing import NDArray
 
+import assocpriv as ap
 from assocpriv.files import atomic
 from assocpriv.files.atomic import atomic_output, check_writable
 from assocpriv.files.plans import read_catalogue, read_plan, write_plan
@@ -245,6 +246,8 @@ def test_catalogue_file_round_trip(tmp_path: Path, text: str) -> None:
         (b"a\n\nb", "entry 2 must be a name"),
         (b"a\nb\na", "entry 3 repeats an earlier name"),
         (b"a\x00b", "is not UTF-8 text"),
+        (b"item\nmilk\ntea\n", "line 1 seems to name the column; remove it"),
+        (b"\xef\xbb\xbfProduct Name\r\nmilk\r\n", "line 1 seems to name the column"),
         (b"\xc3\xa9\n\xff", "is not UTF-8 text"),
     ],
 )
@@ -256,6 +259,17 @@ def test_bad_catalogue_file_is_refused(tmp_path: Path, data: bytes, message: str
         read_catalogue(path)
     with pytest.raises(PlanError, match="cannot read the catalogue"):
         read_catalogue(tmp_path / "none")
+
+
+def test_an_item_may_have_the_name_of_a_column(tmp_path: Path) -> None:
+    """Below line 1 such a name is an item, where a catalogue made of baskets puts it; above it is not written."""
+    made = ap.catalogue([["item", "tea"], ["milk"]])
+    assert list(made) == ["milk", "tea", "item"]
+    ap.write_catalogue(made, tmp_path / "c.txt")
+    assert read_catalogue(tmp_path / "c.txt") == made
+    with pytest.raises(PlanError, match="write it on another line than the first"):
+        ap.write_catalogue(ap.Catalogue(["item", "tea"]), tmp_path / "d.txt")
+    assert not (tmp_path / "d.txt").exists()
 
 
 # ---- report files

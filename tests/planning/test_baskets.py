@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import assocpriv as ap
 from assocpriv.planning.baskets import Choice, choose_plan, explain_promises, make_plan, whole_levels
 from assocpriv.planning.designs import WorstSupport, papers_family, thresholds
 from assocpriv.planning.expected import Sizes, design_errors, design_objective
@@ -196,3 +197,14 @@ def test_worked_promises_cost_more_the_stricter_they_are() -> None:
     assert {str(k): level for k, level in usual.levels[10**6].items()} == {k: told[k]["believed_from"] for k in told}
     for stricter, weaker in pairwise(sorted(explained.promises, key=lambda each: each.promise.amplification_limit)):
         assert stricter.levels[10**7][2] > weaker.levels[10**7][2]
+
+
+@pytest.mark.parametrize("size", [None, 1, 2, 5])
+@pytest.mark.parametrize("items", [1, 2])
+def test_few_items_have_no_larger_itemsets(items: int, size: int | None) -> None:
+    """The largest itemsets that are planned for hold all items at most, however many a report shows."""
+    made = ap.choose_plan(items, ap.Epsilon(0.1), transaction_size=size)
+    assert made.plan.items.itemset_size <= items
+    assert ap.show.plans.choice(made, None, verbose=True).to_json()
+    with pytest.raises(PlanError, match=f"itemset_size .K. must be in 1..{min(items, size or items)}, got 3"):
+        ap.plan(items, ap.Epsilon(0.1), transaction_size=size, itemset_size=3)

@@ -21,6 +21,7 @@ from assocpriv.promise.breaches import (
     highest_posterior,
     largest_rise,
     lowest_posterior,
+    parse_probability,
 )
 from assocpriv.promise.errors import PlanError
 
@@ -295,3 +296,29 @@ def test_a_promise_of_nothing_is_none() -> None:
     """The posterior lies above the prior: where both are one belief no report may tell anything, and none is made."""
     with pytest.raises(PlanError, match="0 < prior < posterior < 1"):
         Breach("50%", "50%")
+
+
+@pytest.mark.parametrize(
+    ("text", "number"), [("2 %", "1/50"), (" 2.5 % ", "1/40"), ("2.5%", "1/40"), ("1e-3", "1/1000"), (1, "1")]
+)
+def test_a_percent_sign_may_stand_apart(text: str | int, number: str) -> None:
+    """Blanks around a number, and before its percent sign, mean nothing."""
+    assert parse_probability(text, "prior") == Fraction(number)
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        ("2,5%", "got '2,5%'; write decimals with a point"),
+        ("1,000", "no mark between thousands"),
+        ("0,5", "write decimals with a point"),
+        (-1, "must lie between 0 and 1 .* got -1$"),
+        (101, "must lie between 0 and 1 .* got 101$"),
+        (1.5, "is '1.5%' meant"),
+        (-(10**30), "got 'far more'"),
+    ],
+)
+def test_what_is_no_probability_is_named(value: Any, said: str) -> None:
+    """A comma is neither skipped nor taken for a point, and a number out of range is shown."""
+    with pytest.raises(PlanError, match=said):
+        parse_probability(value, "prior")

@@ -2,6 +2,7 @@
 
 import itertools
 from collections.abc import Callable
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,8 @@ from hypothesis import strategies as st
 
 from assocpriv.plans.catalogue import MAX_ITEMS, Catalogue
 from assocpriv.promise.errors import BasketError
-from assocpriv.records.baskets import Baskets, assemble_in_order, long_cells, long_part, to_baskets
+from assocpriv.records import baskets as baskets_module
+from assocpriv.records.baskets import Baskets, assemble_in_order, frame_layout, long_cells, long_part, to_baskets
 from assocpriv.records.cells import Cells, Origin
 from assocpriv.records.columns import Rows
 from assocpriv.records.layout import Found, Layout
@@ -387,3 +389,53 @@ def test_rows_of_the_long_layout_are_one_basket_an_id(parts: list[list[int]], or
     ends = np.cumsum(cells.sizes).tolist()
     found = [names[start:end] for start, end in zip([0, *ends], ends, strict=False)]
     assert found == list(expected.values())
+
+
+def objects(columns: dict[str, list[Any]]) -> pd.DataFrame:
+    """Return a frame of columns of objects."""
+    return pd.DataFrame(columns, dtype=object)
+
+
+def categories(columns: dict[str, list[Any]]) -> pd.DataFrame:
+    """Return a frame of categories."""
+    return pd.DataFrame(columns).astype("category")
+
+
+FLAGGED = {  # tea in the first and the last basket, rye in the last one, by values of each kind
+    "yes and no": (["yes", "no", "Yes"], ["no", "no", "YES"]),
+    "T and F": (["T", "F", "T"], ["F", "F", "T"]),
+    "text of digits": (["1", "0", "1"], ["0", "0", "1"]),
+    "x and nothing": (["x", "", " x"], ["", None, "x"]),
+    "bools and nulls": ([True, None, True], [None, False, True]),
+    "numbers and nulls": ([1, None, 1], [0, None, 1]),
+    "decimals": ([Decimal(1), Decimal(0), Decimal(1)], [Decimal(0), None, Decimal(1)]),
+}
+
+
+@pytest.mark.parametrize("make", [pd.DataFrame, objects, categories, pl.DataFrame, pa.table])
+@pytest.mark.parametrize("kind", FLAGGED)
+def test_flags_of_frames_are_those_of_files(kind: str, make: Any) -> None:
+    """A one-hot frame takes what a CSV file takes, and is found out to be one."""
+    tea, rye = FLAGGED[kind]
+    frame = make({"tea": tea, "rye": rye, "oil": [None] * 3})
+    assert named(to_baskets(frame)) == [{"tea"}, set(), {"tea", "rye"}]
+
+
+@pytest.mark.parametrize("cell", ["canary", "2", "nan"])
+@pytest.mark.parametrize("make", [pd.DataFrame, categories, pl.DataFrame, pa.table])
+def test_other_words_are_no_flags(cell: str, make: Any) -> None:
+    """A word that is none of a flag is named by its row and column alone."""
+    with pytest.raises(BasketError, match="row 2, column 1 is neither true nor false") as told:
+        to_baskets(make({"tea": ["yes", cell], "rye": ["no", "no"]}), layout="one-hot")
+    assert "canary" not in str(told.value)
+
+
+@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.table])
+def test_few_cells_of_a_wide_table_are_looked_at(make: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of flags no cell becomes Python's, and of other columns no more than of a narrow table."""
+    seen = []
+    monkeypatch.setattr(baskets_module, "values_of", lambda column: seen.append(len(column)) or column.to_pylist())
+    assert frame_layout(make({f"i{n}": [n % 2 == 0] * 500 for n in range(400)}), None)[0].kind == "one-hot"
+    assert not seen
+    assert frame_layout(make({f"i{n}": [n % 2] * 500 for n in range(400)}), None)[0].kind == "one-hot"
+    assert sum(seen) <= 1 << 17

@@ -428,7 +428,7 @@ def test_words_for_a_missing_value_are_no_items(tmp_path: Path, word: str, caplo
     with caplog.at_level(logging.INFO, "assocpriv"):
         assert named(ap.read_baskets(path)) == [{"tea", "milk", "eggs"}, {NAME}, {"tea", "eggs"}]
     assert "left out: 3 cells with NaN, None or another word" in caplog.text
-    assert len(ap.read_baskets(path, missing_words="keep", repeats="merge").catalogue) == 5
+    assert len(ap.read_baskets(path, layout="missing=keep", repeats="merge").catalogue) == 5
     catalogue = Catalogue(["tea", word.strip(), "milk", "eggs", NAME])
     assert named(ap.read_baskets(path, catalogue=catalogue, repeats="merge"))[2] == {"tea", "eggs", word.strip()}
     path.write_text(f"order,item\n1,tea\n1,{word}\n2,rye\n")

@@ -491,7 +491,7 @@ def test_no_cell_stands_in_an_error(tmp_path):
     for text, place in (
         ("".join(lines), "line 3 has 2 cells"),
         ("".join(lines[1:]), "line 1, .*, lacks columns Job, Country, Bankruptcy; .* has 3 names"),
-        (lines[0] + '"secretvalue\nx",US,Never\n', "line 2 is not CSV: quotes are not closed"),
+        (lines[0] + '"secretvalue,US,Never\n', "line 2 is not CSV: quotes are not closed"),
         (lines[0] + "secretvalué,\udcff,x\n", "line 2 is not UTF-8 text, and others are"),
         (lines[0] + "secretvalue,US,Never\n", "no record has 'Discharged'"),
     ):
