@@ -208,13 +208,14 @@ def read_baskets(
     docs/cli.md has the rules.
 
     Args:
-        path: the file: text, Parquet or .xlsx (its first sheet; extra ``xlsx``); a name that ends in .gz is
+        path: the file: text, Parquet or a workbook, .xlsx (extra ``xlsx``); a name that ends in .gz is
             decompressed. Of several the lines of one transaction id are one basket, in whichever they stand.
         layout: its words, the kind first: "lines" (a line of names a basket), "dat" (a line of item numbers a basket,
             blanks between), "long" (a line or row an item; returned items, of a quantity below zero, are left out),
             "one-hot" (a column an item, cells 1 and 0 or t and f), "list" (of Parquet, a column of lists); then
             ``transaction=`` ``item=`` ``quantity=`` (columns by name or number from 1; of lines and one-hot
-            ``transaction`` is no item), ``separator=`` (, ; | tab blank), ``header=yes`` or ``no``, ``encoding=``.
+            ``transaction`` is no item), ``separator=`` (, ; | tab blank), ``header=yes`` or ``no``, ``encoding=``,
+            ``sheet=`` (of a workbook: a name, or a number as ``#1``).
         catalogue: the items there may be, looked up by name: the number 7 is the name "7". By default
             0 … the largest number for dat (the distinct ones beyond 2^20), the columns for one-hot, otherwise the
             sorted names.
@@ -271,11 +272,11 @@ def randomize(records: Any, plan: PublishedPlan, output: str | PathLike[str] | N
               line an item, a column that says whose a transaction is; by name or number from 1) keeps as many baskets
               of each person as the plan promises reports, drawn by the operating system's entropy; without it every
               basket counts as another person's.
-            - Of tables: ``separator`` (of the cells of a CSV file), ``missing`` (a word, or several, for missing
-              values; empty cells are such anyway, NaN and null of numbers), ``clip`` (move values outside a column's
-              range to its ends).
+            - Of tables: ``separator`` (of the cells of a CSV file), ``sheet`` (of a workbook, by name or as
+              ``"#1"``), ``missing`` (a word, or several, for missing values; empty cells are such anyway, NaN and null
+              of numbers), ``clip`` (move values outside a column's range to its ends).
             - Of guided plans: ``guidance``, ``max_level`` (the highest that is answered), ``announced`` (the level
-              announced before the guidance came), ``separator``, ``missing``.
+              announced before the guidance came), ``separator``, ``sheet``, ``missing``.
 
     Returns:
         Of one record its report: ``plan.report_bytes`` bytes, all that may leave the device. Of many :class:`Reports`;
@@ -865,10 +866,10 @@ def simulate(records: Any, plan: PublishedPlan, min_support: float | str | None 
             with what is done, done and total). Of baskets also ``people`` (so many, each with one of the baskets drawn
             at random; by default one person a basket), ``max_itemset`` (the plan's ``itemset_size`` by default), and
             ``layout``, ``unknown``, ``repeats``, ``empty``, as of :func:`read_baskets`. Of tables
-            ``missing``, ``separator`` and ``clip``, as of :func:`randomize`. Of a guided plan the former two,
-            ``classifier`` (``"naive-bayes"``, ``"tree"`` or ``"logistic"``), ``people`` (so many of the records at
-            most, drawn at random; 5,000), ``unconcerned`` (so many people's raw tuples start it; 0 for nobody's), and
-            ``rounds`` (5, each with another third of the people held back to test on).
+            ``missing``, ``separator``, ``sheet`` and ``clip``, as of :func:`randomize`. Of a guided plan the former
+            three, ``classifier`` (``"naive-bayes"``, ``"tree"`` or ``"logistic"``), ``people`` (so many of the records
+            at most, drawn at random; 5,000), ``unconcerned`` (so many people's raw tuples start it; 0 for nobody's),
+            and ``rounds`` (5, each with another third of the people held back to test on).
 
     Returns:
         Of baskets ``itemsets`` with their ``true_support`` (of whole baskets where these are told), ``missed`` ones,

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, overload
+from uuid import UUID
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,13 +18,24 @@ from numpy.typing import NDArray
 from assocpriv.files.arrow import array_to_numpy, pa, pc, to_arrow
 from assocpriv.plans.catalogue import Catalogue
 from assocpriv.promise.errors import BasketError, PlanError, RecordError
-from assocpriv.records.cells import Cells, Origin, cells_of_names, check_choices, ordinal, resolve, without_unknown
+from assocpriv.records.cells import (
+    ROUNDED,
+    STORE_AS_TEXT,
+    Cells,
+    Origin,
+    cells_of_names,
+    check_choices,
+    ordinal,
+    resolve,
+    without_unknown,
+)
 from assocpriv.records.columns import Rows, frame_columns, is_list_type, is_text, series_to_arrow, values_of
 from assocpriv.records.layout import FALSE_WORDS, TRUE_WORDS, Layout, no_flag, understand_table
 from assocpriv.records.sources import SAMPLE_LINES, FirstRows
 
 _LONG_ROW_BYTES, _LONG_NAME_BYTES = 48, 8  # memory of a row of the long layout, and of a byte of its distinct names
 _NO_TEXT = "must be text in UTF-8, numbers or dates, not nested; choose another column"
+_FRACTIONS = f"have fractions, which ids do not; name another column, or {STORE_AS_TEXT}"
 _QUANTITY = re.compile(r"[-+−]?[0-9][0-9.,' \u00a0]*-?")  # with decimal commas; some write a minus after the number
 
 
@@ -211,7 +223,8 @@ def is_frame(data: Any) -> bool:
             "an array of two dimensions may mean several things; where columns are items, name them: "
             "pandas.DataFrame(array, columns=names); where rows list items, give array.tolist()"
         )
-    return not isinstance(data, Iterable) or hasattr(data, "columns")
+    of_arrow = hasattr(data, "combine_chunks") or hasattr(data, "read_all") or hasattr(data, "buffers")
+    return not isinstance(data, Iterable) or hasattr(data, "columns") or of_arrow
 
 
 # ---- cells -> baskets
@@ -277,6 +290,8 @@ def _name_of(item: object, row: int, position: int) -> str:
         return str(item)
     if isinstance(item, (int, np.integer)) and not isinstance(item, bool):
         return str(int(item))
+    if isinstance(item, UUID):
+        return str(item)
     where = f"{ordinal(position)} item of basket {row + 1}"
     raise TypeError(f"{where} must be text or an integer, got a {type(item).__name__}")
 
@@ -340,7 +355,7 @@ def list_cells(lists: Any, origin: Origin | None = None) -> Cells:
     if not is_list_type(lists.type):
         raise BasketError("the layout list needs a column of lists; name it with item=, or say another layout")
     sizes = array_to_numpy(pc.list_value_length(lists), 0)
-    codes, names = _distinct([_coded_items(lists.flatten())])
+    codes, names = _distinct([_coded_items(plain_ids(lists.flatten(), "items"))])
     return Cells(sizes, codes, names, origin or Origin())
 
 
@@ -379,7 +394,8 @@ def long_part(rows: Rows, what: str = "item") -> LongPart:
         BasketError: a row without transaction or item; items that are neither text nor integers; a quantity that is no
             number.
     """
-    transactions, items = rows.columns[:2]
+    transactions = plain_ids(rows.columns[0], "transaction ids")
+    items = plain_ids(rows.columns[1], f"{what}s")
     kept, returned = np.arange(len(items)), 0
     if len(rows.columns) > 2:
         kept = np.flatnonzero(~_are_returned(rows))
@@ -399,6 +415,7 @@ def long_part(rows: Rows, what: str = "item") -> LongPart:
             raise BasketError(
                 f"{rows.origin.row_word} {rows.line(row)} has no {each}; fill it in, or take such rows, as totals, out"
             )
+        _refuse_rounded(values, places, rows, each)
     return LongPart(transactions, np.diff(starts, append=len(items)), items, returned)
 
 
@@ -465,6 +482,61 @@ def _rising_codes(ids: Any) -> NDArray[np.int64] | None:
         codes.append(np.arange(number - again, number - again + len(chunk)))
         number, last = number - again + len(chunk), chunk[-1].as_py().encode()
     return np.concatenate(codes)
+
+
+def _refuse_rounded(ids: Any, places: NDArray[np.int64], rows: Rows, what: str) -> None:
+    """Refuse ids, text or text in codes, that are numbers as a spreadsheet rounds them; ``places`` are their rows."""
+    names = ids.dictionary if pa.types.is_dictionary(ids.type) else ids
+    rounded = array_to_numpy(pc.match_substring_regex(names, f"^{ROUNDED.pattern}$"))
+    if names is not ids and rounded.any():
+        rounded = rounded[array_to_numpy(ids.indices)]
+    if rounded.any():
+        where = f"{rows.origin.row_word} {rows.line(int(places[np.argmax(rounded)]))}"
+        raise BasketError(f"{where} has as its {what} a number that has lost digits; {STORE_AS_TEXT}")
+
+
+def plain_ids(values: Any, what: str) -> Any:
+    """Return an Arrow array of ids: UUIDs as text, whole floats and decimals as integers, times in seconds.
+
+    Raises:
+        BasketError: a float or decimal with a fraction, or a float that is too large to be exact.
+    """
+    kind, casts = values.type, []
+    if pa.types.is_dictionary(kind):
+        stored = values.dictionary
+        names = plain_ids(stored, what)
+        return values if names is stored else pa.DictionaryArray.from_arrays(values.indices, names, safe=False)
+    if pa.types.is_floating(kind):
+        return _whole_floats(values, what)
+    if isinstance(kind, pa.UuidType):
+        coded = values.storage.dictionary_encode()
+        texts = np.array([str(UUID(bytes=each)) for each in coded.dictionary.to_pylist()], dtype=object)
+        return pa.DictionaryArray.from_arrays(coded.indices, to_arrow(texts))
+    if pa.types.is_string_view(kind):
+        casts = [pa.large_string()]  # Arrow cannot take rows of views
+    elif pa.types.is_timestamp(kind):
+        casts = [pa.timestamp("s", kind.tz)]
+    elif pa.types.is_decimal(kind):
+        casts = [pa.decimal256(76, 0), pa.string()]
+    with contextlib.suppress(pa.ArrowException):  # what has fractions; its text quotes a value
+        for each in casts:
+            values = values.cast(each)
+    if pa.types.is_decimal(values.type):
+        raise BasketError(f"{what} {_FRACTIONS}")
+    return values
+
+
+def _whole_floats(values: Any, what: str) -> Any:
+    """Return floats as integers, NaN as a null."""
+    exact = 1 << {16: 11, 32: 24, 64: 53}[values.type.bit_width]  # from here on a float may stand for several numbers
+    numbers = array_to_numpy(values.cast(pa.float64()))
+    missing = np.isnan(numbers)
+    whole = np.where(missing, 0, numbers)
+    if (np.abs(whole) >= exact).any():
+        raise BasketError(f"{what} are floats that have lost digits ({exact:,} or more); {STORE_AS_TEXT}")
+    if (whole != np.floor(whole)).any():
+        raise BasketError(f"{what} {_FRACTIONS}")
+    return pc.if_else(to_arrow(missing), pa.scalar(None, pa.int64()), to_arrow(whole.astype(np.int64)))
 
 
 def _coded_items(items: Any, what: str = "item") -> Any:
@@ -538,8 +610,11 @@ def catalogue_of_columns(names: Iterable[str]) -> Catalogue:
     Raises:
         BasketError: they cannot be items.
     """
+    stripped = [name.strip() for name in names]
+    if any(map(ROUNDED.fullmatch, stripped)):
+        raise BasketError(f"names of columns are numbers that have lost digits; {STORE_AS_TEXT}")
     try:
-        return Catalogue(name.strip() for name in names)
+        return Catalogue(stripped)
     except PlanError as error:
         problem = str(error)
     raise BasketError(f"the columns cannot be items: {problem}")

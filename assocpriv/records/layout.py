@@ -20,21 +20,23 @@ from assocpriv.records.columns import is_list_type, is_text, separator_of
 from assocpriv.records.sources import FirstRows, cut_said_separator, find_separator
 
 KINDS = {  # of each the keys that say more of it
-    "lines": ("transaction", "separator", "header", "encoding"),
-    "dat": (),
-    "long": ("transaction", "item", "quantity", "separator", "header", "encoding"),
-    "one-hot": ("transaction", "separator", "encoding"),
+    "lines": ("transaction", "separator", "header", "encoding", "sheet"),
+    "dat": ("sheet",),
+    "long": ("transaction", "item", "quantity", "separator", "header", "encoding", "sheet"),
+    "one-hot": ("transaction", "separator", "encoding", "sheet"),
     "list": ("item",),
 }
 _ENCODINGS = ("utf-8", "utf-16", "windows-1252")
 _POSSIBLE = (
     f"first one of {', '.join(KINDS)}, then of transaction=COLUMN item=COLUMN quantity=COLUMN "
-    f"separator=, (or ; | tab blank) header=yes (no, or its line's number) encoding={'|'.join(_ENCODINGS)}, as in "
+    f"separator=, (or ; | tab blank) header=yes (no, or its line's number) encoding={'|'.join(_ENCODINGS)} "
+    "sheet=NAME (or its number, as #1; of a workbook), as in "
     "'long transaction=1 item=2 separator=; header=no'"
 )
 TRUE_WORDS = frozenset({"1", "1.0", "true", "t", "yes", "y", "x"})
 FALSE_WORDS = frozenset({"0", "0.0", "false", "f", "no", "n", "?", ""})
 FLAGS = TRUE_WORDS | FALSE_WORDS
+_NUMBERED = re.compile(r"#[0-9#+]+")
 _HEADER = re.compile(r"yes|no|[1-9][0-9]{0,2}")
 _BACK = re.compile(r"[-−][0-9][0-9.,]*")
 _NUMBER = re.compile(r"[-+]?[0-9][0-9.,:/ \-]*([eE][-+]?[0-9]+)?([ T][0-9:.]+Z?)?")  # dates and times, too
@@ -90,6 +92,7 @@ class Layout:
         separator: a character.
         header: whether line 1 names columns, or the number of the line that does; those above are passed over.
         encoding: of the text.
+        sheet: of a workbook, by name, or by number from 1 as "#1"; several of one header as "#1+#2".
     """
 
     kind: str | None = None
@@ -99,6 +102,7 @@ class Layout:
     separator: str | None = field(default=None, kw_only=True)
     header: bool | int | None = field(default=None, kw_only=True)
     encoding: str | None = field(default=None, kw_only=True)
+    sheet: str | None = field(default=None, kw_only=True)
 
     @classmethod
     def parse(cls, text: "str | Layout | None") -> "Layout":
@@ -140,7 +144,7 @@ class Layout:
             value = getattr(self, key)
             if value is not None:
                 text = {"True": "yes", "False": "no", "\t": "tab", " ": "blank"}.get(str(value), str(value))
-                words.append(f"{key}={text if key == 'separator' else shlex.quote(text)}")
+                words.append(f"{key}={text if key == 'separator' or _NUMBERED.fullmatch(text) else shlex.quote(text)}")
         return " ".join(words).strip()
 
 
@@ -220,7 +224,7 @@ def guess(rows: FirstRows, said: Layout) -> str:
 
 
 def _is_dat(rows: FirstRows, said: Layout) -> bool:
-    if said != Layout() or not rows.lines:
+    if replace(said, sheet=None) != Layout() or not rows.lines:
         return False
     numbers = [line for line in rows.lines if _ITEM_NUMBERS.fullmatch(line)]
     if rows.lines[0].startswith(_REMARKS) and any(each.startswith(_REMARKS) for each in rows.lines[1:]):
@@ -520,8 +524,8 @@ def understand_table(rows: FirstRows, kinds: Sequence[Any], said: Layout) -> Fou
     """
     names, held = rows.first, [place for place, kind in enumerate(kinds) if is_list_type(kind)]
     texts = [is_text(getattr(kind, "value_type", kind)) and place not in held for place, kind in enumerate(kinds)]
-    if said.separator is not None or said.header is not None or said.encoding is not None:
-        raise BasketError("Parquet and tables in memory have no separator, header or encoding; leave them out")
+    if any(each is not None for each in (said.separator, said.header, said.encoding, said.sheet)):
+        raise BasketError("Parquet and tables in memory have no separator, header, encoding or sheet; leave them out")
     kind = said.kind or _kind_of_table(rows, texts, held, said)
     if kind == "list":
         if said.item is not None:
