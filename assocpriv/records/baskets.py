@@ -487,6 +487,9 @@ def _rising_codes(ids: Any) -> NDArray[np.int64] | None:
 def _refuse_rounded(ids: Any, places: NDArray[np.int64], rows: Rows, what: str) -> None:
     """Refuse ids, text or text in codes, that are numbers as a spreadsheet rounds them; ``places`` are their rows."""
     names = ids.dictionary if pa.types.is_dictionary(ids.type) else ids
+    letters = np.frombuffer(names.buffers()[2] or b"", dtype=np.uint8)
+    if not (((letters | 32) == ord("e")) | (letters == ord("."))).any():  # as of integers, of which there may be many
+        return
     rounded = array_to_numpy(pc.match_substring_regex(names, f"^{ROUNDED.pattern}$"))
     if names is not ids and rounded.any():
         rounded = rounded[array_to_numpy(ids.indices)]

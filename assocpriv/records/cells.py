@@ -19,7 +19,9 @@ from assocpriv.promise.errors import BasketError
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")  # halves of surrogate pairs too: no text has them
 _DECIMAL = re.compile(r"0|[1-9][0-9]{0,6}")  # numbers below MAX_ITEMS have at most 7 digits
-ROUNDED = re.compile(r"[-+]?[0-9][.,][0-9]+[eE][-+][0-9]+")  # a long number, as spreadsheets write it into CSV
+ROUNDED = re.compile(  # a long number, as spreadsheets write it into CSV, and a float of 2^53 or more
+    r"[-+]?(?:[0-9][.,][0-9]+[eE][-+][0-9]+|(?:9[0-9]{15}|[0-9]{17,})\.0)"
+)
 STORE_AS_TEXT = "store the column as text where the file or table is made"
 _CHOICES = {
     "unknown": ("error", "drop"),

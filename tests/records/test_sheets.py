@@ -5,6 +5,7 @@ import logging
 import re
 import zipfile
 from collections.abc import Callable
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,10 @@ import openpyxl
 import pytest
 
 import assocpriv as ap
+from assocpriv.plans.columns import NumberColumn, UniformNoise
+from assocpriv.plans.tables import TablePlan
 from assocpriv.promise.errors import BasketError, RecordError
+from assocpriv.records.tables import TableOptions, stream_table
 
 HEAD = ["receipt", "item"]
 MAY = [HEAD, [1, "tea"], [1, "milk"], [2, "rye"]]
@@ -252,6 +256,15 @@ def test_tables_of_records_take_a_sheet(tmp_path: Path, caplog: pytest.LogCaptur
     with caplog.at_level(logging.INFO, "assocpriv"):
         assert ap.suppress.suppress_file(path, templates, tmp_path / "p.csv").records == 7
     assert caplog.messages == ["u.xlsx: read as: sheet=#1+#2"]
+
+
+def test_errors_of_tables_name_the_sheet(tmp_path: Path) -> None:
+    """Of a table over several sheets, too, an error gives the sheet's number and the row's own."""
+    plan = TablePlan((NumberColumn("age", UniformNoise(10, 2), False, Fraction(0), Fraction(1), 10),), 0)
+    sheets: Sheets = [(name, "visible", [["age"], [0.5], [0.5 if name == "a" else "Zx9"]]) for name in "ab"]
+    stream = stream_table(workbook(tmp_path / "t.xlsx", sheets), plan, TableOptions())
+    with pytest.raises(RecordError, match="column age has no number in 1 record, first in line 3 of sheet #2"):
+        list(stream)
 
 
 def test_archives_that_are_no_workbook_are_refused(tmp_path: Path) -> None:
