@@ -199,6 +199,8 @@ def read_baskets(
     unknown: str = "error",
     repeats: str = "error",
     empty: str = "error",
+    incomplete: str = "refuse",
+    missing_words: str = "drop",
     progress: Callable[[int, int], None] | None = None,
 ) -> "Baskets":
     r"""Read a file of baskets, or several together.
@@ -211,17 +213,22 @@ def read_baskets(
         path: the file: text, Parquet or a workbook, .xlsx (extra ``xlsx``); a name that ends in .gz is
             decompressed. Of several the lines of one transaction id are one basket, in whichever they stand.
         layout: its words, the kind first: "lines" (a line of names a basket), "dat" (a line of item numbers a basket,
-            blanks between), "long" (a line or row an item; returned items, of a quantity below zero, are left out),
-            "one-hot" (a column an item, cells 1 and 0 or t and f), "list" (of Parquet, a column of lists); then
-            ``transaction=`` ``item=`` ``quantity=`` (columns by name or number from 1; of lines and one-hot
-            ``transaction`` is no item), ``separator=`` (, ; | tab blank), ``header=yes`` or ``no``, ``encoding=``,
+            blanks between), "long" (a line or row an item), "one-hot" (a column an item, cells 1 and 0 or t and f),
+            "list" (a column of lists, or of text with a mark between items); then ``transaction=`` ``item=``
+            ``quantity=`` (columns by name, or as #2 by number; several columns of transactions as ``date+receipt``;
+            of lines and one-hot ``transaction`` is no item), ``rows=together`` or ``anywhere``, ``within=`` (between
+            items in one cell, or none), ``separator=`` (, ; | tab blank), ``header=yes`` or ``no``, ``encoding=``,
             ``sheet=`` (of a workbook: a name, or a number as ``#1``).
         catalogue: the items there may be, looked up by name: the number 7 is the name "7". By default
             0 … the largest number for dat (the distinct ones beyond 2^20), the columns for one-hot, otherwise the
             sorted names.
         unknown: "error", or "drop" to leave out items that are not in the catalogue.
         repeats: "error", or "merge" to count an item that a basket repeats once.
-        empty: "error", or "keep" to take a blank line, or a null or empty list, as an empty basket.
+        empty: "error", or "keep" to take a blank line, or a null or empty list, as an empty basket, or "drop".
+        incomplete: "refuse", or "drop" to leave out rows of the long layout without an id, an item or a quantity; such
+            rows below all others, as totals, are left out anyway.
+        missing_words: "drop" to take NaN, None, NA and the like as empty cells, unless the catalogue has them; "keep"
+            to take them as items.
         progress: called with (bytes read, bytes of the file).
 
     Returns:
@@ -240,8 +247,9 @@ def read_baskets(
     Baskets(2 baskets over 2 items)
     """
     from assocpriv.records import basket_files
+    from assocpriv.records.layout import ReadOptions
 
-    options = basket_files.ReadOptions(layout, unknown, repeats, empty, progress=progress)
+    options = ReadOptions(layout, unknown, repeats, empty, incomplete, missing_words, progress=progress)
     return basket_files.read_baskets(path, catalogue, options)[0]
 
 

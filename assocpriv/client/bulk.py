@@ -25,9 +25,9 @@ from assocpriv.plans.generator import WORD_BITS, item_columns
 from assocpriv.promise.entropy import SystemEntropy, WordEntropy, read_only
 from assocpriv.promise.errors import BasketError, PlanError, options_of
 from assocpriv.promise.numbers import binomial_words, to_words, words_for
-from assocpriv.records.basket_files import ReadOptions
 from assocpriv.records.baskets import Baskets, count_sizes
 from assocpriv.records.columns import as_table
+from assocpriv.records.layout import ReadOptions
 from assocpriv.records.sources import is_file
 
 if TYPE_CHECKING:

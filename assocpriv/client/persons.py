@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from assocpriv.promise.entropy import SystemEntropy, WordEntropy
 from assocpriv.promise.errors import BasketError, counted
-from assocpriv.records.basket_files import ReadOptions, read_persons
+from assocpriv.records.basket_files import read_persons
 from assocpriv.records.baskets import Baskets, is_frame, persons_of_frame
-from assocpriv.records.layout import LONG_ALONE
+from assocpriv.records.layout import LONG_ALONE, ReadOptions
 from assocpriv.records.sources import is_file
 
 
@@ -53,24 +53,31 @@ def keep_of_each(
         entropy: the operating system's by default.
 
     Raises:
-        BasketError: no such column, a row without a person, a transaction of several persons, or another layout.
+        BasketError: no such column, a transaction without a person or of several, or another layout.
     """
     if is_file(source):
         cells = read_persons(source, options, column)
     elif is_frame(source):
-        cells = persons_of_frame(source, options.layout, column)
+        cells = persons_of_frame(source, column, options)
     else:
         raise BasketError(LONG_ALONE)
     starts = np.cumsum(cells.sizes) - cells.sizes
-    whose = cells.codes[starts]
-    several = whose != np.maximum.reduceat(cells.codes, starts)
-    several |= whose != np.minimum.reduceat(cells.codes, starts)
+    whose = np.maximum.reduceat(cells.codes, starts)
+    several = np.minimum.reduceat(np.where(cells.codes < 0, len(cells.codes), cells.codes), starts) < whose
+    nobody = whose < 0
+    if nobody.any() and options.incomplete == "refuse":
+        raise BasketError(
+            f"{counted(int(nobody.sum()), 'transaction')} without a person; fill the column in, or leave them out with "
+            "incomplete='drop'"
+        )
     if several.any():
         raise BasketError(
             f"{counted(int(several.sum()), 'transaction')} of several persons; each must be one person's; check "
             "transaction= of the layout and the column that person names"
         )
-    return Kept(chosen(whose, most, entropy or SystemEntropy()), len(whose), len(np.unique(whose)))
+    named = np.flatnonzero(~nobody)
+    rows = named[chosen(whose[named], most, entropy or SystemEntropy())]
+    return Kept(rows, len(whose), len(np.unique(whose[named])))
 
 
 def chosen(whose: NDArray[Any], most: int, entropy: WordEntropy) -> NDArray[np.int64]:

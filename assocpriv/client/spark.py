@@ -32,6 +32,7 @@ from assocpriv.files.reports import write_reports
 from assocpriv.promise.entropy import SystemEntropy
 from assocpriv.promise.errors import BasketError, FileError, counted
 from assocpriv.records.baskets import Baskets, count_sizes, named_baskets
+from assocpriv.records.layout import ReadOptions
 from assocpriv.spark.session import column_of, run
 
 if TYPE_CHECKING:
@@ -175,13 +176,14 @@ def _transactions(
     plan: "Plan", unknown: str, repeats: str, columns: Iterator[Any], sizes: Counter[int]
 ) -> Iterator[Baskets]:
     """Yield the transactions of Arrow arrays of baskets, and count their sizes."""
-    reader, said = NameReader(plan, unknown=unknown), f"list item={_BASKET}"
+    reader = NameReader(plan, unknown=unknown)
+    options = ReadOptions(f"list item={_BASKET}", reader.unknown, repeats)
     for column in columns:
         if column.null_count:
             raise BasketError("the DataFrame has rows without a basket or without a transaction; leave them out")
         table = pa.table({_BASKET: column})
         try:
-            named = named_baskets(table, reader.names, unknown=reader.unknown, repeats=repeats, layout=said)
+            named = named_baskets(table, reader.names, options)
             found, _ = reader.transactions(named)
         except BasketError as error:
             raise BasketError(f"among {counted(len(column), 'basket')} that a task got at once: {error}") from None

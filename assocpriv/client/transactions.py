@@ -16,17 +16,15 @@ from assocpriv.plans.catalogue import Catalogue
 from assocpriv.plans.names import UNKNOWN
 from assocpriv.promise.errors import BasketError
 from assocpriv.records.basket_files import (
-    STRICT,
     BasketStream,
     Paths,
     ReadCounts,
-    ReadOptions,
     read_baskets,
     stream_baskets,
 )
 from assocpriv.records.baskets import Baskets, assemble_in_order, count_sizes, named_baskets
 from assocpriv.records.cells import Cells, check_choices, ordinal, without_unknown
-from assocpriv.records.layout import Layout
+from assocpriv.records.layout import STRICT, ReadOptions
 from assocpriv.records.sources import is_file
 
 if TYPE_CHECKING:
@@ -91,27 +89,17 @@ def align_baskets(baskets: Baskets, plan: "Plan", *, unknown: str = "error") -> 
     return NameReader(plan, unknown=unknown).transactions(baskets)
 
 
-def transactions_of_many(
-    baskets: Any,
-    plan: "Plan",
-    *,
-    unknown: str = "error",
-    repeats: str = "error",
-    layout: str | Layout | None = None,
-) -> tuple[Baskets, int]:
+def transactions_of_many(baskets: Any, plan: "Plan", options: ReadOptions = STRICT) -> tuple[Baskets, int]:
     """Return what :func:`align_baskets` does, of :class:`Baskets`, sets or lists of names, or a table.
 
-    ``repeats`` is ``error``, or ``merge`` to count a name once that a basket repeats; repeats of a name that is dropped
-    as not known do no harm. ``layout`` is that of a table, in words.
+    Repeats of a name that is dropped as not known do no harm.
 
     Raises:
         BasketError: a name that the plan neither knows nor lets be dropped, a repeated or an unusable one.
         TypeError: no baskets.
     """
-    reader = NameReader(plan, unknown=unknown)
-    return reader.transactions(
-        named_baskets(baskets, reader.names, unknown=reader.unknown, repeats=repeats, layout=layout)
-    )
+    reader = NameReader(plan, unknown=options.unknown)
+    return reader.transactions(named_baskets(baskets, reader.names, replace(options, unknown=reader.unknown)))
 
 
 def transaction_of(names: Collection[str | int], plan: "Plan") -> list[int]:
@@ -189,9 +177,7 @@ def transactions_of(
         return stream, lambda: stream.counts
     if options.empty != "error":
         raise BasketError("empty is said of files; leave it out for baskets in memory")
-    made, dropped = transactions_of_many(
-        baskets, plan, unknown=options.unknown, repeats=options.repeats, layout=options.layout
-    )
+    made, dropped = transactions_of_many(baskets, plan, options)
     return [made], lambda: ReadCounts(len(made), dropped, 0, 0)
 
 

@@ -11,8 +11,8 @@ import io
 import logging
 import os
 from array import array
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import astuple, dataclass, field, replace
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from pathlib import Path
 from typing import BinaryIO
@@ -24,7 +24,7 @@ from assocpriv.files.arrow import array_to_numpy, pa, to_arrow
 from assocpriv.kernels.compiling import text_kernels
 from assocpriv.kernels.parallel import map_ahead
 from assocpriv.plans.catalogue import Catalogue
-from assocpriv.promise.errors import BasketError, counted
+from assocpriv.promise.errors import BasketError
 from assocpriv.records import sources
 from assocpriv.records.baskets import (
     Baskets,
@@ -36,10 +36,24 @@ from assocpriv.records.baskets import (
     long_cells,
     long_part,
     onehot_cells,
+    refuse_incomplete,
+    refuse_several,
 )
-from assocpriv.records.cells import Cells, Origin, check_choices, joined, kept_sizes, resolve, without_unknown
+from assocpriv.records.cells import (
+    MISSING_WORDS,
+    NOTHING_LEFT_OUT,
+    Cells,
+    LeftOut,
+    Origin,
+    absent_words,
+    joined,
+    kept_sizes,
+    resolve,
+    without_unknown,
+    without_words,
+)
 from assocpriv.records.columns import CsvTable, LineNumbers, ParquetTable, Rows, refuse_lines
-from assocpriv.records.layout import Found, Layout, understand, understand_table
+from assocpriv.records.layout import STRICT, Found, ReadOptions, understand, understand_table
 from assocpriv.records.sheets import SheetChoice
 
 _Then = Callable[[Baskets], tuple[Baskets, int]]  # what it makes of a batch, and how many items it drops
@@ -48,47 +62,24 @@ Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 _LOG = logging.getLogger("assocpriv")  # told how files are understood; the command line shows it
 _PLAIN = (".dat", ".dat.gz", ".txt", ".txt.gz")  # of files of item numbers, mostly
 _TABS = (".tsv", ".tsv.gz")
+_NO_ROWS = "the file holds no baskets: a long file needs a header line and a line for each item"
 _MAX_DIGITS = 9  # of an id in a .dat file: 32 bits hold it
 
 
 @dataclass(frozen=True, slots=True)
-class ReadOptions:
-    """How files of baskets are read; the root's ``read_baskets`` says what the words mean, another is a BasketError.
-
-    Reading batch by batch takes about ``memory_bytes``; ``progress`` is called with (bytes read, bytes of the file).
-    """
-
-    layout: str | Layout | None = None
-    unknown: str = "error"
-    repeats: str = "error"
-    empty: str = "error"
-    memory_bytes: int = 256 << 20
-    progress: sources.Progress | None = None
-
-    def __post_init__(self) -> None:
-        check_choices(unknown=self.unknown, repeats=self.repeats, empty=self.empty)
-        Layout.parse(self.layout)
-
-    @property
-    def said(self) -> Layout:
-        """What is said of the layout."""
-        return Layout.parse(self.layout)
-
-
-STRICT = ReadOptions()
-
-
-@dataclass(frozen=True, slots=True)
 class ReadCounts:
-    """How many baskets files hold, the empty ones included, and what reading them left out, merged and kept."""
+    """How many baskets files hold, the empty ones that were kept included, and what reading left out and merged."""
 
     baskets: int
     unknown_dropped: int
     repeats_merged: int
     empty_kept: int
+    empty_dropped: int = 0
+    left_out: LeftOut = NOTHING_LEFT_OUT
 
     def __add__(self, other: "ReadCounts") -> "ReadCounts":
-        return ReadCounts(*map(sum, zip(astuple(self), astuple(other), strict=True)))
+        mine, theirs = ([getattr(each, name.name) for name in fields(each)] for each in (self, other))
+        return ReadCounts(*(one + more for one, more in zip(mine, theirs, strict=True)))
 
 
 def read_baskets(
@@ -100,32 +91,40 @@ def read_baskets(
         BasketError: a file that cannot be read or is not of the layout; unknown, repeated, missing or
             unusable items; empty baskets.
     """
-    cells = joined(_map_batches(lambda batch: batch, paths, options, sources.Budget.within(None)))
+    absent = absent_words(options.missing_words, catalogue)
+    cells = joined(_map_batches(lambda batch: batch, paths, options, sources.Budget.within(None), absent))
+    _note(paths, cells.left_out)
     return sources.named_after(_label(paths), lambda: _assemble(cells, catalogue, options))
 
 
+def _note(paths: Paths, left_out: LeftOut) -> None:
+    if left_out.note:
+        _LOG.info("%s: %s", _label(paths).name, left_out.note)
+
+
 def read_persons(paths: Paths, options: ReadOptions, column: str | int) -> Cells:
-    """Return the persons of each transaction's rows, in the order that transactions are read in.
+    """Return the persons of each transaction's rows, −1 if nobody is named, in the order that transactions are read in.
 
     Raises:
         BasketError: as :func:`read_baskets`, no such column, or no long layout.
     """
     budget = sources.Budget.within(options.memory_bytes)
-    return joined(_map_batches(lambda batch: batch, paths, options, budget, column))
+    return joined(_map_batches(lambda batch: batch, paths, options, budget, persons=column))
 
 
 class BasketStream(Iterator[Baskets]):
     """The baskets of files, batch by batch in their order, once; ``counts`` is what the batches so far met."""
 
-    def __init__(self, label: Path, batches: Iterator[tuple[Baskets, ReadCounts]]) -> None:
-        self._label, self._batches = label, batches
+    def __init__(self, paths: Paths, batches: Iterator[tuple[Baskets, ReadCounts]]) -> None:
+        self._paths, self._batches = paths, batches
         self.counts = ReadCounts(0, 0, 0, 0)
 
     def __next__(self) -> Baskets:
         batch = next(self._batches, None)
         if batch is None:
             if not self.counts.baskets:
-                raise BasketError(f"{self._label.name}: {sources.NO_BASKETS}")
+                raise BasketError(f"{_label(self._paths).name}: {sources.NO_BASKETS}")
+            _note(self._paths, self.counts.left_out)
             raise StopIteration
         self.counts += batch[1]
         return batch[0]
@@ -154,9 +153,9 @@ def stream_baskets(
         transactions, dropped = then(baskets)
         return transactions, replace(counts, unknown_dropped=counts.unknown_dropped + dropped)
 
-    return BasketStream(
-        _label(paths), _map_batches(finish, paths, options, sources.Budget.within(options.memory_bytes))
-    )
+    absent = absent_words(options.missing_words, catalogue)
+    budget = sources.Budget.within(options.memory_bytes)
+    return BasketStream(paths, _map_batches(finish, paths, options, budget, absent))
 
 
 def _assemble(cells: Cells, catalogue: Catalogue | None, options: ReadOptions) -> tuple[Baskets, ReadCounts]:
@@ -166,13 +165,16 @@ def _assemble(cells: Cells, catalogue: Catalogue | None, options: ReadOptions) -
     if len(bare) and options.empty == "error":
         raise BasketError(
             f"{cells.origin.place(int(bare[0]))} is an empty basket{cells.origin.tally(f'{len(bare):,} in all')}; "
-            "a basket needs items; keep them with empty='keep'"
+            "a basket needs items; keep them with empty='keep', or leave them out with empty='drop'"
         )
+    if options.empty == "drop":
+        cells = replace(cells, sizes=cells.sizes[cells.sizes > 0])
     catalogue, ids = resolve(cells, catalogue, numbered=False)
     known = without_unknown(cells, ids, options.unknown, catalogue)
     baskets = assemble_in_order(known, catalogue, options.repeats)
     dropped, merged = len(ids) - len(known.codes), len(known.codes) - len(baskets.items)
-    return baskets, ReadCounts(len(baskets), dropped, merged, len(bare))
+    empty = (0, len(bare)) if options.empty == "drop" else (len(bare), 0)
+    return baskets, ReadCounts(len(baskets), dropped, merged, *empty, cells.left_out)
 
 
 # ---- layouts
@@ -211,15 +213,26 @@ def layout_of(path: str | os.PathLike[str], options: ReadOptions = STRICT) -> Ba
     def look() -> BasketLayout:
         with sources.open_source(path, None) as file:
             table, found = _understood(path, file, options)
-            if (isinstance(table, sources.Text) and table.is_converted) or len(found.places) > 2:
-                raise BasketError(
-                    "only UTF-8 text and Parquet are written again without items, and no returned ones are left out: "
-                    "convert the file, or say quantity=none in the layout"
-                )
-            columns = [table.names[place] for place in found.taken] if isinstance(table, ParquetTable) else []
-            return BasketLayout(found.kind, tuple(columns), found.separator, found.skip, found.places)
+            if isinstance(table, sources.Text) and table.is_converted:
+                raise BasketError("only UTF-8 text and Parquet are written again without items; convert the file")
+            columns = rewritten_columns(found) if isinstance(table, ParquetTable) else ()
+            return BasketLayout(found.kind, columns, found.separator, found.skip, found.places)
 
     return sources.named_after(path, look)
+
+
+def rewritten_columns(found: Found) -> tuple[str, ...]:
+    """Return the names of the columns that baskets are written to again, without other columns.
+
+    Raises:
+        BasketError: several columns of transactions, or quantities.
+    """
+    if found.quantity is not None or found.ids > 1:
+        raise BasketError(
+            "baskets are written again with one column of transactions and without quantities: write such a file, or "
+            "say quantity=none in the layout"
+        )
+    return tuple(found.names[place] for place in (found.taken if found.kind == "one-hot" else found.places))
 
 
 def _understood(path: Path, file: BinaryIO, options: ReadOptions) -> tuple[sources.Text | ParquetTable, Found]:
@@ -244,6 +257,10 @@ def _understood(path: Path, file: BinaryIO, options: ReadOptions) -> tuple[sourc
         found = replace(found, layout=replace(found.layout, encoding=text.encoding))
     if text.sheets:
         found = replace(found, layout=replace(found.layout, sheet=text.sheets.words or None))
+        below = found.layout.header
+        if text.sheets.are_several and said.header is None and below not in (None, True, False):
+            file.seek(0)  # a title stands above the header of each
+            return _understood(path, file, replace(options, layout=replace(said, header=below)))
         if text.sheets.are_several and found.kind != "one-hot" and not found.layout.header:
             raise BasketError(
                 "the workbook has several sheets, and no header that they share; read one at a time, with "
@@ -270,63 +287,89 @@ def _map_batches(
     paths: Paths,
     options: ReadOptions,
     budget: sources.Budget,
+    absent: Collection[str] = MISSING_WORDS,
     persons: str | int | None = None,
 ) -> Iterator[sources.Result]:
     """Yield ``work`` of the cells of each batch of files; the log is told what had to be found out about them.
 
-    With a column of ``persons`` it is read in the place of items, and the log is told nothing.
+    With columns of ``persons`` they are read in the place of items, and the log is told nothing.
     """
     held: list[LongPart] = []
     for path in _paths(paths):
-        batches = _file_batches(work, path, options, budget, held, persons)
+        batches = _file_batches(work, path, _How(options, budget, absent, persons), held)
         while (batch := sources.named_after(path, lambda batches=batches: next(batches, None))) is not None:  # type: ignore[misc]
             yield batch
     if held:
-        yield sources.named_after(_label(paths), lambda: work(long_cells(held)))
+        yield sources.named_after(_label(paths), lambda: work(_held_cells(held, persons is not None)))
+
+
+@dataclass(frozen=True, slots=True)
+class _How:
+    """How batches are read: the options, the room, words for a missing value, and columns of persons to be read."""
+
+    options: ReadOptions
+    budget: sources.Budget
+    absent: Collection[str]
+    persons: str | int | None
+
+
+def _held_cells(held: list[LongPart], persons: bool) -> Cells:
+    cells = long_cells(held, persons=persons)
+    if not len(cells.sizes):
+        raise BasketError(_NO_ROWS)
+    if not persons:
+        refuse_several(cells, held[0].found)
+    return cells
 
 
 def _file_batches(
-    work: sources.Work[sources.Result],
-    path: Path,
-    options: ReadOptions,
-    budget: sources.Budget,
-    held: list[LongPart],
-    persons: str | int | None,
+    work: sources.Work[sources.Result], path: Path, how: _How, held: list[LongPart]
 ) -> Iterator[sources.Result]:
     """Yield ``work`` of the cells of each batch of a file; the parts of a long one are added to those held."""
+    options, budget, absent = how.options, how.budget, how.absent
     with sources.open_source(path, options.progress) as file:
         source, found = _understood(path, file, options)
-        if persons is not None:
-            _hold_long(_table(source, found), found.with_persons(persons), budget, held, "person")
+        if how.persons is not None:
+            _hold_long(_table(source, found), found.with_persons(how.persons), how, held)
             return
         if isinstance(source, sources.Text) and not source.sample:
             _LOG.info("%s: the file is empty", path.name)
             return
         if found.layout != options.said and not (found.kind == "dat" and path.name.lower().endswith(_PLAIN)):
             _LOG.info("%s: read as: %s", path.name, found.layout)
+
+        def apply(cells: Cells) -> sources.Result:
+            refuse_several(cells, found)
+            return work(cells)
+
         if isinstance(source, sources.Text) and found.kind in ("dat", "lines"):
-            parse = _dat_parser() if found.kind == "dat" else partial(_parse_names, found=found)
+            parse = _dat_parser() if found.kind == "dat" else partial(_parse_names, found=found, absent=absent)
             if source.sheets:
                 source.sheets.check_cells(found.skip)
             chunks = sources.line_chunks(source, budget, found.skip)
-            yield from map_ahead(lambda chunk: work(parse(*chunk)), chunks, budget.workers)
+            yield from map_ahead(lambda chunk: apply(parse(*chunk)), chunks, budget.workers)
             return
         table = _table(source, found)
         if found.kind == "long":
-            returned = _hold_long(table, found, budget, held)
-            if len(found.places) > 2:
-                note = f"; {counted(returned, 'returned item')} (below zero) left out" if returned else ""
-                _LOG.info("%s: quantities do not count%s", path.name, note)
+            _hold_long(table, found, how, held)
         elif found.kind == "list":
+            within, is_parquet = found.layout.within, isinstance(table, ParquetTable)
             yield from table.map(
-                lambda rows: work(list_cells(rows.columns[0], replace(rows.origin, word="basket"))),
+                lambda rows: apply(
+                    list_cells(
+                        rows.columns[0],
+                        replace(rows.origin, word="basket") if is_parquet else rows.origin,
+                        within,
+                        absent,
+                    )
+                ),
                 found.places,
                 budget,
             )
         else:
             catalogue = catalogue_of_columns(found.names[place] for place in found.taken)
             flags = [pa.int8()] * len(found.taken)
-            yield from table.map(lambda rows: work(_onehot(rows, found, catalogue)), found.taken, budget, flags)
+            yield from table.map(lambda rows: work(_onehot(rows, found, catalogue, absent)), found.taken, budget, flags)
 
 
 def _table(source: sources.Text | ParquetTable, found: Found) -> CsvTable | ParquetTable:
@@ -335,30 +378,29 @@ def _table(source: sources.Text | ParquetTable, found: Found) -> CsvTable | Parq
     return CsvTable(source, found.names, found.separator, found.skip)
 
 
-def _hold_long(
-    table: CsvTable | ParquetTable, found: Found, budget: sources.Budget, held: list[LongPart], what: str = "item"
-) -> int:
-    """Add the parts of a long table to those held, and return how many items were returned."""
+def _hold_long(table: CsvTable | ParquetTable, found: Found, how: _How, held: list[LongPart]) -> None:
+    """Add the parts of a long table to those held."""
     first, taken = len(held), sum(part.memory_bytes for part in held)
-    kinds = [pa.string(), *[None] * (len(found.places) - 1)]  # most ids differ: codes of runs come cheaper
-    for part in table.map(partial(long_part, what=what), found.places, budget, kinds):
+    plain = {*found.places[: found.ids], *(place for _, place in found.context)}  # codes of runs alone come cheaper
+    kinds = [pa.string() if place in plain else None for place in found.taken]
+    for part in table.map(partial(long_part, found=found, absent=how.absent), found.taken, how.budget, kinds):
         held.append(part)
         taken += part.memory_bytes
-        if taken > budget.units(1) >= 0:
-            budget.refuse(f"the long layout is read as a whole, which takes at least {taken >> 20:,} MiB")
-    returned = sum(part.returned for part in held[first:])
-    if len(held) == first or not sum(len(part.items) + part.returned for part in held[first:]):
-        raise BasketError("the file holds no baskets: a long file needs a header line and a line for each item")
-    return returned
+        if taken > how.budget.units(1) >= 0:
+            how.budget.refuse(f"the long layout is read as a whole, which takes at least {taken >> 20:,} MiB")
+    if how.options.incomplete == "refuse":
+        refuse_incomplete(held[first:])
+    if not sum(len(part.items) for part in held[first:]):
+        raise BasketError(_NO_ROWS)
 
 
-def _onehot(rows: Rows, found: Found, catalogue: Catalogue) -> Cells:
+def _onehot(rows: Rows, found: Found, catalogue: Catalogue, absent: Collection[str]) -> Cells:
     flags = flags_of(rows, found.taken)
     if isinstance(rows.line, LineNumbers) and len(flags[0]) < rows.line.n_lines:  # blank lines are empty baskets
         full = np.zeros((len(flags), rows.line.n_lines), dtype=np.bool_)
         full[:, rows.line.filled] = flags
         flags = list(full)
-    return onehot_cells(flags, catalogue, rows.origin)
+    return onehot_cells(flags, catalogue, rows.origin, absent)
 
 
 # ---- text: dat, a line of numbers a basket
@@ -394,8 +436,8 @@ def _refuse_byte(byte: bytes, where: str) -> None:
 # ---- text: a line of names a basket
 
 
-def _parse_names(data: bytes, origin: Origin, found: Found) -> Cells:
-    """Read whole lines of names, each as Python's CSV reader reads it, but for the cells of a column apart, if any.
+def _parse_names(data: bytes, origin: Origin, found: Found, absent: Collection[str]) -> Cells:
+    """Read whole lines of names, each as Python's CSV reader reads it, but for the cells of columns apart, if any.
 
     Lines differ in length, which pyarrow refuses. They are cut at separators here, or, where quotes are used in another
     way than around whole cells, line by line by Python's reader.
@@ -403,7 +445,7 @@ def _parse_names(data: bytes, origin: Origin, found: Found) -> Cells:
     Raises:
         BasketError: a line is no text or no CSV.
     """
-    separator, apart = found.separator, next(iter(found.places), None)
+    separator, apart = found.separator, found.places
     if separator == " ":
         data = data.replace(b"\t", b" ")
     longest = max(map(len, data.split(b"\n"))) if len(data) > csv.field_size_limit() else 0
@@ -411,13 +453,13 @@ def _parse_names(data: bytes, origin: Origin, found: Found) -> Cells:
     for read in (_cut_cells, _csv_cells) if plain else (_csv_cells,):
         with contextlib.suppress(UnicodeDecodeError, csv.Error):  # their texts quote the line
             sizes, codes, names = read(data, separator, apart)
-            return Cells(sizes, codes, names, origin)
+            return without_words(Cells(sizes, codes, names, origin), absent)
     refuse_lines(data, origin, separator)
     raise BasketError(f"lines {origin.before + 1:,} and following are no CSV in UTF-8; convert the file")
 
 
 def _cut_cells(
-    data: bytes, separator: str, apart: int | None
+    data: bytes, separator: str, apart: Collection[int]
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], list[str]]:
     """Return the sizes of lines cut at separators, the codes of their cells and the distinct names.
 
@@ -435,9 +477,10 @@ def _cut_cells(
     # every cell ends with its separator or newline, so that the text as it stands is an array of strings
     cells = pa.LargeStringArray.from_buffers(len(ends), offsets, pa.py_buffer(data))
     sizes = np.diff(np.flatnonzero(text[ends - 1] == ord("\n")) + 1, prepend=0)
-    if apart is not None:
+    if apart:
         kept = np.ones(len(ends), dtype=np.bool_)
-        kept[(np.cumsum(sizes) - sizes + apart)[sizes > apart]] = False
+        for place in apart:
+            kept[(np.cumsum(sizes) - sizes + place)[sizes > place]] = False
         cells, sizes = cells.filter(to_arrow(kept)), kept_sizes(sizes, kept)
     cells = cells.dictionary_encode()
     index: dict[str, int] = {}
@@ -460,13 +503,13 @@ def _unquoted(cells: list[str], separator: str) -> list[str]:
 
 
 def _csv_cells(
-    data: bytes, separator: str, apart: int | None
+    data: bytes, separator: str, apart: Collection[int]
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], list[str]]:
     """Return what :func:`_cut_cells` does, of lines with quotes."""
     sizes, codes, index = array("q"), array("i"), dict[str, int]()
     lines = io.StringIO(data.decode())
     for row in csv.reader(lines, **sources.dialect(separator)):
-        names = [name for place, cell in enumerate(row) if place != apart and (name := cell.strip())]
+        names = [name for place, cell in enumerate(row) if place not in apart and (name := cell.strip())]
         sizes.append(len(names))
         codes.extend([index.setdefault(name, len(index)) for name in names])
     if len(sizes) != data.count(b"\n"):  # quotes that close on another line join lines

@@ -4,11 +4,12 @@ narwhals costs a tenth of a second to load, hence the imports inside.
 """
 
 import contextlib
+import logging
 import os
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, overload
 from uuid import UUID
 
@@ -19,21 +20,46 @@ from assocpriv.files.arrow import array_to_numpy, pa, pc, to_arrow
 from assocpriv.plans.catalogue import Catalogue
 from assocpriv.promise.errors import BasketError, PlanError, RecordError
 from assocpriv.records.cells import (
+    MISSING_WORDS,
     ROUNDED,
     STORE_AS_TEXT,
     Cells,
+    LeftOut,
     Origin,
+    absent_words,
     cells_of_names,
     check_choices,
+    is_word,
+    kept_sizes,
     ordinal,
     resolve,
+    several_in_one,
     without_unknown,
+    without_words,
 )
 from assocpriv.records.columns import Rows, frame_columns, is_list_type, is_text, series_to_arrow, values_of
-from assocpriv.records.layout import FALSE_WORDS, TRUE_WORDS, Layout, no_flag, understand_table
-from assocpriv.records.sources import SAMPLE_LINES, FirstRows
+from assocpriv.records.layout import (
+    ANYWHERE,
+    FALSE_WORDS,
+    NONE,
+    STRICT,
+    TOGETHER,
+    TRUE_WORDS,
+    Found,
+    Layout,
+    ReadOptions,
+    no_flag,
+    shown_column,
+    understand_table,
+)
+from assocpriv.records.sources import SAMPLE_LINES, SEPARATORS, TOTALS, FirstRows
 
+_LONGEST_WORD = max(map(len, MISSING_WORDS)) + 1
+_SECONDS = 1e9  # numbers from here on are times, not days
+_MOST_MILLIONTHS = 1 << 53
 _LONG_ROW_BYTES, _LONG_NAME_BYTES = 48, 8  # memory of a row of the long layout, and of a byte of its distinct names
+_SINGLE = Layout("list", within=NONE)  # what is said of lists whose items are what they seem to join
+_LOG = logging.getLogger("assocpriv")  # told what is left out; the command line shows it
 _NO_TEXT = "must be text in UTF-8, numbers or dates, not nested; choose another column"
 _FRACTIONS = f"have fractions, which ids do not; name another column, or {STORE_AS_TEXT}"
 _QUANTITY = re.compile(r"[-+−]?[0-9][0-9.,' \u00a0]*-?")  # with decimal commas; some write a minus after the number
@@ -112,6 +138,7 @@ class Baskets:
         *,
         unknown: str = "error",
         repeats: str = "error",
+        missing_words: str = "drop",
     ) -> "Baskets":
         """Make baskets of sets or lists of item names.
 
@@ -121,6 +148,8 @@ class Baskets:
                 catalogue has room for, otherwise the distinct names, sorted.
             unknown: "error", or "drop" to leave out items that are not in the catalogue.
             repeats: "error", or "merge" to count an item that a basket repeats once.
+            missing_words: "drop" to leave out NaN, None and other words for a missing value, unless the catalogue has
+                them; "keep" to take them as items.
 
         Raises:
             TypeError: one basket instead of several, or items that are neither text nor integers.
@@ -129,8 +158,8 @@ class Baskets:
         >>> Baskets.from_sets([[2, 0], []]).sizes
         array([2, 0])
         """
-        check_choices(unknown=unknown, repeats=repeats)
-        return _baskets_of(_cells_of_sets(baskets), catalogue, unknown, repeats)
+        options = ReadOptions(unknown=unknown, repeats=repeats, missing_words=missing_words)
+        return _baskets_of(_cells_of_sets(baskets, absent_words(missing_words, catalogue)), catalogue, options)
 
     @classmethod
     def from_frame(
@@ -141,6 +170,8 @@ class Baskets:
         catalogue: Catalogue | None = None,
         unknown: str = "error",
         repeats: str = "error",
+        incomplete: str = "refuse",
+        missing_words: str = "drop",
     ) -> "Baskets":
         """Make baskets of a pandas, polars or pyarrow table.
 
@@ -151,14 +182,15 @@ class Baskets:
                 appearance), "list item=COLUMN" (a row a basket, one column of lists, a null being an empty basket). By
                 default it is found out; what may mean several things is refused.
             catalogue: as for :meth:`from_sets`, but by default the columns, in order, for one-hot.
-            unknown, repeats: as for :meth:`from_sets`.
+            unknown, repeats, missing_words: as for :meth:`from_sets`.
+            incomplete: "refuse", or "drop" to leave out rows of the long layout without an id, an item or a quantity.
 
         Raises:
             TypeError: not a table in memory.
             BasketError: columns or cells that do not fit the layout; unknown, repeated or unusable names.
         """
-        check_choices(unknown=unknown, repeats=repeats)
-        return _baskets_of(_cells_of_frame(frame, layout), catalogue, unknown, repeats)
+        options = ReadOptions(layout, unknown, repeats, incomplete=incomplete, missing_words=missing_words)
+        return _baskets_of(_cells_of_frame(frame, options, catalogue), catalogue, options)
 
     def aligned(self, catalogue: Catalogue, *, unknown: str = "error") -> tuple["Baskets", int]:
         """Return the same baskets over another catalogue, and how many items were left out.
@@ -195,23 +227,27 @@ def to_baskets(data: Any, **options: Any) -> Baskets:
     return Baskets.from_frame(data, **options) if is_frame(data) else Baskets.from_sets(data, **options)
 
 
-def named_baskets(
-    data: Any, catalogue: Catalogue | None, *, unknown: str, repeats: str, layout: str | Layout | None = None
-) -> Baskets:
+def named_baskets(data: Any, catalogue: Catalogue | None, options: ReadOptions = STRICT) -> Baskets:
     """Make baskets as :func:`to_baskets` does, of a catalogue's names; None for any, also where no basket has an item.
 
-    >>> named_baskets([[], []], None, unknown="error", repeats="error")
+    >>> named_baskets([[], []], None)
     Baskets(2 baskets over 1 items)
     """
-    check_choices(unknown=unknown, repeats=repeats)
-    if Layout.parse(layout) != Layout() and (isinstance(data, Baskets) or not is_frame(data)):
+    is_table = not isinstance(data, Baskets) and is_frame(data)
+    if options.said not in (Layout(), _SINGLE) and not is_table:
         raise BasketError("a layout is said of files and tables; leave it out for baskets and lists of items")
     if isinstance(data, Baskets):
         return data
-    cells = _cells_of_frame(data, layout) if is_frame(data) else _cells_of_sets(data)
+    if is_table:
+        cells = _cells_of_frame(data, options, catalogue)
+    else:
+        cells = _cells_of_sets(data, absent_words(options.missing_words, catalogue))
+        refuse_several(cells, Found(options.said))
+    if cells.left_out.note:
+        _LOG.info("baskets: %s", cells.left_out.note)
     if catalogue is None and not len(cells.codes):
         catalogue = Catalogue.numbered(1)  # no names to make one of; nothing looks at it
-    return _baskets_of(cells, catalogue, unknown, repeats)
+    return _baskets_of(cells, catalogue, options)
 
 
 def is_frame(data: Any) -> bool:
@@ -248,7 +284,7 @@ def assemble_in_order(cells: Cells, catalogue: Catalogue, repeats: str) -> Baske
     repeated = np.flatnonzero(keys[1:] == keys[:-1])
     if len(repeated):
         rows = keys[repeated] // len(catalogue)
-        if repeats == "error":
+        if repeats == "error" and not cells.summed:
             tally = cells.origin.tally(f"{len(rows):,} repeats in {len(np.unique(rows)):,} baskets")
             raise BasketError(
                 f"{cells.origin.place(int(rows[0]))} repeats an item{tally}; a basket holds an item once; count them "
@@ -262,16 +298,39 @@ def assemble_in_order(cells: Cells, catalogue: Catalogue, repeats: str) -> Baske
     return Baskets(catalogue, offsets, keys)
 
 
-def _baskets_of(cells: Cells, catalogue: Catalogue | None, unknown: str, repeats: str) -> Baskets:
+def _baskets_of(cells: Cells, catalogue: Catalogue | None, options: ReadOptions) -> Baskets:
     found, ids = resolve(cells, catalogue)
-    return assemble_in_order(without_unknown(cells, ids, unknown, found), found, repeats)
+    return assemble_in_order(without_unknown(cells, ids, options.unknown, found), found, options.repeats)
+
+
+def refuse_several(cells: Cells, found: Found) -> None:
+    """Refuse cells most of which hold several items, unless the layout says what stands within them.
+
+    Raises:
+        BasketError: with the layouts that decide.
+    """
+    said = found.layout
+    mark = several_in_one(cells) if said.within is None else None
+    if mark is None:
+        return
+    apart = "write each item by itself"
+    if found.kind in ("long", "lines") and not (found.kind == "lines" and found.places) and cells.sizes.max() < 2:
+        layout = replace(
+            said, kind="list", transaction=None, quantity=None, rows=None, item=said.item or "#1", within=mark
+        )
+        apart = f"say layout='{layout}' to take them apart"
+    single = replace(said, within=NONE) if said.kind else _SINGLE
+    raise BasketError(
+        f"at least half of the items have {SEPARATORS[mark]} in them, as cells with several items have; {apart}, or "
+        f"say layout='{single}' if each is one item"
+    )
 
 
 # ---- sets and lists
 
 
-def _cells_of_sets(baskets: Iterable[object]) -> Cells:
-    return cells_of_names(_names_of(basket, row) for row, basket in enumerate(baskets))
+def _cells_of_sets(baskets: Iterable[object], absent: Collection[str]) -> Cells:
+    return cells_of_names((_names_of(basket, row) for row, basket in enumerate(baskets)), absent)
 
 
 def _names_of(basket: object, row: int) -> list[str]:
@@ -299,11 +358,11 @@ def _name_of(item: object, row: int, position: int) -> str:
 # ---- tables
 
 
-def frame_layout(frame: Any, layout: str | Layout | None, persons: str | int | None = None) -> tuple[str, list[Any]]:
-    """Return a table's layout as it is read, and its columns: of all items, of transactions and items, or of lists.
+def frame_layout(frame: Any, layout: str | Layout | None, persons: str | int | None = None) -> tuple[Found, list[Any]]:
+    """Return a table's layout as it is read, and the columns that it takes.
 
-    Columns are narwhals series; arguments and what is raised are those of ``Baskets.from_frame``. With a column of
-    ``persons`` it stands in the place of items.
+    Columns are narwhals series; arguments and what is raised are those of ``Baskets.from_frame``, and
+    ``persons`` says whose a transaction is.
     """
     columns = frame_columns(frame, BasketError)
     if not columns:
@@ -315,7 +374,7 @@ def frame_layout(frame: Any, layout: str | Layout | None, persons: str | int | N
     found = understand_table(FirstRows.of_table(names, cells), kinds, Layout.parse(layout))
     if persons is not None:
         found = found.with_persons(persons)
-    return found.kind, [columns[place] for place in found.taken]
+    return found, [columns[place] for place in found.taken]
 
 
 def _head(column: Any) -> Any:
@@ -325,58 +384,119 @@ def _head(column: Any) -> Any:
     return None
 
 
-def persons_of_frame(frame: Any, layout: str | Layout | None, column: str | int) -> Cells:
-    """Return the persons of each transaction's rows; arguments are those of ``Baskets.from_frame``.
+def persons_of_frame(frame: Any, column: str | int, options: ReadOptions = STRICT) -> Cells:
+    """Return whose each row of each transaction is, −1 if nobody is named; arguments as of ``Baskets.from_frame``.
 
     Raises:
         BasketError: as there, no such column, or no long layout.
     """
-    return _cells_of_frame(frame, layout, column)
+    return _cells_of_frame(frame, options, None, column)
 
 
-def _cells_of_frame(frame: Any, layout: str | Layout | None, persons: str | int | None = None) -> Cells:
-    kind, columns = frame_layout(frame, layout, persons)
+def _cells_of_frame(
+    frame: Any, options: ReadOptions, catalogue: Catalogue | None, persons: str | int | None = None
+) -> Cells:
+    found, columns = frame_layout(frame, options.layout, persons)
+    absent = absent_words(options.missing_words, catalogue)
     arrays = [series_to_arrow(column, str(place), BasketError) for place, column in enumerate(columns, 1)]
     rows = Rows(arrays, lambda row: row + 1, Origin())
-    if kind == "list":
-        return list_cells(arrays[0])
-    if kind == "long":
-        return long_cells([long_part(rows, "item" if persons is None else "person")])
-    return onehot_cells(flags_of(rows, range(len(columns))), catalogue_of_columns(str(each.name) for each in columns))
+    if found.kind == "list":
+        cells = list_cells(arrays[0], None, found.layout.within, absent)
+    elif found.kind == "long":
+        part = long_part(rows, found, absent)
+        if options.incomplete == "refuse":
+            refuse_incomplete([part])
+        cells = long_cells([part], persons=persons is not None)
+    else:
+        items = catalogue_of_columns(str(each.name) for each in columns)
+        cells = onehot_cells(flags_of(rows, range(len(columns))), items, None, absent)
+    if persons is None:
+        refuse_several(cells, found)
+    return cells
 
 
 # ---- tables: a column of lists
 
 
-def list_cells(lists: Any, origin: Origin | None = None) -> Cells:
-    """Read an Arrow array of lists of text or integers (else BasketError), a basket each; a null is an empty basket."""
+def list_cells(
+    lists: Any, origin: Origin | None = None, within: str | None = None, absent: Collection[str] = ()
+) -> Cells:
+    """Read an Arrow array of lists of text or integers (else BasketError), a basket each; a null is an empty basket.
+
+    Of text with a mark between items, which ``within`` gives, each cell is a list.
+    """
+    if within not in (None, NONE) and not is_list_type(lists.type):
+        lists = _taken_apart(_texts(lists, "items"), within)
     if pa.types.is_null(lists.type):
         lists = lists.cast(pa.list_(pa.string()))
     if not is_list_type(lists.type):
         raise BasketError("the layout list needs a column of lists; name it with item=, or say another layout")
     sizes = array_to_numpy(pc.list_value_length(lists), 0)
-    codes, names = _distinct([_coded_items(plain_ids(lists.flatten(), "items"))])
-    return Cells(sizes, codes, names, origin or Origin())
+    codes, names = _distinct([_coded_items(plain_ids(lists.flatten(), "items"), "item")])
+    cells = without_words(Cells(sizes, codes, names, origin or Origin()), absent)
+    if within not in (None, NONE) and cells.codes.min(initial=0) < 0:  # "tea,,rye"
+        kept = cells.codes >= 0
+        cells = replace(cells, sizes=kept_sizes(cells.sizes, kept), codes=cells.codes[kept])
+    return cells
+
+
+def _taken_apart(texts: Any, within: str) -> Any:
+    """Return texts of Arrow as lists of what a mark separates in each; brackets and quotes of a printed list go.
+
+    Raises:
+        BasketError: quotes around a name that holds the mark.
+    """
+    is_printed = pc.any(pc.match_substring_regex(texts, r"^[\[{(].*[\]})]$")).as_py()
+    lists = pc.split_pattern(pc.utf8_trim(texts, "[]{}()") if is_printed else texts, within)
+    if not is_printed:
+        return lists
+    items = pc.utf8_trim_whitespace(lists.flatten())
+    opened, closed = (pc.match_substring_regex(items, sign) for sign in (r"^['\"]", r"['\"]$"))
+    if pc.any(pc.xor(opened, closed)).as_py():
+        raise BasketError(
+            "a name in quotes, within a list as a program prints it, holds what separates the items; write the list "
+            "with another separator"
+        )
+    return pa.ListArray.from_arrays(lists.offsets, pc.utf8_trim(items, "'\""), mask=lists.is_null())
 
 
 # ---- tables: long, a row an item
 
 
 @dataclass(frozen=True, slots=True)
+class Lacking:
+    """Rows that lack a cell: how many, and where the first is that is no total, in words."""
+
+    rows: int = 0
+    first: str = ""
+
+
+ALL_THERE = Lacking()
+
+
+@dataclass(frozen=True, slots=True)
 class LongPart:
-    """Rows of the long layout.
+    """Rows of the long layout that lack nothing.
 
     Attributes:
-        transactions: text of Arrow, of each run of rows that stand together.
+        found: the layout.
+        transactions: text of Arrow, of each run of rows that stand together; several columns are joined.
         lengths: how many rows a run has, int64.
         items: of each row, text in codes of Arrow.
-        returned: how many returned items are left out.
+        context: of each run text of Arrow, by what the column is.
+        quantities: of each row, int64 in millionths; None without such a column.
+        persons: of each row, text in codes of Arrow; None where they are not asked for.
+        lacking: rows that lack a cell.
     """
 
+    found: Found
     transactions: Any
     lengths: NDArray[np.int64]
     items: Any
-    returned: int
+    context: dict[str, Any]
+    quantities: NDArray[np.int64] | None
+    persons: Any
+    lacking: Lacking = ALL_THERE
 
     @property
     def memory_bytes(self) -> int:
@@ -385,86 +505,296 @@ class LongPart:
         return _LONG_ROW_BYTES * len(self.items) + _LONG_NAME_BYTES * int(names)
 
 
-def long_part(rows: Rows, what: str = "item") -> LongPart:
-    """Read the transaction, the item and, where there is one, the quantity of each row; returned items are left out.
-
-    ``what`` says what stands in the second column.
+def refuse_incomplete(parts: Sequence[LongPart]) -> None:
+    """Refuse rows that lack a cell, unless all are totals.
 
     Raises:
-        BasketError: a row without transaction or item; items that are neither text nor integers; a quantity that is no
-            number.
+        BasketError: with the place of the first, and how many there are.
     """
-    transactions = plain_ids(rows.columns[0], "transaction ids")
-    items = plain_ids(rows.columns[1], f"{what}s")
-    kept, returned = np.arange(len(items)), 0
-    if len(rows.columns) > 2:
-        kept = np.flatnonzero(~_are_returned(rows))
-        returned = len(items) - len(kept)
-        transactions, items = transactions.take(to_arrow(kept)), items.take(to_arrow(kept))
-    items = _coded_items(items, what)
-    if items.null_count:  # rows without anything are none, as spreadsheets leave them
-        bare = np.flatnonzero(array_to_numpy(items.is_null()))
-        bare = bare[array_to_numpy(_texts(transactions.take(to_arrow(bare)), "transaction ids").is_null())]
-        filled = np.delete(np.arange(len(items)), bare)
-        kept, transactions, items = kept[filled], transactions.take(to_arrow(filled)), items.take(to_arrow(filled))
-    starts = _run_starts(transactions)
-    transactions = _texts(transactions.take(to_arrow(starts)), "transaction ids")
-    for values, places, each in ((transactions, kept[starts], "transaction id"), (items, kept, what)):
-        if values.null_count:
-            row = int(places[np.argmax(array_to_numpy(values.is_null()))])
-            raise BasketError(
-                f"{rows.origin.row_word} {rows.line(row)} has no {each}; fill it in, or take such rows, as totals, out"
-            )
-        _refuse_rounded(values, places, rows, each)
-    return LongPart(transactions, np.diff(starts, append=len(items)), items, returned)
+    first = next((part.lacking.first for part in parts if part.lacking.first), "")
+    if first:
+        count = sum(part.lacking.rows for part in parts)
+        raise BasketError(
+            f"{first}; fill it in, or leave rows that lack a cell out with incomplete='drop' ({count:,} such in all)"
+        )
 
 
-def _run_starts(values: Any) -> NDArray[np.int64]:
-    """Return where runs of equal values of an Arrow array begin."""
-    changed = np.ones(len(values), dtype=np.bool_)
-    plain = values.indices if pa.types.is_dictionary(values.type) else values
-    with contextlib.suppress(pa.ArrowException):  # nested, which is refused as what it is
-        differ = pc.not_equal(plain[1:], plain[:-1])
-        changed[1:] = array_to_numpy(differ, missing=0) | array_to_numpy(differ.is_null())
+def long_part(rows: Rows, found: Found, absent: Collection[str] = ()) -> LongPart:
+    """Read the transaction, the item, the quantity … of each row; words that are ``absent`` are empty cells.
+
+    Raises:
+        BasketError: items that are neither text nor integers; a quantity that is no number.
+    """
+    column = dict(zip(found.taken, map(_plain_text, rows.columns), strict=True))
+    ids = [plain_ids(column[place], "transaction ids") for place in found.places[: found.ids]]
+    items = _coded_items(plain_ids(column[found.places[found.ids]], "items"), "item", absent)
+    _refuse_rounded(items, None, rows, "item")
+    context = {role: column[place] for role, place in found.context}
+    starts = _run_starts([*ids, *context.values()])
+    lengths = np.diff(starts, append=len(items))
+    texts = _id_texts(ids, starts, absent)
+    for each in texts:
+        _refuse_rounded(each, starts, rows, "transaction id")
+    transactions = _joined_texts(texts)
+    missing = {}
+    if transactions.null_count:
+        missing["transaction id"] = np.repeat(_is_null(transactions), lengths)
+    if items.null_count:
+        missing["item"] = _is_null(items)
+    quantities = persons = None
+    if found.quantity is not None:
+        quantities, missing["quantity"] = _quantities(rows, column[found.quantity], absent)
+    if found.persons:
+        names = _id_texts([plain_ids(column[place], "persons") for place in found.persons], None, absent)
+        for each in names:
+            _refuse_rounded(each, None, rows, "person")
+        persons = _coded(_joined_texts(names), "persons", absent)
+    held = {role: _context_texts(values.take(to_arrow(starts))) for role, values in context.items()}
+    part = LongPart(found, transactions, lengths, items, held, quantities, persons)
+    lack = np.logical_or.reduce([np.zeros(len(items), dtype=np.bool_), *missing.values()])
+    return _without_rows(part, lack, rows, missing) if lack.any() else part
+
+
+def _is_null(values: Any) -> NDArray[np.bool_]:
+    found: NDArray[np.bool_] = array_to_numpy(values.is_null())
+    return found
+
+
+def _without_rows(
+    part: LongPart, lack: NDArray[np.bool_], rows: Rows, missing: dict[str, NDArray[np.bool_]]
+) -> LongPart:
+    """Return the rows that lack nothing; those without id and item are none, as spreadsheets leave them."""
+    nothing = np.zeros(len(lack), dtype=np.bool_)
+    odd = np.flatnonzero(lack & ~(missing.get("transaction id", nothing) & missing.get("item", nothing)))
+    totals = np.repeat(_are_totals(part.transactions), part.lengths) | _are_totals(part.items)
+    wrong, lacking = odd[~totals[odd]], Lacking(len(odd))
+    if len(wrong):
+        what = next(what for what, each in missing.items() if each[wrong[0]])
+        lacking = Lacking(len(odd), f"{rows.origin.row_word} {rows.line(int(wrong[0])):,} has no {what}")
+    kept, lengths = to_arrow(~lack), kept_sizes(part.lengths, ~lack)
+    runs = to_arrow(lengths > 0)
+    return LongPart(
+        part.found,
+        part.transactions.filter(runs),
+        lengths[lengths > 0],
+        part.items.filter(kept),
+        {role: texts.filter(runs) for role, texts in part.context.items()},
+        None if part.quantities is None else part.quantities[~lack],
+        None if part.persons is None else part.persons.filter(kept),
+        lacking,
+    )
+
+
+def _are_totals(texts: Any) -> NDArray[np.bool_]:
+    """Tell which texts of Arrow are words for a total."""
+    words = pc.utf8_lower(pc.utf8_trim(texts.dictionary if pa.types.is_dictionary(texts.type) else texts, " :"))
+    found = array_to_numpy(pc.is_in(words, pa.array(TOTALS)))
+    if pa.types.is_dictionary(texts.type):
+        found = np.append(found, False)[array_to_numpy(texts.indices, -1)]
+    return np.asarray(found, dtype=np.bool_)
+
+
+def _run_starts(columns: Sequence[Any]) -> NDArray[np.int64]:
+    """Return where runs of rows begin whose values are equal in all columns, Arrow arrays."""
+    changed = np.ones(len(columns[0]), dtype=np.bool_)
+    changed[1:] = False
+    for values in columns:
+        plain = values.indices if pa.types.is_dictionary(values.type) else values
+        with contextlib.suppress(pa.ArrowException):  # nested, which is refused as what it is
+            differ = pc.not_equal(plain[1:], plain[:-1])
+            changed[1:] |= array_to_numpy(differ, missing=0).astype(bool) | _is_null(differ)
     return np.flatnonzero(changed)
 
 
-def _are_returned(rows: Rows) -> NDArray[np.bool_]:
-    """Tell which rows have a quantity below zero, as returned goods have."""
-    quantities = _coded(rows.columns[2], "quantities")
-    texts = quantities.dictionary.to_pylist()
-    odd = [_QUANTITY.fullmatch(text) is None for text in texts]
-    codes = array_to_numpy(quantities.indices, len(texts))
-    wrong = np.flatnonzero(np.array([*odd, False])[codes])
+def _id_texts(columns: Sequence[Any], starts: NDArray[np.int64] | None, absent: Collection[str]) -> list[Any]:
+    """Return columns as text, at some rows or all."""
+    places = None if starts is None else to_arrow(starts)
+    taken = [values if places is None else values.take(places) for values in columns]
+    return [_texts(values, "transaction ids", absent) for values in taken]
+
+
+def _joined_texts(texts: Sequence[Any]) -> Any:
+    """Return columns of text as one; null where one of them has nothing."""
+    return texts[0] if len(texts) == 1 else pc.binary_join_element_wise(*texts, "\x1f")
+
+
+def _context_texts(values: Any) -> Any:
+    """Return dates, stores … as text, of times the days alone; null where there is nothing, or nothing to compare."""
+    if pa.types.is_timestamp(values.type) or pa.types.is_date(values.type):
+        values = values.cast(pa.date32(), safe=False)
+    elif pa.types.is_floating(values.type):  # days of a spreadsheet, with the time behind the point
+        values = pc.floor(values)
+    elif pa.types.is_integer(values.type):
+        values = values.cast(pa.float64(), safe=False)
+        values = pc.if_else(pc.less(values, _SECONDS), values, None)
+    with contextlib.suppress(BasketError):
+        texts = _texts(values, "")
+        days = pc.extract_regex(texts, r"^(?P<day>[0-9]{1,4}[-/.][0-9]{1,2}[-/.][0-9]{1,4})[ T,].*$")
+        return pc.coalesce(pc.struct_field(days, "day"), texts)
+    return pa.nulls(len(values), pa.string())  # nested
+
+
+def _quantities(rows: Rows, column: Any, absent: Collection[str]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Return quantities in millionths, int64 (n,), and which are missing."""
+    coded = _coded(column, "quantities", absent)
+    millionths = [_millionths(text) for text in coded.dictionary.to_pylist()]
+    codes = array_to_numpy(coded.indices, len(millionths))
+    wrong = np.flatnonzero(np.array([*(each is None for each in millionths), False])[codes])
     if len(wrong):
         raise BasketError(
             f"{rows.origin.row_word} {rows.line(int(wrong[0]))} has no number as its quantity; correct it, or name "
             "another column with quantity= in the layout"
         )
-    back: NDArray[np.bool_] = np.array([*("-" in text or "−" in text for text in texts), False])[codes]
-    return back
+    return np.array([*(each or 0 for each in millionths), 0], dtype=np.int64)[codes], codes == len(millionths)
 
 
-def long_cells(parts: Sequence[LongPart]) -> Cells:
-    """Return the cells of parts of one source, or of several that share transactions; baskets by first appearance."""
+def _millionths(text: str) -> int | None:
+    """Return a quantity as tills write it, in millionths, None for what is none.
+
+    >>> _millionths("1.250,5"), _millionths("2-"), _millionths("tea")
+    (1250500000, -2000000, None)
+    """
+    if not text or not _QUANTITY.fullmatch(text):
+        return 0 if text in ("inf", "") else None
+    digits = re.sub(r"[-+−' \u00a0]", "", text)
+    point = max(digits.rfind("."), digits.rfind(","))
+    if point >= 0 and digits.count(digits[point]) > 1:  # thousands, more than one
+        point = -1
+    whole, part = (digits[:point], digits[point + 1 :]) if point >= 0 else (digits, "")
+    number = int(re.sub(r"[.,]", "", whole) + f"{part:0<6}"[:6])
+    if number >= _MOST_MILLIONTHS:
+        return None
+    return -number if "-" in text or "−" in text else number
+
+
+def long_cells(parts: Sequence[LongPart], *, persons: bool = False) -> Cells:
+    """Return the cells of parts of one source, or of several that share transactions; baskets by first appearance.
+
+    Quantities are summed by transaction and item: above 0 an item is in the basket, and a transaction with none is no
+    basket. With ``persons`` the cells are whose each row of a basket is, in place of its items.
+
+    Raises:
+        BasketError: transactions whose rows stand apart, or have several dates, stores, tills or customers.
+    """
     if not parts:
         return Cells(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64), [])
     lengths = np.concatenate([part.lengths for part in parts])
-    ids = pa.chunked_array([part.transactions for part in parts])
-    runs = _rising_codes(ids)
-    if runs is None:
-        chunks = [array_to_numpy(each.indices) for each in ids.dictionary_encode().chunks]
-        runs = np.concatenate([np.empty(0, dtype=np.int32), *chunks])
+    runs = _transactions_of_runs(parts)
     codes, names = _distinct([part.items for part in parts])
+    rows, order = np.repeat(runs, lengths), None
     if (runs[1:] < runs[:-1]).any():
-        rows = np.repeat(runs, lengths)
         # integers of row and place sort several times faster than a stable np.argsort
         order = rows.astype(np.int64) << 32
         order |= np.arange(len(order), dtype=np.int64)
         order.sort()
         order &= (1 << 32) - 1
-        codes = codes[order]
-    return Cells(np.bincount(runs, lengths).astype(np.int64), codes, names)  # exact below 2^53
+        rows, codes = rows[order], codes[order]
+    sizes = np.bincount(runs, lengths).astype(np.int64)  # exact below 2^53
+    summed = any(part.quantities is not None for part in parts)
+    bought = np.ones(len(rows), dtype=np.bool_)
+    if summed:
+        quantities = np.concatenate(
+            [np.full(len(part.items), 1) if part.quantities is None else part.quantities for part in parts]
+        )
+        bought = _are_bought(rows, codes, quantities if order is None else quantities[order])
+    returned = int((~bought).sum())
+    if persons:
+        codes, names = _distinct([part.persons for part in parts])
+        codes = codes if order is None else codes[order]
+        bought = (np.bincount(rows, bought) > 0)[rows]
+    if not bought.all():
+        sizes, codes = kept_sizes(sizes, bought), codes[bought]
+        sizes = sizes[sizes > 0]
+    lacking = sum(part.lacking.rows for part in parts)
+    return Cells(sizes, codes, names, Origin(), LeftOut(0, lacking, returned), summed)
+
+
+def _are_bought(rows: NDArray[Any], codes: NDArray[Any], quantities: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Return which rows are of an item that its transaction holds: all its rows' quantities come to more than 0."""
+    bought: NDArray[np.bool_] = quantities > 0
+    if bought.all():
+        return bought
+    keys = rows.astype(np.int64) * (int(codes.max(initial=0)) + 1) + codes
+    held = np.unique(keys[~bought])
+    place = np.minimum(np.searchsorted(held, keys), len(held) - 1)
+    doubtful = held[place] == keys
+    sums = np.zeros(len(held), dtype=np.int64)
+    np.add.at(sums, place[doubtful], quantities[doubtful])
+    bought[doubtful] = (sums > 0)[place[doubtful]]
+    return bought
+
+
+# ---- which rows are of one transaction
+
+
+def _transactions_of_runs(parts: Sequence[LongPart]) -> NDArray[Any]:
+    """Return the number of each run's transaction, by first appearance.
+
+    Raises:
+        BasketError: as of :func:`long_cells`.
+    """
+    ids = pa.chunked_array([part.transactions for part in parts])
+    order = {part.found.layout.rows for part in parts}
+    runs = _rising_codes(ids) if not any(part.context for part in parts) else None
+    if runs is not None:
+        return runs
+    runs = _codes_of(ids)
+    if order == {TOGETHER}:
+        runs = np.cumsum(np.append(False, runs[1:] != runs[:-1]))
+    if ANYWHERE not in order:
+        _refuse_mixed(parts, runs)
+    return runs
+
+
+def _codes_of(texts: Any) -> NDArray[np.int64]:
+    """Return the codes of the distinct values of a chunked array, by first appearance; of a null −1."""
+    chunks = [array_to_numpy(each.indices, -1) for each in texts.dictionary_encode().chunks]
+    codes: NDArray[np.int64] = np.concatenate([np.empty(0, dtype=np.int64), *chunks])
+    return codes
+
+
+def _refuse_mixed(parts: Sequence[LongPart], runs: NDArray[np.int64]) -> None:
+    """Refuse transaction ids with several dates, stores, tills or customers, or with rows that stand apart."""
+    found, n_ids = parts[0].found, int(runs.max(initial=-1)) + 1
+    mixed, key = dict[int, str](), runs
+    for role, place in found.context:
+        texts = [part.context.get(role, pa.nulls(len(part.lengths), pa.string())) for part in parts]
+        codes = _codes_of(pa.chunked_array(texts))
+        if many := _have_several(runs, codes, n_ids):
+            mixed[place] = f"{many:,} have rows of several {role}s"
+            key = key * (int(codes.max(initial=0)) + 2) + codes + 1
+    said = replace(found.layout, rows=TOGETHER)
+    if mixed:
+        key = np.unique(key, return_inverse=True)[1]
+        columns = "+".join([*(shown_column(found.names, place) for place in mixed), str(said.transaction)])
+        said = replace(said, transaction=columns, rows=ANYWHERE if _apart(key) else None)
+    elif again := _apart(runs):
+        mixed[-1] = f"{again:,} stand again below others"
+    if mixed:
+        raise BasketError(
+            f"of {n_ids:,} transaction ids {', '.join(mixed.values())}, as where numbers start again each day, in each "
+            f"store or at each till; say layout='{said}' if so, or "
+            f"layout='{replace(found.layout, rows=ANYWHERE)}' if all rows of an id are one basket"
+        )
+
+
+def _apart(runs: NDArray[np.int64]) -> int:
+    """Return how many numbers come again below others.
+
+    >>> _apart(np.array([0, 0, 1, 0, 1, 2]))
+    2
+    """
+    starts = np.append(True, runs[1:] != runs[:-1])[: len(runs)]
+    return int((np.bincount(runs[starts]) > 1).sum())
+
+
+def _have_several(runs: NDArray[np.int64], codes: NDArray[np.int64], n_ids: int) -> int:
+    """Return how many ids, by number of each run, have several codes; −1 is none."""
+    held = codes >= 0
+    least, most = np.full(n_ids, np.iinfo(np.int64).max), np.full(n_ids, -1, dtype=np.int64)
+    np.minimum.at(least, runs[held], codes[held])
+    np.maximum.at(most, runs[held], codes[held])
+    return int((most > least).sum())
 
 
 def _rising_codes(ids: Any) -> NDArray[np.int64] | None:
@@ -484,18 +814,27 @@ def _rising_codes(ids: Any) -> NDArray[np.int64] | None:
     return np.concatenate(codes)
 
 
-def _refuse_rounded(ids: Any, places: NDArray[np.int64], rows: Rows, what: str) -> None:
-    """Refuse ids, text or text in codes, that are numbers as a spreadsheet rounds them; ``places`` are their rows."""
+def _refuse_rounded(ids: Any, places: NDArray[np.int64] | None, rows: Rows, what: str) -> None:
+    """Refuse ids, text or text in codes, that are numbers as a spreadsheet rounds them.
+
+    ``places`` are their rows, None for all.
+    """
     names = ids.dictionary if pa.types.is_dictionary(ids.type) else ids
     letters = np.frombuffer(names.buffers()[2] or b"", dtype=np.uint8)
     if not (((letters | 32) == ord("e")) | (letters == ord("."))).any():  # as of integers, of which there may be many
         return
-    rounded = array_to_numpy(pc.match_substring_regex(names, f"^{ROUNDED.pattern}$"))
+    rounded = array_to_numpy(pc.fill_null(pc.match_substring_regex(names, f"^{ROUNDED.pattern}$"), False))
     if names is not ids and rounded.any():
-        rounded = rounded[array_to_numpy(ids.indices)]
+        rounded = np.append(rounded, False)[array_to_numpy(ids.indices, -1)]
     if rounded.any():
-        where = f"{rows.origin.row_word} {rows.line(int(places[np.argmax(rounded)]))}"
+        row = int(np.argmax(rounded))
+        where = f"{rows.origin.row_word} {rows.line(row if places is None else int(places[row])):,}"
         raise BasketError(f"{where} has as its {what} a number that has lost digits; {STORE_AS_TEXT}")
+
+
+def _plain_text(values: Any) -> Any:
+    """Return views of texts, of which Arrow cannot take rows, as texts."""
+    return values.cast(pa.large_string()) if pa.types.is_string_view(values.type) else values
 
 
 def plain_ids(values: Any, what: str) -> Any:
@@ -504,6 +843,7 @@ def plain_ids(values: Any, what: str) -> Any:
     Raises:
         BasketError: a float or decimal with a fraction, or a float that is too large to be exact.
     """
+    values = _plain_text(values)
     kind, casts = values.type, []
     if pa.types.is_dictionary(kind):
         stored = values.dictionary
@@ -515,9 +855,7 @@ def plain_ids(values: Any, what: str) -> Any:
         coded = values.storage.dictionary_encode()
         texts = np.array([str(UUID(bytes=each)) for each in coded.dictionary.to_pylist()], dtype=object)
         return pa.DictionaryArray.from_arrays(coded.indices, to_arrow(texts))
-    if pa.types.is_string_view(kind):
-        casts = [pa.large_string()]  # Arrow cannot take rows of views
-    elif pa.types.is_timestamp(kind):
+    if pa.types.is_timestamp(kind):
         casts = [pa.timestamp("s", kind.tz)]
     elif pa.types.is_decimal(kind):
         casts = [pa.decimal256(76, 0), pa.string()]
@@ -542,17 +880,17 @@ def _whole_floats(values: Any, what: str) -> Any:
     return pc.if_else(to_arrow(missing), pa.scalar(None, pa.int64()), to_arrow(whole.astype(np.int64)))
 
 
-def _coded_items(items: Any, what: str = "item") -> Any:
+def _coded_items(items: Any, what: str, absent: Collection[str] = ()) -> Any:
     kind = items.type.value_type if pa.types.is_dictionary(items.type) else items.type
     if not (is_text(kind) or pa.types.is_integer(kind) or pa.types.is_null(kind)):
         # the fields of a nested type may be named after items
         shown = "nested values" if pa.types.is_nested(kind) else str(kind)
         raise BasketError(f"{what}s must be text or integers, got {shown}; convert them")
-    return _coded(items, f"{what}s")
+    return _coded(items, f"{what}s", absent)
 
 
-def _coded(values: Any, what: str) -> Any:
-    """Return an Arrow array as text in codes of int32, null where it is, or where nothing but blanks stands."""
+def _coded(values: Any, what: str, absent: Collection[str] = ()) -> Any:
+    """Return an Arrow array as text in codes of int32, null where it is, or blanks or an ``absent`` word stands."""
     if pa.types.is_null(values.type):
         values = values.cast(pa.string())
     with contextlib.suppress(pa.ArrowException):  # its text may quote cells
@@ -560,27 +898,39 @@ def _coded(values: Any, what: str) -> Any:
             values = values.dictionary_encode()
         codes = array_to_numpy(values.indices.cast(pa.int32()), -1)
         # of codes outside, as a damaged file has them, Arrow would read whatever lies there
-        if len(codes) and not -1 <= codes.min() <= codes.max() < len(values.dictionary):
+        outside = codes.max(initial=-1) >= len(values.dictionary) or codes.min(initial=0) < -1
+        if outside or int((codes < 0).sum()) != values.indices.null_count:
             raise BasketError("a column has codes outside its dictionary; the data are damaged, write them again")
         names = pc.utf8_trim_whitespace(values.dictionary.cast(pa.string()))
         if names.null_count:
             names = pc.fill_null(names, "")
         names.validate(full=True)
-        blank = np.append(array_to_numpy(pc.binary_length(names)) == 0, False)
+        blank = np.append(_is_nothing(names, absent), False)
         if blank.any():
             codes = np.where(blank[codes], -1, codes)
         return pa.DictionaryArray.from_arrays(_whole_numbers(codes), names, safe=False)
     raise BasketError(f"{what} {_NO_TEXT}")
 
 
-def _texts(values: Any, what: str) -> Any:
-    """Return an Arrow array as text, null where it is, or where nothing but blanks stands."""
+def _is_nothing(texts: Any, absent: Collection[str]) -> NDArray[np.bool_]:
+    """Tell which texts of Arrow are empty, or a word of some in lower case."""
+    nothing: NDArray[np.bool_] = array_to_numpy(pc.binary_length(texts), 1) == 0
+    if absent:
+        short = np.flatnonzero(array_to_numpy(pc.binary_length(texts), 9) < _LONGEST_WORD)
+        if len(short):
+            lowered = pc.utf8_lower(texts.take(to_arrow(short)))
+            nothing[short] |= array_to_numpy(pc.is_in(lowered, pa.array(sorted(absent))))
+    return nothing
+
+
+def _texts(values: Any, what: str, absent: Collection[str] = ()) -> Any:
+    """Return an Arrow array as text, null where it is, or where blanks or an ``absent`` word stands."""
     if pa.types.is_dictionary(values.type) or pa.types.is_null(values.type):
-        return _coded(values, what).dictionary_decode()
+        return _coded(values, what, absent).dictionary_decode()
     with contextlib.suppress(pa.ArrowException):  # its text may quote cells
         texts = pc.utf8_trim_whitespace(values.cast(pa.string()))
         texts.validate(full=True)
-        blank = array_to_numpy(pc.binary_length(texts), 1) == 0
+        blank = _is_nothing(texts, absent)
         return pc.if_else(to_arrow(blank), pa.nulls(len(texts), pa.string()), texts) if blank.any() else texts
     raise BasketError(f"{what} {_NO_TEXT}")
 
@@ -592,7 +942,9 @@ def _distinct(parts: Sequence[Any]) -> tuple[NDArray[np.int32], list[str]]:
     names = parts[0].dictionary.dictionary_encode()  # a dictionary may repeat values, and hold some that never appear
     numbers = np.append(array_to_numpy(names.indices), np.int32(-1))
     codes = numbers[np.concatenate([array_to_numpy(part.indices, -1) for part in parts])]
-    used = np.bincount(codes + 1, minlength=len(names.dictionary) + 1)[1:] > 0
+    used = np.zeros(len(names.dictionary) + 1, dtype=np.bool_)
+    used[codes] = True
+    used = used[:-1]
     if not used.all():
         codes = np.append(np.cumsum(used) - 1, -1).astype(np.int32)[codes]
     return codes, names.dictionary.filter(to_arrow(used)).to_pylist()
@@ -652,8 +1004,12 @@ def _flags(values: Any, place: int, rows: Rows) -> Any:
     return flags
 
 
-def onehot_cells(columns: Sequence[Any], catalogue: Catalogue, origin: Origin | None = None) -> Cells:
+def onehot_cells(
+    columns: Sequence[Any], catalogue: Catalogue, origin: Origin | None = None, absent: Collection[str] = ()
+) -> Cells:
     """Return the cells of a one-hot table: a column an item of the catalogue, arrays (n_baskets,), zero or not.
+
+    A column that has one of the ``absent`` words as its name, as of pandas.get_dummies(dummy_na=True), is no item.
 
     >>> onehot_cells([[1, 0], [1, 1]], Catalogue(["milk", "bread"])).codes.tolist()
     [0, 1, 1]
@@ -661,6 +1017,16 @@ def onehot_cells(columns: Sequence[Any], catalogue: Catalogue, origin: Origin | 
     flags = np.empty((len(columns[0]), len(columns)), dtype=np.bool_)
     for place, column in enumerate(columns):
         flags[:, place] = column
+    if nothing := [place for place, name in enumerate(catalogue) if is_word(name, absent)]:
+        left_out = int(flags[:, nothing].sum())
+        flags[:, nothing] = False
+        return Cells(
+            flags.sum(axis=1),
+            np.nonzero(flags)[1],
+            list(catalogue),
+            origin or Origin(),
+            LeftOut(missing_words=left_out),
+        )
     return Cells(flags.sum(axis=1), np.nonzero(flags)[1], catalogue, origin or Origin())
 
 

@@ -7,15 +7,15 @@ Names lose the blanks around them, because a catalogue has none.
 
 import re
 from array import array
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import astuple, dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.plans.catalogue import MAX_ITEMS, Catalogue
-from assocpriv.promise.errors import BasketError
+from assocpriv.promise.errors import BasketError, counted
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")  # halves of surrogate pairs too: no text has them
 _DECIMAL = re.compile(r"0|[1-9][0-9]{0,6}")  # numbers below MAX_ITEMS have at most 7 digits
@@ -23,11 +23,18 @@ ROUNDED = re.compile(  # a long number, as spreadsheets write it into CSV, and a
     r"[-+]?(?:[0-9][.,][0-9]+[eE][-+][0-9]+|(?:9[0-9]{15}|[0-9]{17,})\.0)"
 )
 STORE_AS_TEXT = "store the column as text where the file or table is made"
-_CHOICES = {
+CHOICES = {
     "unknown": ("error", "drop"),
     "repeats": ("error", "merge"),
-    "empty": ("error", "keep"),
+    "empty": ("error", "keep", "drop"),
+    "incomplete": ("refuse", "drop"),
+    "missing_words": ("drop", "keep"),
 }
+MISSING_WORDS = frozenset(
+    {"nan", "none", "null", "na", "n/a", "#n/a", "<na>", "nat", "\\n"}
+)  # as programs write nothing
+_BETWEEN = ",;|\t"  # what may stand between several items in one cell
+LISTS = re.compile(r"\[.*\]|\{.*\}|\(.*,.*\)")  # as programs print them
 
 
 class SheetRow(int):
@@ -72,6 +79,35 @@ class Origin:
         return f" ({totals})" if self.whole else ""
 
 
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """What reading left out: cells with words for a missing value, rows that lack a cell, and rows not bought.
+
+    Not bought are rows of an item whose quantities in the transaction come to 0 or less.
+    """
+
+    missing_words: int = 0
+    incomplete_rows: int = 0
+    not_bought: int = 0
+
+    def __add__(self, other: "LeftOut") -> "LeftOut":
+        return LeftOut(*map(sum, zip(astuple(self), astuple(other), strict=True)))
+
+    @property
+    def note(self) -> str:
+        """What was left out, in words; empty if nothing was."""
+        said = (
+            (self.incomplete_rows, "row", "without an id, an item or a quantity"),
+            (self.not_bought, "row", "returned, voided or of quantity 0"),
+            (self.missing_words, "cell", "with NaN, None or another word for a missing value"),
+        )
+        what = "; ".join(f"{counted(count, word)} {why}" for count, word, why in said if count)
+        return what and f"left out: {what}"
+
+
+NOTHING_LEFT_OUT = LeftOut()
+
+
 @dataclass(frozen=True, eq=False, repr=False, slots=True)
 class Cells:
     """Items as a source holds them, before a catalogue numbers them, one basket after the other.
@@ -81,12 +117,16 @@ class Cells:
         codes: integers, shape (n_cells,), which of ``names`` each cell holds, −1 where it holds nothing.
         names: item names, blanks around them allowed; None where the codes are themselves the names.
         origin: how an error names a basket.
+        left_out: what the source holds, but these cells do not.
+        summed: quantities were summed, so that an item which a basket repeats counts once.
     """
 
     sizes: NDArray[Any]
     codes: NDArray[Any]
     names: Sequence[str] | None
     origin: Origin = Origin()
+    left_out: LeftOut = NOTHING_LEFT_OUT
+    summed: bool = False
 
     @property
     def rows(self) -> NDArray[np.int64]:
@@ -94,8 +134,8 @@ class Cells:
         return np.repeat(np.arange(len(self.sizes), dtype=np.int64), self.sizes)
 
 
-def cells_of_names(baskets: Iterable[Sequence[str]]) -> Cells:
-    """Return the cells of baskets that are given as lists of names.
+def cells_of_names(baskets: Iterable[Sequence[str]], absent: Collection[str] = ()) -> Cells:
+    """Return the cells of baskets that are given as lists of names, without those that are ``absent`` words.
 
     >>> cells_of_names([["milk", "bread"], ["milk"]]).codes.tolist()
     [0, 1, 0]
@@ -105,7 +145,68 @@ def cells_of_names(baskets: Iterable[Sequence[str]]) -> Cells:
     for names in baskets:
         sizes.append(len(names))
         codes.extend([index.setdefault(name, len(index)) for name in names])
-    return Cells(np.array(sizes), np.array(codes), list(index))
+    return without_words(Cells(np.array(sizes), np.array(codes), list(index)), absent)
+
+
+def is_word(name: str, words: Collection[str]) -> bool:
+    """Tell whether a name is one of some words in lower case.
+
+    >>> is_word(" NaN", MISSING_WORDS)
+    True
+    """
+    return name.strip().lower() in words
+
+
+def absent_words(missing_words: str, catalogue: Catalogue | None = None) -> frozenset[str]:
+    """Return the words that stand for a missing value: all, but for items of a catalogue; none to keep them as items.
+
+    >>> sorted(MISSING_WORDS - absent_words("drop", Catalogue(["tea", "None"])))
+    ['none']
+    """
+    if missing_words == "keep":
+        return frozenset()
+    return MISSING_WORDS if catalogue is None else MISSING_WORDS - {name.lower() for name in catalogue}
+
+
+def without_words(cells: Cells, absent: Collection[str]) -> Cells:
+    """Return cells without those that hold one of some words, and count them."""
+    if cells.names is None or isinstance(cells.names, Catalogue) or not absent:
+        return cells
+    odd = np.array([*(is_word(name, absent) for name in cells.names), False], dtype=np.bool_)
+    kept = ~odd[cells.codes]
+    if kept.all():
+        return cells
+    left_out = cells.left_out + LeftOut(missing_words=int((~kept).sum()))
+    return replace(cells, sizes=kept_sizes(cells.sizes, kept), codes=cells.codes[kept], left_out=left_out)
+
+
+def several_in_one(cells: Cells) -> str | None:
+    """Tell whether most cells hold several items, or are lists as a program prints them: return what stands between.
+
+    Where each basket has one cell a mark in half of them tells; otherwise also the parts must recur.
+
+    >>> several_in_one(cells_of_names([["milk, tea"], ["tea, rye"]])), several_in_one(cells_of_names([["milk", "tea"]]))
+    (',', None)
+    """
+    if cells.names is None or isinstance(cells.names, Catalogue):
+        return None
+    if not any(LISTS.fullmatch(name.strip()) or any(mark in name for mark in _BETWEEN) for name in cells.names):
+        return None
+    counts = np.bincount(cells.codes[cells.codes >= 0], minlength=len(cells.names)).tolist()
+    held = [(name.strip(), count) for name, count in zip(cells.names, counts, strict=True) if count]
+    total = sum(counts)
+    if total < 2:
+        return None
+    if 2 * sum(count for name, count in held if LISTS.fullmatch(name)) >= total:
+        return ","
+    alone = int(cells.sizes.max(initial=0)) < 2
+    for mark in _BETWEEN:
+        having = [name for name, _ in held if mark in name]
+        parts = [part.strip() for name in having for part in name.split(mark)]
+        recur = 2 * len(set(parts)) <= len(parts)
+        if (alone or recur) and 2 * sum(count for name, count in held if mark in name) >= total:
+            return mark
+    return None
 
 
 def joined(parts: Iterable[Cells]) -> Cells:
@@ -117,8 +218,9 @@ def joined(parts: Iterable[Cells]) -> Cells:
     index: dict[str, int] | None = None  # of all names, once there are different ones
     sizes: list[NDArray[Any]] = []
     codes: list[NDArray[Any]] = []
-    first, origin = None, Origin()
+    first, origin, left_out, summed = None, Origin(), LeftOut(), False
     for part in parts:
+        left_out, summed = left_out + part.left_out, summed or part.summed
         if not sizes:
             first, origin = part.names, replace(part.origin, whole=True)
         if index is None and not (part.names is first and isinstance(first, Catalogue | None)):
@@ -128,7 +230,8 @@ def joined(parts: Iterable[Cells]) -> Cells:
         codes.append(part.codes if index is None else _named_codes(part, index))
     if not sizes:
         return Cells(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64), [])
-    return Cells(np.concatenate(sizes), np.concatenate(codes), first if index is None else list(index), origin)
+    names = first if index is None else list(index)
+    return Cells(np.concatenate(sizes), np.concatenate(codes), names, origin, left_out, summed)
 
 
 def _named_codes(part: Cells, index: dict[str, int]) -> NDArray[np.int32]:
@@ -161,8 +264,8 @@ def kept_sizes(sizes: NDArray[Any], kept: NDArray[np.bool_]) -> NDArray[np.int64
 def check_choices(**chosen: str) -> None:
     """Refuse another word as an argument that takes one of a few."""
     for name, value in chosen.items():
-        if value not in _CHOICES[name]:
-            raise BasketError(f"{name} must be one of {', '.join(_CHOICES[name])}")
+        if value not in CHOICES[name]:
+            raise BasketError(f"{name} must be one of {', '.join(CHOICES[name])}")
 
 
 def resolve(cells: Cells, catalogue: Catalogue | None, *, numbered: bool = True) -> tuple[Catalogue, NDArray[Any]]:
@@ -202,7 +305,7 @@ def without_unknown(cells: Cells, ids: NDArray[Any], unknown: str, catalogue: Ca
     The catalogue that does not have them says what to do.
     """
     if ids.min(initial=0) >= 0:
-        return Cells(cells.sizes, ids, None, cells.origin)
+        return replace(cells, codes=ids, names=None)
     known = ids >= 0
     if unknown == "error":
         strangers = np.flatnonzero(~known)
@@ -216,7 +319,7 @@ def without_unknown(cells: Cells, ids: NDArray[Any], unknown: str, catalogue: Ca
                 "(assocpriv catalogue writes one)"
             )
         _refuse(cells, strangers, "is not in the catalogue", remedy, len(np.unique(cells.rows[strangers])))
-    return Cells(kept_sizes(cells.sizes, known), ids[known], None, cells.origin)
+    return replace(cells, sizes=kept_sizes(cells.sizes, known), codes=ids[known], names=None)
 
 
 def _has_number(cells: Cells, places: NDArray[np.intp]) -> bool:

@@ -27,6 +27,7 @@ from assocpriv.records.sources import (
     PARQUET,
     SAMPLE_LINES,
     SEPARATORS,
+    TOTALS,
     WORKBOOKS,
     Budget,
     FirstRows,
@@ -34,13 +35,16 @@ from assocpriv.records.sources import (
     Result,
     Text,
     check_format,
+    count_lines,
     cut_line,
     cut_said_separator,
     dialect,
     is_parquet,
+    is_total,
     line_chunks,
     open_source,
     open_text,
+    single_blanks,
 )
 
 EMPTY_NUMBERS = ("", "NaN", "nan", "NAN", "null", "NULL", "Null")  # cells of text that stand for no number
@@ -70,6 +74,7 @@ class Rows:
     has_quotes: bool = False
 
 
+_TOTALS = [word.encode() for word in TOTALS]
 _WORDS = {"comma": ",", "semicolon": ";", "tab": "\t", "bar": "|", "blank": " "}
 _TEXT = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".data", ".txt", *WORKBOOKS)
 
@@ -178,17 +183,27 @@ class CsvTable:
             RecordError: while iterating: a line that has not as many cells as there are names, or is no CSV in UTF-8.
         """
 
+        typed = kinds or [None] * len(places)
+        has_numbers = any(kind not in (None, pa.string()) for kind in typed)
+
+        def may_be_hex(text: bytes) -> bool:  # which Arrow takes for numbers
+            return has_numbers and (b"0x" in text or b"0X" in text)
+
         def parse(text: bytes, origin: Origin) -> Result:
             mark = self.separator.encode()
             if b"\r" in text and text.count(b"\r") != text.count(b"\r\n"):  # Arrow would take it as a line's end
                 refuse_lines(text, origin, self.separator, len(self.names))
-            if mark != b" " and mark + b' "' in text:
+            if mark == b" ":
+                text = single_blanks(text.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
+            elif b'"' in text and mark + b' "' in text:
                 text = _without_blanks(text, self.separator) or text
             lines = LineNumbers(text, origin)
-            is_typed = kinds and any(kinds) and b"0x" not in text and b"0X" not in text  # Arrow's numbers may be hex
-            columns = self._read(text, lines, places, kinds or (), missing) if is_typed else None
+            columns = None if may_be_hex(text) else self._read(text, lines, places, typed, missing)
             if columns is None:
                 columns = self._read(text, lines, places, [None] * len(places), missing)
+            if columns is None:
+                lines = LineNumbers(_without_totals(text, self.separator, len(self.names)), origin)
+                columns = self._read(lines.text, lines, places, [None] * len(places), missing)
             if columns is None:
                 refuse_lines(text, origin, self.separator, len(self.names))
                 raise RecordError(
@@ -225,6 +240,17 @@ class CsvTable:
         return None
 
 
+def _without_totals(text: bytes, separator: str, width: int) -> bytes:
+    """Return lines, blank where one of totals has not as many cells as others."""
+    lines = text.split(b"\n")
+    for place, line in enumerate(lines):
+        if any(word in line.lower() for word in _TOTALS):
+            row = cut_line(line.decode("utf-8", "replace").rstrip("\r"), separator) or []
+            if len(row) != width and is_total(row):
+                lines[place] = b""
+    return b"\n".join(lines)
+
+
 def _without_blanks(text: bytes, separator: str) -> bytes | None:
     """Return lines without blanks before quotes, which Arrow takes for the cell; None where one is no CSV in UTF-8."""
     written = io.StringIO()
@@ -240,7 +266,7 @@ class LineNumbers:
     """Says in which line a row of ``n_lines`` lines, of ``n_bytes``, stands; blank lines are no rows."""
 
     def __init__(self, text: bytes, origin: Origin) -> None:
-        self._text, self._origin, self.n_lines, self.n_bytes = text, origin, text.count(b"\n"), len(text)
+        self.text, self._origin, self.n_lines, self.n_bytes = text, origin, count_lines(text), len(text)
 
     def __call__(self, row: int) -> int:
         """Return the number of a row's line."""
@@ -249,7 +275,7 @@ class LineNumbers:
     @property
     def filled(self) -> NDArray[np.int64]:
         """The places, from 0, of the lines that are not blank, int64 (n,)."""
-        lines = self._text[:-1].split(b"\n")
+        lines = self.text[:-1].split(b"\n")
         return np.array([place for place, line in enumerate(lines) if line.rstrip(b"\r")], dtype=np.int64)
 
 

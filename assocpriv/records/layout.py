@@ -8,6 +8,7 @@ Columns are found by their usual names, or by the name or number asked for. Any 
 as in a file without a header: messages give its number only. Nothing that is said holds a cell.
 """
 
+import contextlib
 import itertools
 import re
 import shlex
@@ -16,40 +17,54 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from assocpriv.promise.errors import BasketError
+from assocpriv.records.cells import CHOICES, LISTS, check_choices
 from assocpriv.records.columns import is_list_type, is_text, separator_of
-from assocpriv.records.sources import FirstRows, cut_said_separator, find_separator
+from assocpriv.records.sources import FirstRows, Progress, cut_said_separator, find_separator, is_total
 
+_OF_TEXT = ("separator", "header", "encoding", "sheet")
 KINDS = {  # of each the keys that say more of it
-    "lines": ("transaction", "separator", "header", "encoding", "sheet"),
+    "lines": ("transaction", "within", *_OF_TEXT),
     "dat": ("sheet",),
-    "long": ("transaction", "item", "quantity", "separator", "header", "encoding", "sheet"),
+    "long": ("transaction", "item", "quantity", "rows", "within", *_OF_TEXT),
     "one-hot": ("transaction", "separator", "encoding", "sheet"),
-    "list": ("item",),
+    "list": ("item", "within", *_OF_TEXT),
 }
 _ENCODINGS = ("utf-8", "utf-16", "windows-1252")
+TOGETHER, ANYWHERE = "together", "anywhere"  # where the rows of one transaction stand
 _POSSIBLE = (
-    f"first one of {', '.join(KINDS)}, then of transaction=COLUMN item=COLUMN quantity=COLUMN "
-    f"separator=, (or ; | tab blank) header=yes (no, or its line's number) encoding={'|'.join(_ENCODINGS)} "
-    "sheet=NAME (or its number, as #1; of a workbook), as in "
-    "'long transaction=1 item=2 separator=; header=no'"
+    f"first one of {', '.join(KINDS)}, then of transaction=COLUMN item=COLUMN quantity=COLUMN (a name, or #2 for the "
+    f"second column; transaction=date+receipt for several) rows={TOGETHER}|{ANYWHERE} within=, (or none) separator=, "
+    f"(or ; | tab blank) header=yes (no, or its line's number) encoding={'|'.join(_ENCODINGS)} sheet=NAME (or #1, its "
+    "number; of a workbook), as in "
+    "'long transaction=#1 item=#2 separator=; header=no'"
 )
 TRUE_WORDS = frozenset({"1", "1.0", "true", "t", "yes", "y", "x"})
 FALSE_WORDS = frozenset({"0", "0.0", "false", "f", "no", "n", "?", ""})
 FLAGS = TRUE_WORDS | FALSE_WORDS
-_NUMBERED = re.compile(r"#[0-9#+]+")
+_PLAIN_COLUMN = re.compile(r"[\w#+.-]+")
+_ARE_NUMBERS = re.compile(r" *#?[0-9]+( *\+ *#?[0-9]+)* *")  # of columns
 _HEADER = re.compile(r"yes|no|[1-9][0-9]{0,2}")
 _BACK = re.compile(r"[-−][0-9][0-9.,]*")
 _NUMBER = re.compile(r"[-+]?[0-9][0-9.,:/ \-]*([eE][-+]?[0-9]+)?([ T][0-9:.]+Z?)?")  # dates and times, too
 _ITEM_NUMBERS = re.compile(r"\s*[0-9]+(\s+[0-9]+)*\s*")
 _DIGIT = re.compile(r"[0-9]")
+_DATE = re.compile(r"[0-9]{1,4}([-/.])[0-9]{1,2}\1[0-9]{1,4}([ T].*)?")
+_SPMF = (  # signs of its other formats, and what stands in them
+    (re.compile(r"[0-9 ]*( -1 ?[0-9 ]*)+ -2 *"), "sequences, with -1 and -2 between itemsets: write a line an itemset"),
+    (
+        re.compile(r"[0-9 ]+:[0-9.]+:[0-9. ]+|[0-9]+:[0-9.]+( +[0-9]+:[0-9.]+)* *"),
+        "item numbers with utilities or weights behind colons: keep the item numbers alone",
+    ),
+)
 LONG_ALONE = "whose a basket is can be said of a file or table with a line an item alone, and a column of persons"
 _REMARKS = ("@", "#", "%")
 _INDEX_NAMES = {"", "id", "index", "row", "unnamed: 0"}
-_NOTHING = frozenset({"nan", "none", "null", "<na>", "nat", "n/a", "#n/a"})  # what programs write for no value
 _TITLE_LINES = 10  # above a header, at most
 _LEAST_IDS = 10  # lines from which values that all differ show a column of ids
 _LEAST_REPEATS = 4  # lines from which equal neighbours in a column show a transaction's lines
 _LEAST_LINES = 20  # from which first cells that all differ are ids: baskets begin with the same items
+_LEAST_NUMBERED = 8  # from which first cells that are numbers, above names alone, are ids
+_MOST_COLUMNS = 4  # of a table of numbers with blanks between: more show lines of items, as records coded as items
 _ODD = re.compile(r"[^a-z0-9]")
 _KEYS = ("", "id", "ids", "no", "nr", "num", "number", "key", "code")
 _TEXTS = ("name", "description", "desc", "title")
@@ -73,8 +88,17 @@ _USUAL = {  # of each role, the likeliest first
         "menge", "anzahl", "stck", "stueck", "qt", "qte", "quantit", "quantite", "cantidad",
     ],
 }  # fmt: skip
-NONE = "none"  # in place of a column of quantities
-_RANK = {role: {name: rank for rank, name in reversed(list(enumerate(names)))} for role, names in _USUAL.items()}
+_CONTEXT = {  # columns that have one value in all rows of a transaction
+    "date": ["date", "day", "datum", "tag", "fecha", "jour", "datetime", "timestamp", *(
+        stem + "date" for stem in (*_SALES, "sale", "sales"))],
+    "store": [stem + key for stem in ("store", "shop", "branch", "filiale", "outlet", "market") for key in _KEYS],
+    "till": [stem + key for stem in ("till", "register", "terminal", "pos", "checkout", "kasse") for key in _KEYS],
+    "customer": [stem + key for stem in _PEOPLE for key in _KEYS if key or stem != "person"],
+}  # fmt: skip
+NONE = "none"  # in place of a column of quantities, or of what stands between items in a cell
+_RANK = {
+    role: {name: rank for rank, name in reversed(list(enumerate(names)))} for role, names in (_USUAL | _CONTEXT).items()
+}
 
 
 # ---- in words
@@ -87,8 +111,12 @@ class Layout:
     Attributes:
         kind: "lines" (a line of names a basket), "dat" (a line of item numbers a basket), "long" (a row an item),
             "one-hot" (a row a basket, a column an item) or "list" (a column of lists).
-        transaction: the column of transactions, by name or number from 1; of lines and one-hot one that is no item.
+        transaction: the column of transactions, by name or as #1 by number, or several joined by "+"; of lines and
+            one-hot one that is no item.
         item, quantity: columns, too.
+        rows: "together" where each run of rows with equal ids is a transaction, "anywhere" where all rows with equal
+            ids are one; by default both must come to the same.
+        within: what separates several items in one cell of a list; "none" where a cell is one item, whatever it holds.
         separator: a character.
         header: whether line 1 names columns, or the number of the line that does; those above are passed over.
         encoding: of the text.
@@ -99,6 +127,8 @@ class Layout:
     transaction: str | None = field(default=None, kw_only=True)
     item: str | None = field(default=None, kw_only=True)
     quantity: str | None = field(default=None, kw_only=True)
+    rows: str | None = field(default=None, kw_only=True)
+    within: str | None = field(default=None, kw_only=True)
     separator: str | None = field(default=None, kw_only=True)
     header: bool | int | None = field(default=None, kw_only=True)
     encoding: str | None = field(default=None, kw_only=True)
@@ -128,23 +158,26 @@ class Layout:
             which = f"a layout {kind}" if kind else "a layout"
             shown = odd.pop() if odd <= set(KINDS["long"]) else "one of the keys"
             raise BasketError(f"{which} does not take {shown}; possible is {_POSSIBLE}")
-        mark, header = said.pop("separator", None), said.pop("header", None)
-        separator = None if mark is None else separator_of(mark)
-        if (mark and separator is None) or (header is not None and not _HEADER.fullmatch(header)):
+        marks = {key: separator_of(said.pop(key)) for key in ("separator", "within") if said.get(key, NONE) != NONE}
+        header = said.pop("header", None)
+        if None in marks.values() or (header is not None and not _HEADER.fullmatch(header)):
             raise BasketError(f"the layout's separator or header is not to be understood; possible is {_POSSIBLE}")
+        if said.get("rows", ANYWHERE) not in (TOGETHER, ANYWHERE) or said.get("separator") == NONE:
+            raise BasketError(f"the layout's rows or separator is not to be understood; possible is {_POSSIBLE}")
         has_header = {"yes": True, "no": False, None: None}[header] if header in ("yes", "no", None) else int(header)
         if said.get("encoding", "utf-8") not in _ENCODINGS:
             raise BasketError(f"the layout's encoding must be one of {', '.join(_ENCODINGS)}")
-        return cls(kind, separator=separator, header=has_header, **said)
+        return cls(kind, header=has_header, **said, **marks)
 
     def __str__(self) -> str:
         """Return the words."""
         words = [self.kind or ""]
-        for key in KINDS["long"]:
-            value = getattr(self, key)
+        for each in fields(self)[1:]:
+            value = getattr(self, each.name)
             if value is not None:
                 text = {"True": "yes", "False": "no", "\t": "tab", " ": "blank"}.get(str(value), str(value))
-                words.append(f"{key}={text if key == 'separator' or _NUMBERED.fullmatch(text) else shlex.quote(text)}")
+                is_plain = each.name in ("separator", "within") or _PLAIN_COLUMN.fullmatch(text)
+                words.append(f"{each.name}={text if is_plain else shlex.quote(text)}")
         return " ".join(words).strip()
 
 
@@ -155,8 +188,11 @@ class Found:
     Attributes:
         layout: in words, all that was understood; its columns are usual names or numbers, so that no item is shown.
         names: of the columns, empty where there are none; they may be items.
-        places: of the long layout those of transactions, items and, if there is one, quantities; of a list its column;
-            of the others those that are no items.
+        places: of the long layout those of transactions, of items and, if there is one, of quantities; of a list its
+            column; of the others those that are no items.
+        ids: how many of the places are of transactions, in the long layout.
+        context: of the long layout the places of columns with one value in all rows of a transaction, by what it is.
+        persons: of the long layout the places of columns that say whose a transaction is.
         skip: lines before the first one of data.
     """
 
@@ -164,6 +200,9 @@ class Found:
     names: tuple[str, ...] = field(default=(), repr=False)
     places: tuple[int, ...] = ()
     skip: int = 0
+    ids: int = 1
+    context: tuple[tuple[str, int], ...] = ()
+    persons: tuple[int, ...] = ()
 
     @property
     def kind(self) -> str:
@@ -176,27 +215,89 @@ class Found:
         return self.layout.separator or ","
 
     @property
+    def quantity(self) -> int | None:
+        """The place of quantities in the long layout."""
+        return self.places[self.ids + 1] if self.kind == "long" and len(self.places) > self.ids + 1 else None
+
+    @property
     def taken(self) -> list[int]:
-        """The places of the columns to be read: ``places``, but of a one-hot table all others."""
+        """The places of the columns to be read, each once; of a one-hot table all that are items."""
         if self.kind != "one-hot":
-            return list(self.places)
+            return list(dict.fromkeys((*self.places, *(place for _, place in self.context), *self.persons)))
         return [place for place in range(len(self.names)) if place not in self.places]
 
     def with_persons(self, column: str | int) -> "Found":
-        """Return a long layout with the persons of transactions in the place of items.
+        """Return a long layout with the columns of persons.
 
         Raises:
             BasketError: another layout, or no such column.
         """
         if self.kind != "long":
             raise BasketError(LONG_ALONE)
-        place = asked_place(self.names, "person", str(column))
-        return replace(self, places=(self.places[0], place, *self.places[2:]))
+        return replace(self, persons=asked_places(self.names, "person", str(column)))
 
 
-def _say(words: str) -> str:
+def _say(words: str | Layout) -> str:
     """Return how to say a layout."""
     return f"layout='{words}'"
+
+
+class Doubt(Exception):  # noqa: N818 -- it becomes an error, once its advice was tried
+    """What may mean several things: the layouts that decide, in words, and when each is right."""
+
+    def __init__(self, problem: str, *choices: tuple[str | Layout, str], end: str = "") -> None:
+        super().__init__()
+        self.problem, self.choices, self.end = problem, choices, end
+
+    def error(self, reads: Callable[[Layout], bool]) -> BasketError:
+        """Return the error that names those of the layouts that read the source as what they say."""
+        fit = [f"{_say(words)}{when and f' {when}'}" for words, when in self.choices if reads(Layout.parse(str(words)))]
+        remedy = "say " + ", or ".join(fit) if fit else "correct the data" * (not self.end)
+        return BasketError("; ".join(filter(None, (self.problem, ", ".join(filter(None, (remedy, self.end)))))))
+
+
+def decided(read: Callable[[Layout], Found], said: Layout, fits: Callable[[Found], bool] = bool) -> Found:
+    """Return a layout as it is read; a doubt becomes an error whose advice was tried, and ``fits``."""
+
+    def reads(layout: Layout) -> bool:
+        with contextlib.suppress(Doubt, BasketError):
+            return (found := read(layout)).kind == layout.kind and fits(found)
+        return False
+
+    try:
+        return read(said)
+    except Doubt as met:
+        doubt = met
+    raise doubt.error(reads)
+
+
+@dataclass(frozen=True, slots=True)
+class ReadOptions:
+    """How baskets are read; the root's ``read_baskets`` says what the words mean, another is a BasketError.
+
+    Reading batch by batch takes about ``memory_bytes``; ``progress`` is called with (bytes read, bytes of the file).
+    """
+
+    layout: str | Layout | None = None
+    unknown: str = "error"
+    repeats: str = "error"
+    empty: str = "error"
+    incomplete: str = "refuse"
+    missing_words: str = "drop"
+    memory_bytes: int = 256 << 20
+    progress: Progress | None = None
+
+    def __post_init__(self) -> None:
+        check_choices(**{name: getattr(self, name) for name in CHOICES})
+        Layout.parse(self.layout)
+
+    @property
+    def said(self) -> Layout:
+        """What is said of the layout."""
+        return Layout.parse(self.layout)
+
+
+STRICT = ReadOptions()
 
 
 # ---- what rules find out
@@ -216,7 +317,8 @@ def guess(rows: FirstRows, said: Layout) -> str:
     """Return the kind of layout: what is said, or that of the first rule that holds.
 
     Raises:
-        BasketError: the rule is that of tables which may mean several things.
+        Doubt: the rule is that of tables which may mean several things.
+        BasketError: what can be no baskets.
     """
     if said.kind is not None:
         return said.kind
@@ -232,8 +334,40 @@ def _is_dat(rows: FirstRows, said: Layout) -> bool:
             "lines that begin with @, # or % are remarks and names, as SPMF has them: take them out, the rest is items"
         )
     if rows.plain:
-        return bool(numbers) and numbers[0] == rows.lines[0]
-    return len(numbers) == len(rows.lines) and any(len(line.split()) > 1 for line in numbers)
+        holds = bool(numbers) and numbers[0] == rows.lines[0]
+    else:
+        holds = len(numbers) == len(rows.lines) and any(len(line.split()) > 1 for line in numbers)
+    if holds:
+        _refuse_table_of_numbers([line.split() for line in numbers])
+    return holds
+
+
+def _refuse_spmf(lines: Sequence[str]) -> None:
+    """Refuse SPMF's formats of other things than baskets, by what most lines show."""
+    filled = [line.strip() for line in lines if line.strip() and not line.startswith(_REMARKS)]
+    for sign, what in _SPMF:
+        if 2 * sum(sign.fullmatch(line) is not None for line in filled) > len(filled):
+            raise BasketError(f"the lines are no baskets, but SPMF's {what}")
+
+
+def _refuse_table_of_numbers(lines: Sequence[Sequence[str]]) -> None:
+    """Refuse lines of as many numbers each, the first of which hardly ever fall: rows of transactions and items."""
+    widths, cells = set(map(len, lines)), [list(map(int, line)) for line in lines if max(map(len, line)) < 19]
+    if len(widths) > 1 or not 1 < max(widths) <= _MOST_COLUMNS or len(cells) < 3 or len(cells) < len(lines):
+        return
+    steps = [(later[0] > one[0]) - (later[0] < one[0]) for one, later in itertools.pairwise(cells)]
+    firsts, others = {line[0] for line in cells}, {cell for line in cells for cell in line[1:]}
+    repeat = all(line[0] == line[1] for line in cells)  # which no basket does
+    shows = repeat or (len(firsts) > 2 and len(cells) >= _LEAST_IDS) or not firsts & others
+    if shows and 0 in steps and 1 in steps and 20 * steps.count(-1) <= len(steps):
+        pairs = [line[:2] for line in cells]
+        several = len(cells[0]) > 2 and any(one == other for one, other in itertools.pairwise(pairs))
+        columns = "transaction=#1+#2 item=#3" if several else "transaction=#1 item=#2"
+        raise Doubt(
+            f"all lines have {len(cells[0])} numbers and the first ones rise, as in a table of transactions and items",
+            (f"long {columns} separator=blank header=no", "if it is one"),
+            ("dat", "if each line is a basket"),
+        )
 
 
 def _is_long(rows: FirstRows, said: Layout) -> bool:
@@ -241,24 +375,24 @@ def _is_long(rows: FirstRows, said: Layout) -> bool:
         return True
     if said.transaction is not None:
         return not _is_onehot(rows, said)
-    if said.header is False or len(rows.first) < 2:
+    if said.header is False or len(rows.first) < 2 or not _names_columns(rows.first):
         return False
-    if not all(usual_places(rows.first, role) for role in ("transaction", "item")):
-        return False
-    odd = next((n for n, row in zip(rows.numbers, rows.cells, strict=True) if len(row) != len(rows.first)), None)
+    numbered = zip(rows.numbers, rows.cells, strict=True)
+    odd = next((row for row in numbered if len(row[1]) != len(rows.first) and not is_total(row[1])), None)
     if odd is not None:
-        raise BasketError(
-            f"line {rows.numbers[0]} names columns of the long layout, but line {odd} has not as many cells; "
-            f"correct the file, or say {_say('lines')} if every line is a basket"
-        )
-    transactions, items = (rows.column(place) for place in long_columns(rows.first)[:2])
-    several = sum(any(mark in cell for mark in ",;|") for cell in items)
-    if len(items) > 1 and len(set(transactions)) == len(items) < 2 * several:
-        raise BasketError(
-            "the column of items seems to hold whole baskets; write a line for each item, or a basket a line without "
-            f"other columns; if it does hold items, say {_say('long')}"
+        has_names = all(len(row) == len(rows.first) + 1 for row in rows.body)
+        why = "; R writes names of rows so: write.table(…, row.names=FALSE)" if has_names else ""
+        raise Doubt(
+            f"line {rows.numbers[0]} names columns of the long layout, but line {odd[0]} has not as many cells{why}",
+            ("lines", "if every line is a basket"),
+            end="or correct the file",
         )
     return True
+
+
+def _names_columns(row: Sequence[str]) -> bool:
+    """Tell whether a line has usual names of a column of transactions and of one of items."""
+    return all(usual_places(row, role) for role in ("transaction", "item"))
 
 
 def _is_onehot(rows: FirstRows, said: Layout) -> bool:
@@ -274,51 +408,98 @@ def _is_onehot(rows: FirstRows, said: Layout) -> bool:
         return False
     if any(len(set(filled)) < len(filled) for row in flags if (filled := [flag for flag in row if flag])):
         return True  # a basket holds no item twice
-    raise BasketError(f"the lines may be baskets or rows of a one-hot table; say {_say('one-hot')} or {_say('lines')}")
+    raise Doubt("the lines may be baskets or rows of a one-hot table", ("one-hot", ""), ("lines", ""))
 
 
 def _is_doubtful(rows: FirstRows, said: Layout) -> bool:
     """Refuse what is more likely a table than baskets, a line each, and what may be a header above baskets."""
-    both = [all(usual_places(row, role) for role in ("transaction", "item")) for row in rows.cells[:_TITLE_LINES]]
-    if said.header is None and True in both:
-        line = rows.numbers[both.index(True)]
-        raise BasketError(f"line {line} seems to name columns; say {_say(f'long header={line}')}, or {_say('lines')}")
-    mark = "" if said.separator is None and rows.separator == "," else f" {Layout(separator=rows.separator)}"
+    mark = Layout(separator=None if said.separator is None and rows.separator == "," else rows.separator)
+    if said.header is None and (above := title_lines(rows)):
+        line = rows.numbers[above]
+        raise Doubt(f"line {line} seems to name columns", (f"long header={line}", ""), ("lines", ""))
     for above in range(1, _TITLE_LINES) if said.header is None and len(rows.first) < 2 else ():
         below = rows.after(above)
         if below.is_table and len(below.body) >= _LEAST_REPEATS and _sign_of_table(below):
-            line = below.numbers[0]
-            raise BasketError(
-                f"below a title line {line} seems to name columns; say "
-                f"{_say(f'long header={line} transaction=1 item=2')} with its columns' numbers, or {_say('lines')}"
+            named = replace(_likely_columns(below), header=below.numbers[0], separator=mark.separator)
+            raise Doubt(
+                f"below a title line {below.numbers[0]} seems to name columns",
+                (named, "with the numbers of its columns"),
+                ("lines", ""),
             )
     if rows.is_table and len(rows.body) > 1 and (sign := _sign_of_table(rows)):
-        header = {True: " header=yes", False: " header=no"}.get(shows_header(rows), "")  # type: ignore[arg-type]
-        raise BasketError(
-            f"all lines have {len(rows.first)} cells and {sign}, as in a table, not in baskets; say "
-            f"{_say(f'long transaction=1 item=2{mark}{header}')} with its columns' numbers, "
-            f"{_say(f'one-hot{mark}')} or {_say(f'lines{mark}')}"
+        named = replace(_likely_columns(rows), header=shows_header(rows), separator=mark.separator)
+        raise Doubt(
+            f"all lines have {len(rows.first)} cells and {sign}, as in a table, not in baskets",
+            (named, "with the numbers of its columns"),
+            *[(replace(mark, kind="one-hot"), "")] * _holds_flags(rows, said),
+            (replace(mark, kind="lines"), "if each line is a basket"),
         )
-    lines = [row for row in rows.body if row]
-    others = {cell for row in lines for cell in row[1:] if cell}
-    firsts = {row[0] for row in lines if row[0]}
-    repeated = 0 < 2 * len(others) <= sum(map(len, lines)) - len(lines)  # else all cells may well differ
-    if len(lines) >= _LEAST_LINES and len(firsts) == len(lines) and repeated and not firsts & others:
-        header = " header=yes" if _is_above_ids(rows, 0) else ""
-        raise BasketError(
-            "the first cells of all lines differ and stand nowhere else, as ids do, not items; leave them out with "
-            f"{_say(f'lines transaction=1{mark}{header}')}, or say {_say(f'lines{mark}')} if they are items"
+    if apart := _first_cells(rows):
+        columns, header = apart
+        ids = "+".join(f"#{place + 1}" for place in range(columns))
+        raise Doubt(
+            "the first cells of all lines are ids, numbers or dates, and stand nowhere else, as no items do",
+            (replace(mark, kind="lines", transaction=ids, header=header), "to leave them out"),
+            (replace(mark, kind="lines"), "if they are items"),
         )
     if said.header is None and rows.body and rows.first and all(map(is_usual, rows.first)):
-        raise BasketError(
-            f"line 1 may be a header or a basket; say {_say(f'lines{mark} header=yes')} or {_say('lines header=no')}"
+        raise Doubt(
+            "line 1 may be a header or a basket",
+            (replace(mark, kind="lines", header=True), ""),
+            (replace(mark, kind="lines", header=False), ""),
         )
     if rows.unparted and said.separator is None:
-        raise BasketError(
-            "no line has a comma, semicolon, tab or bar; if blanks part the names, and no name has one in it, say "
-            f"{_say('lines separator=blank')}, if each line is one name {_say('lines separator=,')}"
+        raise Doubt(
+            "no line has a comma, semicolon, tab or bar",
+            ("lines separator=blank", "if blanks part the names, and no name has one in it"),
+            ("lines separator=,", "if each line is one name"),
         )
     return False
+
+
+def title_lines(rows: FirstRows) -> int:
+    """Return how many lines stand above one that names columns of the long layout; 0 if none does below line 1."""
+    return next((place for place, row in enumerate(rows.cells[:_TITLE_LINES]) if _names_columns(row)), 0)
+
+
+def _first_cells(rows: FirstRows) -> tuple[int, bool | None] | None:
+    """Return how many of the first cells are no items, and what ``header`` to say; None if all may be items."""
+    lines = [row for row in rows.body if row]
+    others = {cell for row in lines for cell in row[1:] if cell}
+    firsts = [row[0] for row in lines if row[0]]
+    if not others or len(firsts) < len(lines):
+        return None
+    repeated = 2 * len(others) <= sum(map(len, lines)) - len(lines)  # else all cells may well differ
+    differ = len(lines) >= _LEAST_LINES and len(set(firsts)) == len(lines) and repeated and not set(firsts) & others
+    header = True if _is_above_ids(rows, 0) and not _is_number(rows.first[0]) else None
+    data = rows.cells if header is None else rows.body
+    dates = 0
+    while data and all(len(row) > dates + 1 and _DATE.fullmatch(row[dates]) for row in data):
+        dates += 1
+    left = [row[dates:] for row in data]
+    numbers = all(_is_number(row[0]) for row in left if row) and not any(_is_number(each) for each in others)
+    counts = [int(row[0]) for row in left if row and row[0].isdecimal() and len(row[0]) < 19]
+    in_turn = len(counts) == len(left) > 2 and counts[0] < 2 and all(b == a + 1 for a, b in itertools.pairwise(counts))
+    if differ or dates or in_turn or (numbers and len(left) >= _LEAST_NUMBERED):
+        return dates + (in_turn or not dates or (numbers and len(left) >= _LEAST_NUMBERED)), header
+    return None
+
+
+def _is_number(cell: str) -> bool:
+    return _NUMBER.fullmatch(cell) is not None
+
+
+def _likely_columns(rows: FirstRows) -> Layout:
+    """Return the long layout of the columns of a table that most likely hold transactions and items."""
+    columns = [rows.column(place) for place in range(len(rows.first))]
+    agree = [sum(one == other for one, other in itertools.pairwise(column)) for column in columns]
+    texts = [sum(not _is_number(cell) for cell in column) for column in columns]
+    differ = [len(set(column)) for column in columns]
+    item = max(range(len(columns)), key=lambda place: (2 * texts[place] > len(rows.body), -agree[place], place))
+    runs = [len(column) - same == each > 1 for column, same, each in zip(columns, agree, differ, strict=True)]
+    ids = [place for place in range(len(columns)) if place != item]
+    transaction = max(ids, key=lambda place: (runs[place], differ[place] > 1 and agree[place] > 0, -place))
+    return Layout("long", transaction=f"#{transaction + 1}", item=f"#{item + 1}")
 
 
 def _sign_of_table(rows: FirstRows) -> str | None:
@@ -326,10 +507,10 @@ def _sign_of_table(rows: FirstRows) -> str | None:
     if shows_header(rows):
         return "the first one looks like a header"
     columns = [rows.column(place) for place in range(len(rows.first))]
-    numbers = [sum(_NUMBER.fullmatch(cell) is not None for cell in column) for column in columns]
+    numbers = [sum(map(_is_number, column)) for column in columns]
     whole = [number for number, column in zip(numbers, columns, strict=True) if all(column)]
-    if 0 in whole and len(rows.body) in whole:
-        return "some columns hold only numbers, others none"
+    if len(rows.body) in numbers and any(2 * number <= len(rows.body) for number in whole):
+        return "some columns hold only numbers, others hardly any"
     filled = [[cell for cell in row if cell] for row in rows.body]
     if 2 * sum(len(set(row)) < len(row) for row in filled) > len(filled):
         return "most repeat a value"
@@ -378,6 +559,18 @@ def understand(lines: Sequence[str], said: Layout, *, plain: bool = False) -> Fo
     Raises:
         BasketError: the lines may mean several things, or do not fit what was said.
     """
+
+    def fits(found: Found) -> bool:
+        if found.kind in ("lines", "dat"):
+            return True
+        rows = FirstRows(lines[found.skip :], found.separator).cells
+        return all(len(row) == (len(found.names) or len(rows[0])) for row in rows if not is_total(row))
+
+    return decided(lambda layout: _understood(lines, layout, plain), said, fits)
+
+
+def _understood(lines: Sequence[str], said: Layout, plain: bool) -> Found:
+    _refuse_spmf(lines)
     above, mark = cut_said_separator(lines)
     if mark is not None:
         said = replace(said, separator=said.separator or mark)
@@ -387,12 +580,15 @@ def understand(lines: Sequence[str], said: Layout, *, plain: bool = False) -> Fo
         return Found(Layout("dat"), skip=above)
     mark, unparted = (said.separator, False) if said.separator else find_separator(lines[above:], said.kind)
     rows = FirstRows(lines, mark, above=above, unparted=unparted)
+    title = title_lines(rows) if said.header is None and said.kind in (None, "long") else 0
+    width = len(rows.cells[title]) if rows.cells else 0
+    below = [row for row in rows.cells[title:] if not is_total(row)]
+    if title and {len(row) for row in below} == {width} and width not in map(len, rows.cells[:title]):
+        said = replace(said, header=rows.numbers[title])
+        rows = FirstRows(lines, mark, above=rows.numbers[title] - 1, unparted=unparted)
     kind = guess(rows, said)
-    said = replace(said, separator=mark)
-    made = {"lines": _lines_found, "long": _long_found, "one-hot": _onehot_found}.get(kind)
-    if made is None:
-        raise BasketError(f"a file of text has no layout {kind}, which is one of Parquet and of tables in memory")
-    return made(rows, said)
+    made = {"lines": _lines_found, "long": _long_found, "one-hot": _onehot_found, "list": _list_found}[kind]
+    return made(rows, replace(said, separator=mark))
 
 
 def _skip(rows: FirstRows, has_header: bool) -> int:
@@ -400,16 +596,23 @@ def _skip(rows: FirstRows, has_header: bool) -> int:
 
 
 def _lines_found(rows: FirstRows, said: Layout) -> Found:
-    _refuse_nothings(rows)
-    header, places = bool(said.header), []
+    lists = sum(LISTS.fullmatch(line.strip()) is not None for line in rows.lines)
+    if said.within is None and 2 * lists > len(rows.lines):
+        raise Doubt(
+            "most lines are lists as a program prints them",
+            ("list item=#1 within=, separator=tab header=no", "to take them apart"),
+            (replace(said, kind="lines", within=NONE), "if these are names of items"),
+        )
+    header, places = bool(said.header), tuple[int, ...]()
     if said.transaction is not None:
         if said.header is None and rows.first:
-            by_name = not said.transaction.strip().isdigit()
-            header = by_name or _is_above_ids(rows, asked_place(rows.first, "transaction", said.transaction))
-        places = [asked_place(rows.first if header else [""] * len(rows.first), "transaction", said.transaction)]
-        said = replace(said, transaction=str(places[0] + 1))
+            by_name = not _ARE_NUMBERS.fullmatch(said.transaction)
+            header = by_name or _is_above_ids(rows, asked_places(rows.first, "transaction", said.transaction)[0])
+        names = rows.first if header else [""] * len(rows.first)
+        places = asked_places(names, "transaction", said.transaction)
+        said = replace(said, transaction="+".join(f"#{place + 1}" for place in places))
     told = replace(said, kind="lines", header=header and (said.header or True))
-    return Found(told, places=tuple(places), skip=_skip(rows, header))
+    return Found(told, places=places, skip=_skip(rows, header))
 
 
 def _long_found(rows: FirstRows, said: Layout) -> Found:
@@ -419,22 +622,34 @@ def _long_found(rows: FirstRows, said: Layout) -> Found:
         raise BasketError(f"line {rows.numbers[0]} is not CSV: quotes are not closed on the line; correct the header")
     header = _has_header(rows, said)
     names = rows.first if header else [""] * len(rows.first)
-    places = long_columns(names, said)
-    if len(places) == 2 and said.quantity is None:
-        _refuse_returned(rows, places)
     told = replace(said, header=header and (said.header or True))  # its line's number, if that was said
-    return Found(_named(told, names, places), tuple(names), places, _skip(rows, header))
+    found = long_found(names, told, _skip(rows, header))
+    if found.quantity is None and said.quantity is None:
+        _refuse_returned(rows, found)
+    return found
 
 
-def _refuse_returned(rows: FirstRows, places: Sequence[int]) -> None:
+def _list_found(rows: FirstRows, said: Layout) -> Found:
+    if said.within in (None, NONE):
+        raise BasketError("the layout list of a text needs what separates the items of a cell, as within=,")
+    if not rows.first:
+        raise BasketError("the file holds no baskets; check that it is the right one")
+    header = bool(any(map(is_usual, rows.first)) or shows_header(rows)) if said.header is None else bool(said.header)
+    names = rows.first if header else [""] * len(rows.first)
+    found = list_found(names, range(len(names)), replace(said, header=header and (said.header or True)))
+    return replace(found, skip=_skip(rows, header))
+
+
+def _refuse_returned(rows: FirstRows, found: Found) -> None:
     """Refuse lines of returned goods, as numbers below zero show, where nobody says which column tells them."""
-    others = [place for place in range(len(rows.first)) if place not in places]
+    others = [place for place in range(len(rows.first)) if place not in found.taken]
     columns = ((place, [row[place] for row in rows.body if len(row) == len(rows.first)]) for place in others)
     for place, cells in columns:
         if any(map(_BACK.fullmatch, cells)) and all(map(_NUMBER.fullmatch, filter(None, cells))):
-            raise BasketError(
-                f"column {place + 1} has numbers below zero, as returned goods have: say "
-                f"{_say(f'quantity={place + 1}')} to leave these lines out, or {_say('quantity=none')} to count them"
+            raise Doubt(
+                f"column {place + 1} has numbers below zero, as returned goods have",
+                (replace(found.layout, quantity=f"#{place + 1}"), "to leave out what was returned"),
+                (replace(found.layout, quantity=NONE), "to count every line"),
             )
 
 
@@ -445,23 +660,36 @@ def _onehot_found(rows: FirstRows, said: Layout) -> Found:
     return Found(_without(said, rows.first, places), tuple(rows.first), places, _skip(rows, True))
 
 
-def _named(said: Layout, names: Sequence[str], places: Sequence[int]) -> Layout:
-    """Return a long layout with its columns, by their names only where they are usual ones."""
-    shown = [*(shown_column(names, place) for place in places), None]
-    quantity = shown[2] or (said.quantity if said.quantity == NONE else None)
-    return replace(said, kind="long", transaction=shown[0], item=shown[1], quantity=quantity)
+def long_found(names: Sequence[str], said: Layout, skip: int = 0) -> Found:
+    """Return a long layout with its columns, shown by their names only where they are usual ones."""
+    ids, item, quantity = long_columns(names, said)
+    places = (*ids, item, *([] if quantity is None else [quantity]))
+    context = () if said.rows == ANYWHERE else tuple(
+        (role, usual[0])
+        for role in _CONTEXT
+        if (usual := [place for place in usual_places(names, role) if place not in places])
+    )  # fmt: skip
+    shown = replace(
+        said,
+        kind="long",
+        transaction="+".join(shown_column(names, place) for place in ids),
+        item=shown_column(names, item),
+        quantity=shown_column(names, quantity) if quantity is not None else said.quantity,
+    )
+    return Found(shown, tuple(names), places, skip, len(ids), context)
 
 
 def _without(said: Layout, names: Sequence[str], places: Sequence[int]) -> Layout:
-    return replace(said, kind="one-hot", transaction=shown_column(names, places[0]) if places else None)
+    ids = "+".join(shown_column(names, place) for place in places)
+    return replace(said, kind="one-hot", transaction=ids or None)
 
 
 def _has_header(rows: FirstRows, said: Layout) -> bool:
     """Tell whether a long file has a header."""
     if said.header is not None:
         return bool(said.header)
-    asked = [each for each in (said.transaction, said.item, said.quantity) if each is not None]
-    if any(not each.strip().isdigit() for each in asked) or any(map(is_usual, rows.first)):
+    asked = [each for each in (said.transaction, said.item, said.quantity) if each not in (None, NONE)]
+    if any(not _ARE_NUMBERS.fullmatch(each) for each in asked) or any(map(is_usual, rows.first)):
         return True
     if len(rows.first) < 2 or not rows.body:
         return True  # to be refused as what it is
@@ -470,8 +698,8 @@ def _has_header(rows: FirstRows, said: Layout) -> bool:
     )  # as the name of no column does
     shown = False if recurs else shows_header(rows)
     if shown is None:
-        ways = (_say(str(replace(said, kind="long", header=way))) for way in (True, False))
-        raise BasketError(f"line 1 may be a header or data; say {' or '.join(ways)}")
+        ways = [(replace(said, kind="long", header=way), "") for way in (True, False)]
+        raise Doubt("line 1 may be a header or data", *ways)
     return shown
 
 
@@ -492,24 +720,13 @@ def _is_above_ids(rows: FirstRows, place: int) -> bool:
     return len(column) > 1 and not _DIGIT.search(column[0]) and all(map(_DIGIT.search, column[1:]))
 
 
-def _refuse_nothings(rows: FirstRows) -> None:
-    """Refuse NaN and the like, which would be an item, where a line repeats it or a fifth of several lines hold it."""
-    held = [sum(cell.lower() in _NOTHING for cell in row) for row in rows.cells]
-    if max(held, default=0) > 1 or (sum(map(bool, held)) > 1 and 5 * sum(map(bool, held)) >= len(held)):
-        first = next(number for number, count in zip(rows.numbers, held, strict=True) if count)
-        raise BasketError(
-            f"line {first} has NaN, None or the like as an item, and so have others; leave such cells empty "
-            "(pandas: to_csv(…, na_rep='')), or rename the item if it is one"
-        )
-
-
 def no_flag(cell: str) -> str:
     """Say what is wrong with a cell of a one-hot table, and what to do."""
     is_quantity = cell.replace(".", "", 1).isdigit()
     remedy = "quantities are not read, so write 1 for any above 0 (frame > 0)" if is_quantity else "correct it"
     return (
         f"is neither true nor false, as 1 and 0 or t and f; {remedy}, or leave the column out with "
-        f"{_say('one-hot transaction=1')}, by its number"
+        f"{_say('one-hot transaction=#1')}, by its number"
     )
 
 
@@ -522,28 +739,37 @@ def understand_table(rows: FirstRows, kinds: Sequence[Any], said: Layout) -> Fou
     Raises:
         BasketError: the table may mean several things, or does not fit what was said.
     """
+    return decided(lambda layout: _understood_table(rows, kinds, layout), said)
+
+
+def _understood_table(rows: FirstRows, kinds: Sequence[Any], said: Layout) -> Found:
     names, held = rows.first, [place for place, kind in enumerate(kinds) if is_list_type(kind)]
     texts = [is_text(getattr(kind, "value_type", kind)) and place not in held for place, kind in enumerate(kinds)]
     if any(each is not None for each in (said.separator, said.header, said.encoding, said.sheet)):
         raise BasketError("Parquet and tables in memory have no separator, header, encoding or sheet; leave them out")
     kind = said.kind or _kind_of_table(rows, texts, held, said)
     if kind == "list":
-        if said.item is not None:
-            held = [place] if (place := asked_place(names, "item", said.item)) in held else []
-        if len(held) != 1:
-            raise BasketError(
-                f"the layout list needs one column of lists, got {len(held)}; say {_say('list item=1')}, by its number"
-            )
-        return Found(Layout("list", item=shown_column(names, held[0])), tuple(names), (held[0],))
+        return list_found(names, held if said.within in (None, NONE) else range(len(names)), said)
     if kind == "long":
-        places = long_columns(names, said)
         if said == Layout() and len(names) == 2 and sum(texts) == 1 and not any(map(is_usual, names)):
-            places = (texts.index(False), texts.index(True))
-        return Found(_named(said, names, places), tuple(names), places)
+            said = Layout(transaction=f"#{texts.index(False) + 1}", item=f"#{texts.index(True) + 1}")
+        return long_found(names, said)
     if kind != "one-hot":
         raise BasketError(f"tables have no layout {kind}, which is one of text; possible are long, one-hot and list")
     places = tuple(columns_apart(rows, said))
     return Found(_without(said, names, places), tuple(names), places)
+
+
+def list_found(names: Sequence[str], held: Sequence[int], said: Layout) -> Found:
+    """Return the layout of a column of lists, of those that are held."""
+    if said.item is not None:
+        [place] = asked_places(names, "item", said.item, several=False)
+        held = [place] if place in held else []
+    if len(held) != 1:
+        raise BasketError(
+            f"the layout list needs one column of lists, got {len(held)}; say {_say('list item=#1')}, by its number"
+        )
+    return Found(replace(said, kind="list", item=shown_column(names, held[0])), tuple(names), (held[0],))
 
 
 def _kind_of_table(rows: FirstRows, texts: Sequence[bool], held: Sequence[int], said: Layout) -> str:
@@ -559,10 +785,13 @@ def _kind_of_table(rows: FirstRows, texts: Sequence[bool], held: Sequence[int], 
         return "list" if held else "one-hot"
     if len(names) == 2 and not held and (any(usual) or sum(texts) == 1):
         return "long"
-    raise BasketError(
-        f"the {len(names)} columns, {len(held)} of them lists, may mean several things; say "
-        f"{_say('long transaction=1 item=2')} with its columns' numbers, {_say('list item=1')}, or {_say('one-hot')}, "
-        "of true and false alone: of quantities give frame > 0"
+    long = _likely_columns(rows) if len(names) > 1 and rows.body else "long transaction=#1 item=#2"
+    raise Doubt(
+        f"the {len(names)} columns, {len(held)} of them lists, may mean several things",
+        (long, "with the numbers of its columns"),
+        *((f"list item=#{place + 1}", "") for place in held[:1]),
+        *[("one-hot", "")] * _holds_flags(rows, said),
+        end="" if any(texts) or held else "or of quantities, a column an item, give frame > 0",
     )
 
 
@@ -577,9 +806,9 @@ def _holds_flags(rows: FirstRows, said: Layout) -> bool:
 
 
 def columns_apart(rows: FirstRows, said: Layout) -> list[int]:
-    """Return the places of columns that are no items: the one asked for, or the one of ids."""
+    """Return the places of columns that are no items: those asked for, or the one of ids."""
     if said.transaction is not None:
-        return [asked_place(rows.first, "transaction", said.transaction)]
+        return list(asked_places(rows.first, "transaction", said.transaction))
     body = [row for row in rows.body if len(row) == len(rows.first)]
     odd = [place for place in range(len(rows.first)) if not all(row[place].lower() in FLAGS for row in body)]
     if not odd and rows.first and _is_index(rows.first[0]) and len({row[0] for row in body}) == len(body) > 1:
@@ -595,7 +824,7 @@ def _is_index(name: str) -> bool:
 
 
 def usual_places(columns: Sequence[object], role: str) -> list[int]:
-    """Return the places of columns with a usual name of a role, "transaction", "item" or "quantity", likeliest first.
+    """Return the places of columns with a usual name of a role, as "transaction", "item" or "date", likeliest first.
 
     >>> usual_places(["InvoiceNo", "StockCode", "Description"], "item")
     [1, 2]
@@ -606,7 +835,7 @@ def usual_places(columns: Sequence[object], role: str) -> list[int]:
 
 
 def is_usual(name: object) -> bool:
-    """Return whether a column's name is a usual one, so that it may be shown.
+    """Return whether a column's name is a usual one of transactions, items or quantities.
 
     >>> is_usual("Order ID"), is_usual("whole milk")
     (True, False)
@@ -614,60 +843,79 @@ def is_usual(name: object) -> bool:
     return any(usual_places([name], role) for role in _USUAL)
 
 
-def asked_place(columns: Sequence[object], role: str, asked: str) -> int:
-    """Return the place of the column that somebody asked for, by its name or else by its number, from 1.
+def asked_places(columns: Sequence[object], role: str, asked: str, *, several: bool = True) -> tuple[int, ...]:
+    """Return the places of the columns that somebody asked for: a name, a number as #2, or several joined by "+".
 
-    >>> asked_place(["day", "Item"], "item", "2")
-    1
+    >>> asked_places(["day", "Item", "till"], "transaction", "#1+till")
+    (0, 2)
     """
     names, text = [str(name).strip() for name in columns], asked.strip()
+    if several and text not in names and "+" in text:
+        places = tuple(_asked_place(names, role, part.strip()) for part in text.split("+"))
+        if len(set(places)) < len(places):
+            raise BasketError(f"{role}= names a column twice; name each once")
+        return places
+    return (_asked_place(names, role, text),)
+
+
+def _asked_place(names: Sequence[str], role: str, text: str) -> int:
     if names.count(text) > 1:
-        raise BasketError(f"{names.count(text)} columns have the name that {role}= gives; give the column's number")
-    if text in names:
-        return names.index(text)
+        raise BasketError(f"{names.count(text)} columns have the name that {role}= gives; give the number, as #1")
     lowered = [name.lower() for name in names]
-    if lowered.count(text.lower()) == 1:
-        return lowered.index(text.lower())
-    if text.isascii() and text.isdigit() and 1 <= int(text[:9]) <= len(names):
-        return int(text) - 1
-    raise BasketError(
-        f"the column that {role}= names is not among the {len(names)} columns; check its name and the separator"
-    )
+    named = names.index(text) if text in names else None
+    if named is None and text and lowered.count(text.lower()) == 1:
+        named = lowered.index(text.lower())
+    digits = text.removeprefix("#")
+    number = int(digits[:9]) - 1 if digits.isascii() and digits.isdigit() else -1
+    if not 0 <= number < len(names):
+        number = -1
+    if named is not None and number not in (-1, named):
+        raise BasketError(
+            f"{role}= gives what is the name of column {named + 1} and the number of another; say #{named + 1} or "
+            f"#{number + 1}"
+        )
+    if named is None and number < 0:
+        raise BasketError(
+            f"the column that {role}= names is not among the {len(names)} columns; check its name and the separator"
+        )
+    return number if named is None else named
 
 
-def long_columns(columns: Sequence[object], said: Layout | None = None) -> tuple[int, ...]:
-    """Return the places of the transaction, the item and, if there is one, the quantity column of the long layout.
+def long_columns(columns: Sequence[object], said: Layout | None = None) -> tuple[tuple[int, ...], int, int | None]:
+    """Return the places of the transaction columns, the item column and, if there is one, the quantity column.
 
     Without a name or number they are those with a usual name; else the first and the next, where that is no guess: if
     there are no others, or the layout is said to be long.
 
     >>> long_columns(["day", "Item", "Transaction", "Qty"])
-    (2, 1, 3)
+    ((2,), 1, 3)
     """
     said = said or Layout()
     if len(columns) < 2:
         raise BasketError(f"the long layout needs a transaction and an item column, got {len(columns)} columns")
-    places: dict[str, int] = {}
+    places: dict[str, tuple[int, ...]] = {}
     for role in _USUAL:
         if (asked := getattr(said, role)) not in (None, NONE):
-            places[role] = asked_place(columns, role, asked)
+            places[role] = asked_places(columns, role, asked, several=role == "transaction")
     for role in _USUAL:
-        usual = [place for place in usual_places(columns, role) if place not in places.values()]
+        taken = [place for each in places.values() for place in each]
+        usual = [place for place in usual_places(columns, role) if place not in taken]
         if role not in places and usual and getattr(said, role) != NONE:
-            places[role] = usual[0]
+            places[role] = (usual[0],)
             if list(columns).count(columns[usual[0]]) > 1:
-                raise BasketError(f"two columns have the name of the {role} column; give its number with {role}=")
+                raise BasketError(f"two columns have the name of the {role} column; give its number, as {role}=#1")
     for role, other in (("transaction", "item"), ("item", "transaction")):
         if role not in places:
             if said.kind is None and len(columns) > 2:
                 raise BasketError(f"no column has a usual name for {role}s; name it with {role}= in the layout")
-            places[role] = int(places.get(other) == 0)
-    if len(set(places.values())) < len(places):
+            places[role] = (int(places.get(other) == (0,)),)
+    taken = [place for each in places.values() for place in each]
+    if len(set(taken)) < len(taken):
         raise BasketError("transaction, item and quantity must be different columns")
-    return tuple(places[role] for role in ("transaction", "item", "quantity") if role in places)
+    return places["transaction"], places["item"][0], places.get("quantity", (None,))[0]
 
 
 def shown_column(columns: Sequence[object], place: int) -> str:
-    """Return a column's name if it is a usual one, otherwise its number from 1."""
+    """Return a column's name if it is a usual one, otherwise its number, as #1."""
     name = str(columns[place]).strip()
-    return name if is_usual(name) else str(place + 1)
+    return name if any(usual_places([name], role) for role in _RANK) else f"#{place + 1}"

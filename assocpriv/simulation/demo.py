@@ -19,8 +19,9 @@ from assocpriv.planning.sampling_loss import SamplingLoss, sampling_loss
 from assocpriv.plans.catalogue import Catalogue
 from assocpriv.promise.breaches import Breach
 from assocpriv.promise.errors import FileError
-from assocpriv.records.basket_files import ReadOptions, read_baskets
+from assocpriv.records.basket_files import read_baskets
 from assocpriv.records.baskets import Baskets, count_sizes
+from assocpriv.records.layout import ReadOptions
 from assocpriv.server.itemsets import write_itemsets
 from assocpriv.server.mining import MiningRequest
 from assocpriv.server.rules import derive_rules, write_rules

@@ -24,8 +24,9 @@ from assocpriv.plans.names import Names
 from assocpriv.promise.breaches import Breach
 from assocpriv.promise.errors import BasketError, counted
 from assocpriv.promise.numbers import check_range
-from assocpriv.records.basket_files import ReadOptions, stream_baskets
+from assocpriv.records.basket_files import stream_baskets
 from assocpriv.records.baskets import Baskets, to_baskets
+from assocpriv.records.layout import ReadOptions
 from assocpriv.records.sources import is_file
 
 if TYPE_CHECKING:

@@ -23,8 +23,8 @@ from assocpriv.plans.baskets import Plan
 from assocpriv.plans.kind import shown_by
 from assocpriv.promise.errors import options_of
 from assocpriv.promise.numbers import check_range, check_whole
-from assocpriv.records.basket_files import ReadOptions
 from assocpriv.records.baskets import Baskets, count_sizes
+from assocpriv.records.layout import ReadOptions
 from assocpriv.records.sources import is_file
 from assocpriv.server.bitmaps import SupersetCounter, items_of, places_in, transaction_rows
 from assocpriv.server.counting import ItemsetCounter, LocalBackend, part_size

@@ -24,9 +24,10 @@ from numpy.typing import NDArray
 from assocpriv.files.arrow import pa, parquet_errors, pc, pq
 from assocpriv.files.arrow_rows import csv_lines, line_bytes
 from assocpriv.promise.errors import BasketError, RecordError, TemplateError
-from assocpriv.records.basket_files import BasketLayout, ReadOptions, layout_of, read_baskets, stream_baskets
+from assocpriv.records.basket_files import BasketLayout, layout_of, read_baskets, rewritten_columns, stream_baskets
 from assocpriv.records.baskets import Baskets, frame_layout, named_baskets
 from assocpriv.records.columns import frame_columns, is_list_type, series_to_arrow
+from assocpriv.records.layout import ReadOptions
 from assocpriv.records.tables import TableOptions
 from assocpriv.suppress.checking import Row, cells_of, count_baskets, rows_of_arrow, rows_of_text
 from assocpriv.suppress.decide import Outcome
@@ -106,12 +107,12 @@ def read(data: Any, bounds: Sequence[Bound], options: ReadOptions) -> BasketSour
         return BasketSource(data, baskets, _coded(baskets, bounds), layout.kind, layout.columns, layout)
     if not isinstance(data, Baskets) and not hasattr(data, "columns"):
         data = list(data) if isinstance(data, Iterable) else data
-    baskets = named_baskets(data, None, unknown="error", repeats=options.repeats, layout=options.layout)
+    baskets = named_baskets(data, None, options)
     if isinstance(data, Baskets) or not hasattr(data, "columns"):
         return BasketSource(data, baskets, _coded(baskets, bounds))
     _refuse_mined(getattr(data, "column_names", data.columns))
-    kind, columns = frame_layout(data, options.layout)
-    return BasketSource(data, baskets, _coded(baskets, bounds), kind, tuple(str(column.name) for column in columns))
+    found, _ = frame_layout(data, options.layout)
+    return BasketSource(data, baskets, _coded(baskets, bounds), found.kind, rewritten_columns(found))
 
 
 def shown(data: Any, bounds: Sequence[Bound], options: ReadOptions) -> CodedTable:

@@ -17,8 +17,8 @@ from assocpriv.files.arrow_rows import Order
 from assocpriv.files.atomic import atomic_output, check_writable
 from assocpriv.kernels.parallel import default_memory
 from assocpriv.promise.errors import FileError, TemplateError, options_of
-from assocpriv.records.basket_files import ReadOptions
 from assocpriv.records.columns import as_table, check_table_name, frame_columns
+from assocpriv.records.layout import ReadOptions
 from assocpriv.records.sources import PARQUET, WORKBOOKS, named_after
 from assocpriv.records.tables import TableOptions
 from assocpriv.suppress import baskets, decide

@@ -38,8 +38,9 @@ from assocpriv.plans.question import Question
 from assocpriv.plans.sizes_view import SizesView
 from assocpriv.promise.errors import AssocprivError, BasketError
 from assocpriv.records import sources
-from assocpriv.records.basket_files import ReadCounts, ReadOptions
+from assocpriv.records.basket_files import ReadCounts
 from assocpriv.records.baskets import Baskets
+from assocpriv.records.layout import ReadOptions
 from assocpriv.simulation.enumeration import SeededEntropy
 from assocpriv.simulation.samples import sample_sizes
 from tests.plans.test_names import NAMES, TREE, plan_of, plans

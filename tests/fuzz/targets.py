@@ -64,8 +64,9 @@ from assocpriv.promise.breaches import Breach
 from assocpriv.promise.entropy import SystemEntropy
 from assocpriv.promise.errors import AssocprivError
 from assocpriv.records import sources
-from assocpriv.records.basket_files import ReadOptions, stream_baskets
+from assocpriv.records.basket_files import stream_baskets
 from assocpriv.records.baskets import Baskets
+from assocpriv.records.layout import ReadOptions
 from assocpriv.server.itemsets import read_itemsets, write_itemsets
 from assocpriv.show.plans import described
 from assocpriv.simulation.enumeration import SeededEntropy
@@ -455,7 +456,7 @@ def parquet_basket_seeds() -> list[bytes]:
         parquet_bytes({"items": lists}),
         parquet_bytes({"items": [[1, 2], [3]]}, compression="gzip"),
         parquet_bytes({"transaction": [1, 1, 2], "item": coded}),
-        parquet_bytes({"transaction": ["a", "b", "a"], "item": [5, 6, 7], "day": [0, 0, 0]}),
+        parquet_bytes({"transaction": ["a", "a", "b"], "item": [5, 6, 7], "day": [0, 0, 0]}),
         parquet_bytes({"transaction": [1, 1, 2], "item": coded}, row_group_size=1),
         parquet_bytes({"items": [["a", "b"], ["c"], ["b", "c"]]}, row_group_size=1),
     ]

@@ -20,10 +20,10 @@ from assocpriv.records.tables import TableOptions, stream_table
 
 HEAD = ["receipt", "item"]
 MAY = [HEAD, [1, "tea"], [1, "milk"], [2, "rye"]]
-JUNE = [HEAD, [3, "tea"], [2, "jam"]]
+JUNE = [HEAD, [3, "tea"], [3, "jam"]]
 NOTES = [["Zx9secret"], ["Zx9 more"]]
 Sheets = list[tuple[str, str, list[list[Any]]]]
-READ_MAY, READ_BOTH = [{"tea", "milk"}, {"rye"}], [{"tea", "milk"}, {"rye", "jam"}, {"tea"}]
+READ_MAY, READ_BOTH = [{"tea", "milk"}, {"rye"}], [{"tea", "milk"}, {"rye"}, {"tea", "jam"}]
 LOST = "a number that has lost digits; store the column as text"
 
 
@@ -109,6 +109,17 @@ def test_sheets_are_chosen(tmp_path: Path, case: str, caplog: pytest.LogCaptureF
     assert named(ap.read_baskets(path, layout=said)) == expected
 
 
+def test_one_title_of_several_sheets_is_left_out_of_each(tmp_path: Path) -> None:
+    """Where a title above the header shows, and is the same in all sheets, both are left out of the later ones."""
+    sheets: Sheets = [(name, "visible", [["Sales"], *rows]) for name, rows in (("a", MAY), ("b", JUNE))]
+    path = workbook(tmp_path / "t.xlsx", sheets)
+    with pytest.raises(BasketError, match="line 2 seems to name columns; say layout='long header=2'"):
+        ap.read_baskets(path)
+    assert named(ap.read_baskets(path, layout="long header=2")) == READ_BOTH
+    rewritten(path, rb'<dimension ref="[^"]*" ?/>', b"")
+    assert named(ap.read_baskets(path)) == READ_BOTH
+
+
 def test_charts_are_no_sheets(tmp_path: Path) -> None:
     """A sheet of a chart is passed over, and counted in the numbers of sheets."""
     path = workbook(tmp_path / "t.xlsx", [("a", "visible", MAY)], add_chart)
@@ -189,9 +200,9 @@ def test_formulas_that_are_all_zero_were_not_computed(
 
 def test_formulas_of_empty_text_are_computed(tmp_path: Path) -> None:
     """A formula whose value is empty text is no formula without a value."""
-    path = workbook(tmp_path / "t.xlsx", [("a", "visible", [[*HEAD, "qty"], [1, "tea", '=""'], [1, "rye", 2]])])
-    rewritten(path, rb'<c r="C2">', b'<c r="C2" t="str">')
-    assert named(ap.read_baskets(path)) == [{"tea", "rye"}]
+    path = workbook(tmp_path / "t.xlsx", [("a", "visible", [["tea", '=""'], ["rye", "jam"]])])
+    rewritten(path, rb'<c r="B1">', b'<c r="B1" t="str">')
+    assert named(ap.read_baskets(path, layout="lines")) == [{"tea"}, {"rye", "jam"}]
 
 
 def test_formulas_are_found_across_blocks(tmp_path: Path) -> None:

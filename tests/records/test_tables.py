@@ -173,7 +173,7 @@ BAD = {  # what a file of text may hold -> how it is refused
     "age,region,class\n": "the table has no records",
     "": "the file is empty",
     "\n\n": "the file is empty",
-    f'age,region,class\n.2,"{CANARY}\n2",A\n': "line 2 is not CSV: quotes are not closed",
+    f'age,region,class\n.2,"{CANARY}\n2",A\n': "region has a value that is none of the plan's in 1 record",
     f'age,region,class\n.2,2,A\n"{CANARY},2,A\n': "line 3 is not CSV: quotes are not closed",
 }  # fmt: skip
 

@@ -22,6 +22,7 @@ from assocpriv.plans.baskets import Plan
 from assocpriv.plans.question import Question
 from assocpriv.promise.breaches import format_fraction
 from assocpriv.promise.numbers import set_of_rank
+from assocpriv.records.layout import ReadOptions
 
 TOOL = "tests/vectors/make_vectors.py"
 VERSION = "assocpriv 1.0.0, formats of docs/formats.md version 1"  # raised by hand, with the formats
@@ -689,7 +690,7 @@ def basket_cases() -> list[dict[str, Any]]:
         plan = Plan.from_json(good_plans()[name])
         for case, names in cases.items():
             unknown = "drop" if case == "dropping" else "error"
-            found = transactions_of_many([names], plan, unknown=unknown)[0].items.tolist()
+            found = transactions_of_many([names], plan, ReadOptions(unknown=unknown))[0].items.tolist()
             made.append({"plan": name, "case": case, "names": names, "unknown": unknown, "transaction": found})
     return made
 

@@ -41,10 +41,11 @@ from assocpriv.plans.names import Names
 from assocpriv.plans.operator import Operator
 from assocpriv.promise.breaches import Breach
 from assocpriv.promise.errors import AssocprivError, BasketError, PlanError
-from assocpriv.records.basket_files import ReadOptions, stream_baskets
+from assocpriv.records.basket_files import stream_baskets
 from assocpriv.records.baskets import list_cells, long_part
 from assocpriv.records.cells import Origin
 from assocpriv.records.columns import Rows
+from assocpriv.records.layout import Found, Layout, ReadOptions
 
 SLOW = {"table_parquet", "table_csv", "table_json", "baskets_parquet", "report_file"}
 
@@ -225,7 +226,7 @@ def test_codes_outside_a_dictionary_are_refused(code: int) -> None:
     ids = pa.array(range(len(bad)))
     for columns in ([ids, bad], [bad, ids]):
         with pytest.raises(BasketError, match=r"codes outside its dictionary|has no") as caught:
-            long_part(Rows(columns, lambda row: row + 1, Origin()))
+            long_part(Rows(columns, lambda row: row + 1, Origin()), Found(Layout("long"), ("t", "i"), (0, 1)))
         assert not marks_in(shown_by(caught.value))
     if code > 0:
         with pytest.raises(BasketError, match="codes outside its dictionary"):
@@ -300,7 +301,8 @@ import sys
 import tracemalloc
 from pathlib import Path
 import numba, numpy, pandas, pyarrow.parquet, pyarrow.compute
-from assocpriv.records.basket_files import ReadOptions, stream_baskets
+from assocpriv.records.basket_files import stream_baskets
+from assocpriv.records.layout import ReadOptions
 from assocpriv.plans.catalogue import Catalogue
 from assocpriv.promise.errors import AssocprivError
 from assocpriv.files.reports import read_reports

@@ -19,6 +19,7 @@ from assocpriv.plans.baskets import Plan
 from assocpriv.plans.generator import Field
 from assocpriv.plans.published import pack_reports
 from assocpriv.promise.errors import BasketError, PlanError, WireError
+from assocpriv.records.layout import ReadOptions
 
 FOLDER = Path(__file__).parents[1] / "vectors"
 LARGEST_FILE = 200_000
@@ -47,7 +48,7 @@ def label(entry: dict[str, Any]) -> str:
 
 def ids_of(names: Iterable[str], plan: Plan, unknown: str = "error") -> list[int]:
     """Return the transaction of a basket, as the bulk client makes it."""
-    found: list[int] = transactions_of_many([list(names)], plan, unknown=unknown)[0].items.tolist()
+    found: list[int] = transactions_of_many([list(names)], plan, ReadOptions(unknown=unknown))[0].items.tolist()
     return found
 
 
