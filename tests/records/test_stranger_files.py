@@ -1,0 +1,297 @@
+"""Tests of files as people have them: what is read, or refused with a layout that reads it.
+
+Each case was met in public questions of people who mine baskets; all data here are invented.
+"""
+
+import logging
+import re
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from command_line import NAME, marks_in
+from naive import planned
+
+import assocpriv as ap
+from assocpriv.promise.errors import BasketError
+from assocpriv.records.baskets import Baskets, to_baskets
+from assocpriv.records.cells import cells_of_names, several_in_one
+from tests.records.test_baskets import named
+
+LAYOUT = re.compile(r"layout='([^']*)'")
+
+
+def read(folder: Path, text: str, name: str = "x.csv", **options: Any) -> list[set[str]]:
+    """Write a file and read its baskets."""
+    path = folder / name
+    path.write_text(text, encoding="utf-8")
+    return named(ap.read_baskets(path, **options))
+
+
+REFUSED: dict[str, tuple[str, str, str, list[set[str]]]] = {
+    # text, what the refusal says, which of its layouts to take, and what that reads
+    "receipts start again each day": (
+        "date,receipt,item\n2026-01-01,1,tea\n2026-01-01,2,rye\n2026-01-02,1,jam\n2026-01-02,1,egg\n",
+        "of 2 transaction ids 1 have rows of several dates", "date\\+receipt", [{"tea"}, {"rye"}, {"jam", "egg"}],
+    ),
+    "receipts start again at once": (
+        "date,receipt,item\n2026-01-01 19:58,1,tea\n2026-01-01 19:59,1,rye\n2026-01-02 08:01,1,jam\n",
+        "1 have rows of several dates", "date\\+receipt", [{"tea"}, {"rye"}, {"jam"}],
+    ),
+    "receipts start again in each store and at each till": (
+        "store;till;receipt;item\n1;1;7;tea\n1;2;7;rye\n2;1;7;oil\n",
+        "1 have rows of several stores, 1 have rows of several tills", "store\\+till\\+receipt",
+        [{"tea"}, {"rye"}, {"oil"}],
+    ),
+    "receipts start again, nothing says why": (
+        "receipt,item\n1,tea\n1,milk\n2,rye\n1,jam\n2,oil\n",
+        "of 2 transaction ids 2 stand again below others", "rows=together",
+        [{"tea", "milk"}, {"rye"}, {"jam"}, {"oil"}],
+    ),
+    "rows of a receipt stand apart": (
+        "receipt,item\n1,tea\n2,rye\n1,milk\n", "of 2 transaction ids 1 stand again", "rows=anywhere",
+        [{"tea", "milk"}, {"rye"}],
+    ),
+    "members on several dates, shuffled": (
+        "Member_number,Date,itemDescription\n1,03-07-2026,tea\n2,03-07-2026,rye\n1,04-07-2026,jam\n1,03-07-2026,oil\n",
+        "1 have rows of several dates", "Date\\+Member_number .*rows=anywhere", [{"tea", "oil"}, {"rye"}, {"jam"}],
+    ),
+    "all purchases of a member are wanted": (
+        "Member_number,Date,itemDescription\n1,03-07-2026,tea\n1,04-07-2026,jam\n2,03-07-2026,rye\n",
+        "1 have rows of several dates", "transaction=Member_number .*rows=anywhere", [{"tea", "jam"}, {"rye"}],
+    ),
+    "a basket in one cell in quotes": (
+        '"bread,milk"\n"tea,milk,rye"\n"tea"\n', "at least half of the items have commas in them", "list item=#1",
+        [{"bread", "milk"}, {"tea", "milk", "rye"}, {"tea"}],
+    ),
+    "an id beside joined items": (
+        "order,items\n1,milk;tea\n2,tea\n3,rye; tea\n", "at least half of the items have semicolons", "list item=items",
+        [{"milk", "tea"}, {"tea"}, {"rye", "tea"}],
+    ),
+    "names with commas, one a receipt": (
+        'order,item\n1,"tea, green"\n2,"tea, black"\n3,rye\n', "at least half of the items have commas", "within=none",
+        [{"tea, green"}, {"tea, black"}, {"rye"}],
+    ),
+    "printed lists": (
+        "['corn', 'eggs']\n['corn']\n[]\n['tea', 'eggs']\n", "lists as a program prints them", "list item=#1",
+        [{"corn", "eggs"}, {"corn"}, set(), {"tea", "eggs"}],
+    ),
+    "printed sets beside ids": (
+        '"items","transactionID"\n"{a,b}","1"\n"{c}","2"\n', "at least half", "list item=items", [{"a", "b"}, {"c"}],
+    ),
+    "pairs of numbers": (
+        "1 49302\n1 11109\n2 33120\n", "all lines have 2 numbers and the first ones rise", "long transaction=#1",
+        [{"49302", "11109"}, {"33120"}],
+    ),
+    "pairs of numbers that are baskets": (
+        "1 49302\n1 11109\n2 33120\n", "all lines have 2 numbers", "dat",
+        [{"1", "49302"}, {"1", "11109"}, {"2", "33120"}],
+    ),
+    "triples of IBM's generator, padded": (
+        "         1         1         5\n         1         1         9\n         2         2         5\n",
+        "all lines have 3 numbers", "transaction=#1\\+#2 item=#3", [{"5", "9"}, {"5"}],
+    ),
+    "dates before ragged lines": (
+        "2026-01-03,tea,milk\n2026-01-03,rye\n2026-01-04,tea,oil,egg\n", "first cells .* dates", "transaction=#1",
+        [{"tea", "milk"}, {"rye"}, {"tea", "oil", "egg"}],
+    ),
+    "row numbers before ragged lines": (
+        "1,tea,milk\n2,rye\n3,tea,oil,egg\n", "first cells of all lines are ids, numbers", "transaction=#1",
+        [{"tea", "milk"}, {"rye"}, {"tea", "oil", "egg"}],
+    ),
+    "dates and row numbers before ragged lines": (
+        "2026-01-03,1,tea,milk\n2026-01-03,2,rye\n2026-01-04,3,tea,oil,egg\n", "first cells", "transaction=#1\\+#2",
+        [{"tea", "milk"}, {"rye"}, {"tea", "oil", "egg"}],
+    ),
+    "a name that is a number, without a header": (
+        "1,milk\n1,007\n2,tea\n3,milk\n", "some columns hold only numbers", "transaction=#1 item=#2 header=no",
+        [{"milk", "007"}, {"tea"}, {"milk"}],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_is_doubtful_is_refused_with_layouts_that_read_it(case: str, tmp_path: Path) -> None:
+    """Each layout that a refusal names reads the file, as what the refusal says; no item is shown."""
+    text, says, chosen, expected = REFUSED[case]
+    with pytest.raises(BasketError, match=says) as caught:
+        read(tmp_path, text)
+    layouts = LAYOUT.findall(str(caught.value))
+    assert len(layouts) > 1 or "," not in str(caught.value).partition("say ")[2]
+    [layout] = [each for each in layouts if re.search(chosen, each)][:1]
+    assert read(tmp_path, text, layout=layout, empty="keep") == expected
+    for each in layouts:
+        read(tmp_path, text, layout=each, empty="keep", repeats="merge")
+    assert not {"tea", "rye", "milk", "49302", "corn", "jam"} & set(re.findall(r"\w+", str(caught.value)))
+
+
+READ: dict[str, tuple[str, list[set[str]]]] = {
+    "a title, semicolons, decimal commas, a line of totals": (
+        "Filiale 3, Mai\nBon;Artikel;Menge;Preis\n1;Tee;1,0;2,99\n1;Brot;2,5;3,10\n2;Brot;1,0;3,10\nSumme;;4,5;9,19\n",
+        [{"Tee", "Brot"}, {"Brot"}],
+    ),
+    "totals without an id": ("Bon;Artikel\n1;Tee\n2;Brot\n;Gesamt:\n", [{"Tee"}, {"Brot"}]),
+    "totals with fewer cells": ("Bon;Artikel;Preis\n1;Tee;2,99\n2;Brot;3,10\nTotal;6,09\n", [{"Tee"}, {"Brot"}]),
+    "voided lines": ("receipt,item,qty\n1,tea,1\n1,tea,-1\n1,rye,1\n2,oil,2\n2,oil,-1\n", [{"rye"}, {"oil"}]),
+    "a receipt all of which was voided": ("receipt,item,qty\n1,tea,1\n1,tea,-1\n2,rye,1\n", [{"rye"}]),
+    "quantities that floats do not add up": (
+        "receipt;item;qty\n1;tea;0,1\n1;tea;0,2\n1;tea;-0,3\n1;rye;1.250,5\n", [{"rye"}],
+    ),
+    "nothing of an item": ("receipt,item,qty\n1,tea,0\n1,rye,1\n", [{"rye"}]),
+    "an item on two lines": ("receipt,item,qty\n1,tea,1\n1,tea,2\n1,rye,1\n", [{"tea", "rye"}]),
+    "a line break in a name": (
+        'receipt,item\n1,"green\ntea"\n1,rye\n2,"green\r\ntea, loose"\n', [{"green tea", "rye"}, {"green tea, loose"}],
+    ),
+    "names in quotes with blanks between, as R writes them": (
+        '"milk" "whole tea"\n"rye"\n"rye" "milk"\n', [{"milk", "whole tea"}, {"rye"}, {"rye", "milk"}],
+    ),
+    "inches": ('receipt,item\n1,pizza 12"\n1,rye\n2,pizza 15"\n', [{'pizza 12"', "rye"}, {'pizza 15"'}]),
+    "names with commas on several rows": (
+        'order,item\n1,"tea, green"\n1,"soda, diet"\n2,"bread, rye"\n2,oil\n',
+        [{"tea, green", "soda, diet"}, {"bread, rye", "oil"}],
+    ),
+    "the same date in rows of a receipt": (
+        "date,receipt,item\n2026-01-01 10:01,1,tea\n2026-01-01 10:02,1,rye\n", [{"tea", "rye"}],
+    ),
+    "lines of two items with numbers among them": ("tea,7\n12,rye\nrye\n", [{"tea", "7"}, {"12", "rye"}, {"rye"}]),
+    "records as numbers": ("0 2 4\n1 2 5\n0 3 4\n1 3 5\n0 2 5\n", [{"0", "2", "4"}, {"1", "2", "5"}, {"0", "3", "4"},
+        {"1", "3", "5"}, {"0", "2", "5"}]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", READ)
+def test_what_is_plain_is_read(case: str, tmp_path: Path) -> None:
+    """Files of tills, spreadsheets and R are read at the first try."""
+    text, expected = READ[case]
+    assert read(tmp_path, text) == expected
+
+
+SPMF = {
+    "sequences": "1 -1 1 2 3 -1 1 3 -1 -2\n1 4 -1 3 -1 -2\n",
+    "utilities": "3 5 1 2 4 6:30:1 3 5 10 6 5\n3 5 2 4:20:3 3 8 6\n",
+    "weights": "1:3 2:1\n3:4 5:1\n",
+}
+
+
+@pytest.mark.parametrize("layout", [None, "dat", "lines separator=blank"])
+@pytest.mark.parametrize("kind", SPMF)
+def test_formats_of_spmf_that_hold_no_baskets_are_named(kind: str, layout: str | None, tmp_path: Path) -> None:
+    """Neither a separator of itemsets nor a utility becomes an item, whatever layout is said."""
+    for name in ("x.txt", "x.dat"):
+        with pytest.raises(BasketError, match=f"SPMF's .*{kind}"):
+            read(tmp_path, SPMF[kind], name, layout=layout)
+
+
+FRAME = {"day": ["2026-01-01"] * 2 + ["2026-01-02"] * 2, "receipt": [1, 1, 1, 1], "item": ["tea", "rye", "tea", "jam"]}
+
+
+def test_tables_are_read_as_files_are(make: Any, tmp_path: Path) -> None:
+    """Ids that start again, joined items, quantities and incomplete rows are the same in frames and Parquet."""
+    joined = {"id": [1, 2, 3], "items": ["a,b", "b", "c,a"]}
+    voided = {"receipt": [1, 1, 1], "item": ["tea", "tea", "rye"], "qty": [1.0, -1.0, 0.5]}
+    gaps = {"receipt": [1, 1, 2], "item": ["tea", None, "rye"]}
+    cases: list[tuple[dict[str, Any], str, dict[str, Any], list[set[str]]]] = [
+        (
+            FRAME,
+            "1 have rows of several dates",
+            {"layout": "transaction=day+receipt"},
+            [{"tea", "rye"}, {"tea", "jam"}],
+        ),
+        (joined, "have commas", {"layout": "list item=items within=,"}, [{"a", "b"}, {"b"}, {"a", "c"}]),
+        (voided, "", {}, [{"rye"}]),
+        (gaps, "row 2 has no item", {"incomplete": "drop"}, [{"tea"}, {"rye"}]),
+    ]
+    for columns, says, options, expected in cases:
+        pq.write_table(pa.table(columns), tmp_path / "x.parquet")
+        for take in (lambda given: to_baskets(make(columns), **given), lambda given: ap.read_baskets(tmp_path / "x.parquet", **given)):  # fmt: skip # noqa: B023,E501
+            if says:
+                with pytest.raises(BasketError, match=says):
+                    take({})
+            assert named(take(options)) == expected
+
+
+@pytest.fixture(params=[pd.DataFrame, pl.DataFrame, pa.table], ids=["pandas", "polars", "pyarrow"])
+def make(request: pytest.FixtureRequest) -> Any:
+    """Return what makes a table of columns."""
+    return request.param
+
+
+def test_numbers_of_columns_are_marked() -> None:
+    """A number is a column's name where one has it; #2 is the second column; where both fit it is refused."""
+    frame = pd.DataFrame({0: [1, 1, 2], 1: ["tea", "rye", "tea"], 2: [3, 4, 5]})
+    assert named(to_baskets(frame, layout="transaction=#1 item=#2")) == [{"tea", "rye"}, {"tea"}]
+    with pytest.raises(BasketError, match=r"the name of column 2 and the number of another; say #2 or #1"):
+        to_baskets(frame, layout="transaction=1 item=2")
+    with pytest.raises(BasketError, match="layout='long transaction=#1 item=#2'") as caught:
+        to_baskets(frame)
+    assert named(to_baskets(frame, layout=LAYOUT.findall(str(caught.value))[0])) == [{"tea", "rye"}, {"tea"}]
+
+
+def test_lists_with_joined_items_are_refused_where_they_are_randomized() -> None:
+    """A list with one joined text a basket is no basket of one item, unless that is said."""
+    plan = planned(["a", "b", "a,b"], 2, ap.Breach("5%", "50%"))
+    with pytest.raises(BasketError, match=r"have commas in them.*layout='list within=none'"):
+        ap.randomize([["a,b"], ["a,b"], ["b"]], plan)
+    assert len(ap.randomize([["a,b"], ["a,b"], ["b"]], plan, layout="list within=none")) == 3
+    assert several_in_one(cells_of_names([["tea, green", "rye"], ["soda, diet", "oil"]])) is None
+
+
+def test_quotes_around_a_name_with_the_separator_are_refused(tmp_path: Path) -> None:
+    """A printed list is not cut within a name."""
+    with pytest.raises(BasketError, match="a name in quotes"):
+        read(tmp_path, "['tea, green', 'rye']\n['rye']\n", layout="list item=#1 within=, separator=tab header=no")
+
+
+def test_rows_that_lack_a_cell_are_counted(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """Rows without item, id or quantity are refused with their number, or left out and counted."""
+    text = f"receipt,item,qty\n1,tea,1\n1,,1\n,{NAME},2\n2,rye,\n2,{NAME},1\n"
+    with pytest.raises(BasketError, match=r"line 3 has no item; .*incomplete='drop' \(3 such in all\)") as caught:
+        read(tmp_path, text)
+    assert not marks_in(str(caught.value))
+    with caplog.at_level(logging.INFO, "assocpriv"):
+        assert read(tmp_path, text, incomplete="drop") == [{"tea"}, {NAME}]
+    assert "left out: 3 rows without an id, an item or a quantity" in caplog.text
+    assert not marks_in(caplog.text)
+
+
+def test_empty_rows_can_be_left_out(tmp_path: Path) -> None:
+    """Rows of a one-hot file without an item are refused, kept or left out."""
+    text = "tea,milk\n1,0\n0,0\n1,1\n0,0\n"
+    with pytest.raises(BasketError, match=r"line 3 is an empty basket \(2 in all\).*empty='keep'.*empty='drop'"):
+        read(tmp_path, text)
+    assert read(tmp_path, text, empty="keep") == [{"tea"}, set(), {"tea", "milk"}, set()]
+    assert read(tmp_path, text, empty="drop") == [{"tea"}, {"tea", "milk"}]
+
+
+def test_one_choice_of_layouts_is_kept_with_persons(tmp_path: Path) -> None:
+    """Persons are read with the same rows: voided receipts, several id columns and incomplete rows change nothing."""
+    path = tmp_path / "x.csv"
+    path.write_text(
+        "date,receipt,card,item,qty\n2026-01-01,1,c1,tea,1\n2026-01-01,2,c1,rye,1\n2026-01-01,2,c1,rye,-1\n"
+        "2026-01-02,1,c2,tea,1\n2026-01-02,2,,jam,1\n2026-01-02,3,c2,,1\n"
+    )
+    plan = planned(["tea", "rye", "jam"], 2, ap.Breach("5%", "50%"))
+    said = {"layout": "transaction=date+receipt", "person": "card"}
+    with pytest.raises(BasketError, match="line 7 has no item"):
+        ap.randomize(path, plan, **said)
+    assert len(ap.randomize(path, plan, incomplete="drop", **said)) == 2
+
+
+def test_baskets_of_several_files_start_again_too(tmp_path: Path) -> None:
+    """A receipt number that two files have is refused, as two rows of one file are."""
+    paths = [tmp_path / "may.csv", tmp_path / "june.csv"]
+    for path in paths:
+        path.write_text("receipt,item\n1,tea\n2,rye\n")
+    with pytest.raises(BasketError, match=r"may.csv and 1 more: of 2 transaction ids 2 stand again"):
+        ap.read_baskets(paths)
+    assert named(ap.read_baskets(paths, layout="rows=together")) == [{"tea"}, {"rye"}] * 2
+
+
+def test_words_for_a_missing_value_are_no_column_of_dummies() -> None:
+    """A column that pandas.get_dummies(dummy_na=True) adds is no item."""
+    frame = pd.DataFrame({"tea": [1, 0, 1], "nan": [0, 1, 1]})
+    assert named(Baskets.from_frame(frame)) == [{"tea"}, set(), {"tea"}]
