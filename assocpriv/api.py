@@ -209,7 +209,7 @@ def read_baskets(
     docs/cli.md has the rules.
 
     Args:
-        path: the file: text, Parquet or .xlsx (its first sheet; extra ``xlsx``); a name that ends in .gz is
+        path: the file: text, Parquet or a workbook, .xlsx (extra ``xlsx``); a name that ends in .gz is
             decompressed. Of several the lines of one transaction id are one basket, in whichever they stand.
         layout: its words, the kind first: "lines" (a line of names a basket), "dat" (a line of item numbers a basket,
             blanks between), "long" (a line or row an item), "one-hot" (a column an item, cells 1 and 0 or t and f),
@@ -217,7 +217,7 @@ def read_baskets(
             ``quantity=`` (columns by name, or as #2 by number; several columns of transactions as ``date+receipt``;
             of lines and one-hot ``transaction`` is no item), ``rows=together`` or ``anywhere``, ``within=`` (between
             items in one cell, or none), ``missing=keep`` (NaN, None, NA are items), ``separator=`` (, ; | tab blank),
-            ``header=yes`` or ``no``, ``encoding=``.
+            ``header=yes`` or ``no``, ``encoding=``, ``sheet=`` (of a workbook: a name, or a number as ``#1``).
         catalogue: the items there may be, looked up by name: the number 7 is the name "7". By default
             0 … the largest number for dat (the distinct ones beyond 2^20), the columns for one-hot, otherwise the
             sorted names.
@@ -278,11 +278,11 @@ def randomize(records: Any, plan: PublishedPlan, output: str | PathLike[str] | N
               of each person as the plan promises reports, drawn by the operating system's entropy; without it every
               basket counts as another person's. ``person_as`` is "checked", or "written" to take ids that differ in
               case, blanks, Unicode form or as numbers (7, 007, 7.0) as different persons', which is refused otherwise.
-            - Of tables: ``separator`` (of the cells of a CSV file), ``missing`` (a word, or several, for missing
-              values; empty cells are such anyway, NaN and null of numbers), ``clip`` (move values outside a column's
-              range to its ends).
+            - Of tables: ``separator`` (of the cells of a CSV file), ``sheet`` (of a workbook, by name or as
+              ``"#1"``), ``missing`` (a word, or several, for missing values; empty cells are such anyway, NaN and null
+              of numbers), ``clip`` (move values outside a column's range to its ends).
             - Of guided plans: ``guidance``, ``max_level`` (the highest that is answered), ``announced`` (the level
-              announced before the guidance came), ``separator``, ``missing``.
+              announced before the guidance came), ``separator``, ``sheet``, ``missing``.
 
     Returns:
         Of one record its report: ``plan.report_bytes`` bytes, all that may leave the device. Of many :class:`Reports`;
@@ -872,10 +872,10 @@ def simulate(records: Any, plan: PublishedPlan, min_support: float | str | None 
             with what is done, done and total). Of baskets also ``people`` (so many, each with one of the baskets drawn
             at random; by default one person a basket), ``max_itemset`` (the plan's ``itemset_size`` by default), and
             ``layout``, ``unknown``, ``repeats``, ``empty``, as of :func:`read_baskets`. Of tables
-            ``missing``, ``separator`` and ``clip``, as of :func:`randomize`. Of a guided plan the former two,
-            ``classifier`` (``"naive-bayes"``, ``"tree"`` or ``"logistic"``), ``people`` (so many of the records at
-            most, drawn at random; 5,000), ``unconcerned`` (so many people's raw tuples start it; 0 for nobody's), and
-            ``rounds`` (5, each with another third of the people held back to test on).
+            ``missing``, ``separator``, ``sheet`` and ``clip``, as of :func:`randomize`. Of a guided plan the former
+            three, ``classifier`` (``"naive-bayes"``, ``"tree"`` or ``"logistic"``), ``people`` (so many of the records
+            at most, drawn at random; 5,000), ``unconcerned`` (so many people's raw tuples start it; 0 for nobody's),
+            and ``rounds`` (5, each with another third of the people held back to test on).
 
     Returns:
         Of baskets ``itemsets`` with their ``true_support`` (of whole baskets where these are told), ``missed`` ones,

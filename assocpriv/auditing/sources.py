@@ -64,7 +64,9 @@ _REASONS = {
     "promise/errors.py": "vars",  # of options
     "promise/shuffling.py": "getattr scipy.stats",  # a central promise's proof
     "records/layout.py": "getattr",
-    "records/sources.py": "datetime stat open",  # dates in cells; files
+    "records/baskets.py": "uuid",  # ids that are given
+    "records/sheets.py": "datetime open",  # dates in cells; parts of a workbook
+    "records/sources.py": "stat open",
 }
 _JS_IMPORT = re.compile(r'(?:^|\n)\s*(?:import|export)\b[^;]*?["\'](\.[^"\']+)["\']')
 _JS_TOKEN = re.compile(

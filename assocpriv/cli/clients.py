@@ -97,7 +97,8 @@ def _answer(table: Path, plan: Any, output: Path | None, options: dict[str, Any]
         if folder is None or table.is_dir():
             raise
         reason = str(level).partition(";")[0]
-        waiting = ap.guided.wait(table, plan, folder, separator=options["separator"], missing=options["missing"])
+        reading = {name: options[name] for name in ("separator", "missing", "sheet")}
+        waiting = ap.guided.wait(table, plan, folder, **reading)
         opt.show(ap.show.guided.waiting(waiting, plan, folder, reason))
         return
     opt.show(ap.show.guided.answered(done, plan, output))

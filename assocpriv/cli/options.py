@@ -33,7 +33,7 @@ _ALL_COMMANDS = {  # options that mean the same in all commands, before or after
 }
 ROWS = 50  # shown as text
 NAMES_HELP = 'Names with commas, as "milk,bread"; one that holds a comma in double quotes.'
-_SEPARATOR = re.compile(r"separator=(?:[,;|]|comma|semicolon|tab|bar|blank)")
+_TABLE_LAYOUT = re.compile(r"separator=(?:[,;|]|comma|semicolon|tab|bar|blank)|sheet=.+", re.DOTALL)
 _SIZE = re.compile(r"([0-9]{1,15}(?:\.[0-9]{1,15})?) *(?:([KMGT])(I?))?B?", re.IGNORECASE | re.ASCII)
 _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -394,7 +394,7 @@ memory_option = click.option(
 layout_option = click.option(
     "--layout", metavar="WORDS",
     help="How a file lies, as 'long transaction=receipt item=product separator=; header=no', one-hot, lines, dat or "
-    "list; of a table 'separator=;'.  [default: by the first lines]",
+    "list, sheet=#1 of a workbook; of a table 'separator=;' or sheet=#1.  [default: by the first lines]",
 )  # fmt: skip
 reading_options = joined(  # of baskets
     layout_option,
@@ -481,15 +481,17 @@ def open_collections(paths: Sequence[Path], spark: str | None) -> list[Any]:
 
 
 def table_reading(options: dict[str, Any]) -> dict[str, Any]:
-    """Take the layout out of options, and return how a table is read: of its layout only a separator can be said.
+    """Take the layout out of options, and return how a table is read: its separator and its sheet can be said.
 
     Raises:
         UsageError: something else was said.
     """
-    said = options.pop("layout")
-    if said is not None and not _SEPARATOR.fullmatch(said):
-        raise click.UsageError("of a table --layout says the separator alone, as 'separator=;'")
-    return {"separator": None if said is None else said.removeprefix("separator=")}
+    words = ["?"]
+    with contextlib.suppress(ValueError):  # quotes that are not closed
+        words = shlex.split(options.pop("layout") or "")
+    if not all(map(_TABLE_LAYOUT.fullmatch, words)):
+        raise click.UsageError("of a table --layout says separator= and sheet= alone, as 'separator=; sheet=#1'")
+    return {"separator": None, "sheet": None} | dict(word.split("=", 1) for word in words)
 
 
 def check_output(output: Path | None, force: bool, inputs: Iterable[Path | None]) -> None:

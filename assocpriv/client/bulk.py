@@ -26,6 +26,7 @@ from assocpriv.promise.entropy import SystemEntropy, WordEntropy, read_only
 from assocpriv.promise.errors import BasketError, PlanError, options_of
 from assocpriv.promise.numbers import binomial_words, to_words, words_for
 from assocpriv.records.baskets import Baskets, count_sizes
+from assocpriv.records.columns import as_table
 from assocpriv.records.layout import ReadOptions
 from assocpriv.records.sources import is_file
 
@@ -384,6 +385,8 @@ def randomize_records(
     in_file = is_file(baskets)
     told = {"memory_bytes": memory, "progress": progress} if in_file else {}
     options, people = options_of(ReadOptions, reading | told), None
+    if person is not None and not in_file:
+        baskets = as_table(baskets)  # read twice
     batches, read = transactions_of(baskets, plan, options)
     if person is not None:
         kept = keep_of_each(baskets, person, plan, replace(options, progress=None), person_as)

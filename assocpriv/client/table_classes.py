@@ -73,6 +73,7 @@ def predict_file(
     column: str = "predicted",
     separator: str | None = None,
     missing: str | Sequence[str] = (),
+    sheet: str | None = None,
     force: bool = False,
     progress: Callable[[int, int], None] | None = None,
 ) -> PredictionCounts:
@@ -85,7 +86,7 @@ def predict_file(
         table: CSV or Parquet file.
         output: .csv or .parquet file to write; it appears whole or not at all.
         column: name of the further column, which the table must not have.
-        separator, missing: as of :func:`assocpriv.randomize`.
+        separator, missing, sheet: as of :func:`assocpriv.randomize`.
         force: replace an existing file.
         progress: called with (bytes read, bytes of the file).
 
@@ -108,7 +109,7 @@ def predict_file(
     >>> ap.numeric.predict_file(model, people, output).records, output.read_text().split()
     (2, ['name,age,predicted', 'Ann,3,0', 'Bob,15,1'])
     """
-    table, output, options = Path(table), Path(output), TableOptions(separator, missing, progress=progress)
+    table, output, options = Path(table), Path(output), TableOptions(separator, missing, sheet, progress=progress)
 
     _check_output(output)
     check_text(column, "the name of the new column")
@@ -220,7 +221,7 @@ def _open(
 ) -> tuple[Iterator[Any], CellOptions]:
     """Return a file's batches, and how its cells are taken: those of text are written. ``opened`` closes the file."""
     wanted = {column.name for column in model.columns}
-    table = opened.enter_context(open_table(path, wanted, options.separator, options.progress))
+    table = opened.enter_context(open_table(path, wanted, options.separator, options.progress, options.sheet))
     if isinstance(table, ParquetTable):
         return table.batches(), options.cells
     if len(set(table.names)) != len(table.names):

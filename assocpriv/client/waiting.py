@@ -146,6 +146,7 @@ def wait(
     *,
     separator: str | None = None,
     missing: str | Sequence[str] = (),
+    sheet: str | None = None,
 ) -> int:
     """Let a table's records wait for guidance, encrypted, in a new folder; returns how many. Needs the extra ``wait``.
 
@@ -153,7 +154,7 @@ def wait(
         table: a pandas, polars or pyarrow table, or the name of a CSV or Parquet file.
         plan: the published plan.
         folder: made here; :func:`assocpriv.randomize` takes it, as a ``Path``, for a table.
-        separator, missing: as of :func:`assocpriv.randomize`.
+        separator, missing, sheet: as of :func:`assocpriv.randomize`.
 
     Raises:
         RecordError: another table than the plan's, or values that its columns do not take.
@@ -176,7 +177,7 @@ def wait(
     """
 
     check_waiting(Path(folder))
-    raw = np.concatenate(list(stream_table(table, plan, TableOptions(separator, missing))))
+    raw = np.concatenate(list(stream_table(table, plan, TableOptions(separator, missing, sheet))))
     keep_waiting(raw, plan, Path(folder))
     return len(raw)
 
@@ -253,7 +254,7 @@ def randomize_records(
     The operating system's entropy is drawn, into memory or a file; assocpriv.randomize says the rest. ``reading`` are
     :class:`TableOptions` by name. Records that waited are taken away once the file is written.
     """
-    check_names(reading, ("separator", "missing"))
+    check_names(reading, ("separator", "missing", "sheet"))
     if guidance is None:
         raise PlanError("a guided plan is answered under guidance: give guidance=assocpriv.guided.read_guidance(file)")
     accept(guidance, plan, max_level=max_level, announced=announced)

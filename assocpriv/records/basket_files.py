@@ -53,6 +53,7 @@ from assocpriv.records.cells import (
 )
 from assocpriv.records.columns import CsvTable, LineNumbers, ParquetTable, Rows, refuse_lines
 from assocpriv.records.layout import STRICT, Found, ReadOptions, understand, understand_table
+from assocpriv.records.sheets import SheetChoice
 
 _Then = Callable[[Baskets], tuple[Baskets, int]]  # what it makes of a batch, and how many items it drops
 _Parse = Callable[[bytes, Origin], Cells]
@@ -253,12 +254,24 @@ def _understood(path: Path, file: BinaryIO, options: ReadOptions) -> tuple[sourc
         return table, understand_table(
             table.first_rows(), [table.schema.field(each).type for each in table.names], said
         )
-    text = sources.open_text(path, file, said.encoding)
+    header = None if said.header in (None, True, False) else int(said.header)
+    text = sources.open_text(path, file, said.encoding, SheetChoice(said.sheet, header))
     if said.separator is None and name.endswith(_TABS) and said.kind != "dat":
         said = replace(said, separator="\t")
     found = understand(text.lines, said, plain=name.endswith(_PLAIN))
     if text.encoding != "utf-8":
         found = replace(found, layout=replace(found.layout, encoding=text.encoding))
+    if text.sheets:
+        found = replace(found, layout=replace(found.layout, sheet=text.sheets.words or None))
+        below = found.layout.header
+        if text.sheets.are_several and said.header is None and below not in (None, True, False):
+            file.seek(0)  # a title stands above the header of each
+            return _understood(path, file, replace(options, layout=replace(said, header=below)))
+        if text.sheets.are_several and found.kind != "one-hot" and not found.layout.header:
+            raise BasketError(
+                "the workbook has several sheets, and no header that they share; read one at a time, with "
+                f"sheet={text.sheets.words.partition('+')[0]} in the layout"
+            )
     return text, found
 
 
@@ -337,7 +350,9 @@ def _file_batches(
 
         if isinstance(source, sources.Text) and found.kind in ("dat", "lines"):
             parse = _dat_parser() if found.kind == "dat" else partial(_parse_names, found=found, absent=absent)
-            chunks = sources.line_chunks(source.file, budget, found.skip)
+            if source.sheets:
+                source.sheets.check_cells(found.skip)
+            chunks = sources.line_chunks(source, budget, found.skip)
             yield from map_ahead(lambda chunk: apply(parse(*chunk)), chunks, budget.workers)
             return
         table = _table(source, found)
@@ -445,7 +460,7 @@ def _parse_names(data: bytes, origin: Origin, found: Found, absent: Collection[s
         with contextlib.suppress(UnicodeDecodeError, csv.Error):  # their texts quote the line
             sizes, codes, names = read(data, separator, apart)
             return without_words(Cells(sizes, codes, names, origin), absent)
-    refuse_lines(data, origin.before, separator)
+    refuse_lines(data, origin, separator)
     raise BasketError(f"lines {origin.before + 1:,} and following are no CSV in UTF-8; convert the file")
 
 

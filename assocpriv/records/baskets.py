@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, overload
+from uuid import UUID
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +21,8 @@ from assocpriv.plans.catalogue import Catalogue
 from assocpriv.promise.errors import BasketError, PlanError, RecordError
 from assocpriv.records.cells import (
     MISSING_WORDS,
+    ROUNDED,
+    STORE_AS_TEXT,
     Cells,
     LeftOut,
     Origin,
@@ -65,6 +68,7 @@ _LONG_ROW_BYTES, _LONG_NAME_BYTES = 48, 8  # memory of a row of the long layout,
 _LOG = logging.getLogger("assocpriv")  # told what is left out; the command line shows it
 JOINT = "\x01"  # between the texts of several columns that are one id
 _NO_TEXT = "must be text in UTF-8, numbers or dates, not nested; choose another column"
+_FRACTIONS = f"have fractions, which ids do not; name another column, or {STORE_AS_TEXT}"
 _QUANTITY = re.compile(r"[-+−]?[0-9][0-9.,' \u00a0]*-?")  # with decimal commas; some write a minus after the number
 
 
@@ -264,7 +268,8 @@ def is_frame(data: Any) -> bool:
             "an array of two dimensions may mean several things; where columns are items, name them: "
             "pandas.DataFrame(array, columns=names); where rows list items, give array.tolist()"
         )
-    return not isinstance(data, Iterable) or hasattr(data, "columns")
+    of_arrow = hasattr(data, "combine_chunks") or hasattr(data, "read_all") or hasattr(data, "buffers")
+    return not isinstance(data, Iterable) or hasattr(data, "columns") or of_arrow
 
 
 # ---- cells -> baskets
@@ -353,6 +358,8 @@ def _name_of(item: object, row: int, position: int) -> str:
         return str(item)
     if isinstance(item, (int, np.integer)) and not isinstance(item, bool):
         return str(int(item))
+    if isinstance(item, UUID):
+        return str(item)
     where = f"{ordinal(position)} item of basket {row + 1}"
     raise TypeError(f"{where} must be text or an integer, got a {type(item).__name__}")
 
@@ -438,7 +445,7 @@ def list_cells(
     if not is_list_type(lists.type):
         raise BasketError("the layout list needs a column of lists; name it with item=, or say another layout")
     sizes = array_to_numpy(pc.list_value_length(lists), 0)
-    codes, names = _distinct([_coded_items(lists.flatten(), "item")])
+    codes, names = _distinct([_coded_items(plain_ids(lists.flatten(), "items"), "item")])
     cells = without_words(Cells(sizes, codes, names, origin or Origin()), absent)
     if within not in (None, NONE) and cells.codes.min(initial=0) < 0:  # "tea,,rye"
         kept = cells.codes >= 0
@@ -531,13 +538,17 @@ def long_part(rows: Rows, found: Found, absent: Collection[str] = ()) -> LongPar
     Raises:
         BasketError: items that are neither text nor integers; a quantity that is no number.
     """
-    column = dict(zip(found.taken, rows.columns, strict=True))
-    ids = [column[place] for place in found.places[: found.ids]]
-    items = _coded_items(column[found.places[found.ids]], "item", absent)
+    column = dict(zip(found.taken, map(_plain_text, rows.columns), strict=True))
+    ids = [plain_ids(column[place], "transaction ids") for place in found.places[: found.ids]]
+    items = _coded_items(plain_ids(column[found.places[found.ids]], "items"), "item", absent)
+    _refuse_rounded(items, None, rows, "item")
     context = {role: column[place] for role, place in found.context}
     starts = _run_starts([*ids, *context.values()])
     lengths = np.diff(starts, append=len(items))
-    transactions = _joined_texts(ids, starts, absent)
+    texts = _id_texts(ids, starts, absent)
+    for each in texts:
+        _refuse_rounded(each, starts, rows, "transaction id")
+    transactions = _joined_texts(texts)
     missing = {}
     if transactions.null_count:
         missing["transaction id"] = np.repeat(_is_null(transactions), lengths)
@@ -547,7 +558,10 @@ def long_part(rows: Rows, found: Found, absent: Collection[str] = ()) -> LongPar
     if found.quantity is not None:
         quantities, missing["quantity"] = _quantities(rows, column[found.quantity], absent)
     if found.persons:
-        persons = _coded(_joined_texts([column[place] for place in found.persons], None, absent), "persons", absent)
+        names = _id_texts([plain_ids(column[place], "persons") for place in found.persons], None, absent)
+        for each in names:
+            _refuse_rounded(each, None, rows, "person")
+        persons = _coded(_joined_texts(names), "persons", absent)
     held = {role: _context_texts(values.take(to_arrow(starts))) for role, values in context.items()}
     part = LongPart(found, transactions, lengths, items, held, quantities, persons)
     lack = np.logical_or.reduce([np.zeros(len(items), dtype=np.bool_), *missing.values()])
@@ -605,11 +619,15 @@ def _run_starts(columns: Sequence[Any]) -> NDArray[np.int64]:
     return np.flatnonzero(changed)
 
 
-def _joined_texts(columns: Sequence[Any], starts: NDArray[np.int64] | None, absent: Collection[str]) -> Any:
-    """Return columns as one of text, at some rows or all; null where one of them has nothing."""
+def _id_texts(columns: Sequence[Any], starts: NDArray[np.int64] | None, absent: Collection[str]) -> list[Any]:
+    """Return columns as text, at some rows or all."""
     places = None if starts is None else to_arrow(starts)
     taken = [values if places is None else values.take(places) for values in columns]
-    texts = [_texts(values, "transaction ids", absent) for values in taken]
+    return [_texts(values, "transaction ids", absent) for values in taken]
+
+
+def _joined_texts(texts: Sequence[Any]) -> Any:
+    """Return columns of text as one; null where one of them has nothing."""
     return texts[0] if len(texts) == 1 else pc.binary_join_element_wise(*texts, JOINT)
 
 
@@ -809,6 +827,72 @@ def _rising_codes(ids: Any) -> NDArray[np.int64] | None:
     return np.concatenate(codes)
 
 
+def _refuse_rounded(ids: Any, places: NDArray[np.int64] | None, rows: Rows, what: str) -> None:
+    """Refuse ids, text or text in codes, that are numbers as a spreadsheet rounds them.
+
+    ``places`` are their rows, None for all.
+    """
+    names = ids.dictionary if pa.types.is_dictionary(ids.type) else ids
+    letters = np.frombuffer(names.buffers()[2] or b"", dtype=np.uint8)
+    if not (((letters | 32) == ord("e")) | (letters == ord("."))).any():  # as of integers, of which there may be many
+        return
+    rounded = array_to_numpy(pc.fill_null(pc.match_substring_regex(names, f"^{ROUNDED.pattern}$"), False))
+    if names is not ids and rounded.any():
+        rounded = np.append(rounded, False)[array_to_numpy(ids.indices, -1)]
+    if rounded.any():
+        row = int(np.argmax(rounded))
+        where = f"{rows.origin.row_word} {rows.line(row if places is None else int(places[row])):,}"
+        raise BasketError(f"{where} has as its {what} a number that has lost digits; {STORE_AS_TEXT}")
+
+
+def _plain_text(values: Any) -> Any:
+    """Return views of texts, of which Arrow cannot take rows, as texts."""
+    return values.cast(pa.large_string()) if pa.types.is_string_view(values.type) else values
+
+
+def plain_ids(values: Any, what: str) -> Any:
+    """Return an Arrow array of ids: UUIDs as text, whole floats and decimals as integers, times in seconds.
+
+    Raises:
+        BasketError: a float or decimal with a fraction, or a float that is too large to be exact.
+    """
+    values = _plain_text(values)
+    kind, casts = values.type, []
+    if pa.types.is_dictionary(kind):
+        stored = values.dictionary
+        names = plain_ids(stored, what)
+        return values if names is stored else pa.DictionaryArray.from_arrays(values.indices, names, safe=False)
+    if pa.types.is_floating(kind):
+        return _whole_floats(values, what)
+    if isinstance(kind, pa.UuidType):
+        coded = values.storage.dictionary_encode()
+        texts = np.array([str(UUID(bytes=each)) for each in coded.dictionary.to_pylist()], dtype=object)
+        return pa.DictionaryArray.from_arrays(coded.indices, to_arrow(texts))
+    if pa.types.is_timestamp(kind):
+        casts = [pa.timestamp("s", kind.tz)]
+    elif pa.types.is_decimal(kind):
+        casts = [pa.decimal256(76, 0), pa.string()]
+    with contextlib.suppress(pa.ArrowException):  # what has fractions; its text quotes a value
+        for each in casts:
+            values = values.cast(each)
+    if pa.types.is_decimal(values.type):
+        raise BasketError(f"{what} {_FRACTIONS}")
+    return values
+
+
+def _whole_floats(values: Any, what: str) -> Any:
+    """Return floats as integers, NaN as a null."""
+    exact = 1 << {16: 11, 32: 24, 64: 53}[values.type.bit_width]  # from here on a float may stand for several numbers
+    numbers = array_to_numpy(values.cast(pa.float64()))
+    missing = np.isnan(numbers)
+    whole = np.where(missing, 0, numbers)
+    if (np.abs(whole) >= exact).any():
+        raise BasketError(f"{what} are floats that have lost digits ({exact:,} or more); {STORE_AS_TEXT}")
+    if (whole != np.floor(whole)).any():
+        raise BasketError(f"{what} {_FRACTIONS}")
+    return pc.if_else(to_arrow(missing), pa.scalar(None, pa.int64()), to_arrow(whole.astype(np.int64)))
+
+
 def _coded_items(items: Any, what: str, absent: Collection[str] = ()) -> Any:
     kind = items.type.value_type if pa.types.is_dictionary(items.type) else items.type
     if not (is_text(kind) or pa.types.is_integer(kind) or pa.types.is_null(kind)):
@@ -894,8 +978,11 @@ def catalogue_of_columns(names: Iterable[str]) -> Catalogue:
     Raises:
         BasketError: they cannot be items.
     """
+    stripped = [name.strip() for name in names]
+    if any(map(ROUNDED.fullmatch, stripped)):
+        raise BasketError(f"names of columns are numbers that have lost digits; {STORE_AS_TEXT}")
     try:
-        return Catalogue(name.strip() for name in names)
+        return Catalogue(stripped)
     except PlanError as error:
         problem = str(error)
     raise BasketError(f"the columns cannot be items: {problem}")

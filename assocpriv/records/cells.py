@@ -7,7 +7,7 @@ Names lose the blanks around them, because a catalogue has none.
 
 import re
 from array import array
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import astuple, dataclass, replace
 from typing import Any
 
@@ -19,6 +19,10 @@ from assocpriv.promise.errors import BasketError, counted
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")  # halves of surrogate pairs too: no text has them
 _DECIMAL = re.compile(r"0|[1-9][0-9]{0,6}")  # numbers below MAX_ITEMS have at most 7 digits
+ROUNDED = re.compile(  # a long number, as spreadsheets write it into CSV, and a float of 2^53 or more
+    r"[-+]?(?:[0-9][.,][0-9]+[eE][-+][0-9]+|(?:9[0-9]{15}|[0-9]{17,})\.0)"
+)
+STORE_AS_TEXT = "store the column as text where the file or table is made"
 CHOICES = {
     "unknown": ("error", "drop"),
     "repeats": ("error", "merge"),
@@ -33,17 +37,37 @@ _BETWEEN = ",;|\t"  # what may stand between several items in one cell
 LISTS = re.compile(r"\[.*\]|\{.*\}|\(.*,.*\)")  # as programs print them
 
 
+class SheetRow(int):
+    """The number of a line that is a row of one of several sheets; as text the row's own number, and the sheet's."""
+
+    row: int
+    sheet: int
+
+    def __new__(cls, line: int, row: int, sheet: int) -> "SheetRow":
+        """Return the number of a line."""
+        made = super().__new__(cls, line)
+        made.row, made.sheet = row, sheet
+        return made
+
+    def __format__(self, spec: str) -> str:
+        return f"{self.row:{spec}} of sheet #{self.sheet}"
+
+
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """How errors speak of baskets: the source's word for one, how many stand before these, whether these are all."""
+    """How errors speak of baskets: the source's word for one, how many stand before these, whether these are all.
+
+    ``number`` returns a line's number as errors show it.
+    """
 
     word: str = "basket"
     before: int = 0
     whole: bool = True
+    number: Callable[[int], int] = int
 
     def place(self, row: int) -> str:
         """Return how an error names a basket."""
-        return f"{self.word} {self.before + row + 1}"
+        return f"{self.word} {self.number(self.before + row + 1)}"
 
     @property
     def row_word(self) -> str:
@@ -266,6 +290,9 @@ def resolve(cells: Cells, catalogue: Catalogue | None, *, numbered: bool = True)
         bad = np.array([not name or bool(_CONTROL.search(name)) for name in names], dtype=bool)
         if bad.any() and len(worst := np.flatnonzero(bad[cells.codes])):
             _refuse(cells, worst, "is empty or has control characters", "names must be plain text; correct the data")
+        strange = [bool(ROUNDED.fullmatch(name)) and (catalogue is None or name not in catalogue) for name in names]
+        if any(strange) and len(worst := np.flatnonzero(np.array(strange)[cells.codes])):
+            _refuse(cells, worst, "is a number that has lost digits", STORE_AS_TEXT)
     elif catalogue is None:
         return names, cells.codes
     catalogue = _derived(names, numbered) if catalogue is None else catalogue

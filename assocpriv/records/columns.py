@@ -7,6 +7,7 @@ quote cells, so they are never passed on: text that it refuses is read again lin
 import contextlib
 import csv
 import io
+import logging
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -21,17 +22,19 @@ from assocpriv.files.arrow import arrow_csv, pa, parquet_errors, pc, pq
 from assocpriv.kernels.parallel import map_ahead
 from assocpriv.promise.errors import RecordError, counted
 from assocpriv.records.cells import Origin
+from assocpriv.records.sheets import SheetChoice
 from assocpriv.records.sources import (
     PARQUET,
     SAMPLE_LINES,
     SEPARATORS,
     TOTALS,
+    WORKBOOKS,
     Budget,
     FirstRows,
     Progress,
     Result,
     Text,
-    check_no_spreadsheet,
+    check_format,
     count_lines,
     cut_line,
     cut_said_separator,
@@ -45,6 +48,7 @@ from assocpriv.records.sources import (
 )
 
 EMPTY_NUMBERS = ("", "NaN", "nan", "NAN", "null", "NULL", "Null")  # cells of text that stand for no number
+_LOG = logging.getLogger("assocpriv")  # told which sheets are read; the command line shows it
 _ROWS, _CELLS = 1 << 16, 1 << 24  # of a batch of Parquet at most
 _CELL_BYTES = 64  # memory that a cell of a table takes while it becomes an input, at worst
 _PLAIN_BYTES = 8  # the same for a byte of a row before it was compressed
@@ -72,7 +76,7 @@ class Rows:
 
 _TOTALS = [word.encode() for word in TOTALS]
 _WORDS = {"comma": ",", "semicolon": ";", "tab": "\t", "bar": "|", "blank": " "}
-_TEXT = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".data", ".txt", ".xlsx", ".xlsm")
+_TEXT = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".data", ".txt", *WORKBOOKS)
 
 
 def separator_of(word: str) -> str | None:
@@ -87,11 +91,16 @@ def separator_of(word: str) -> str | None:
 
 @contextlib.contextmanager
 def open_table(
-    path: Path, wanted: Collection[str], separator: str | None, progress: Progress | None = None
+    path: Path,
+    wanted: Collection[str],
+    separator: str | None,
+    progress: Progress | None = None,
+    sheet: str | None = None,
 ) -> Iterator["CsvTable | ParquetTable"]:
-    """Open a file of a table whose columns have names: text below a header, a spreadsheet or Parquet.
+    """Open a file of a table whose columns have names: text below a header, a workbook or Parquet.
 
     Without a separator, in a word or as a character, it is that which shows most of the wanted columns in the header.
+    ``sheet`` says which sheet of a workbook is read, as ``sheet=`` of a layout does.
 
     Raises:
         RecordError: a file that holds no such table.
@@ -103,17 +112,21 @@ def open_table(
     with open_source(path, progress) as file:
         if not is_parquet(path, file):
             mark = None if separator is None else separator_of(separator)
-            yield CsvTable.below_header(open_text(path, file), wanted, mark)
+            choice = SheetChoice(sheet, advice="sheet='#{0}' (on the command line --layout sheet=#{0})")
+            text = open_text(path, file, sheets=choice)
+            if text.sheets and sheet is None:
+                _LOG.info("%s: read as: sheet=%s", path.name, text.sheets.words)
+            yield CsvTable.below_header(text, wanted, mark)
             return
-        if separator is not None:
-            raise RecordError("a Parquet file has no separator; leave it out")
+        if separator is not None or sheet is not None:
+            raise RecordError("a Parquet file has no separator and no sheet; leave it out")
         yield ParquetTable(file)
 
 
 def check_table_name(path: Path) -> None:
     """Refuse a name whose ending says nothing that can be read here."""
     name = path.name.lower()
-    check_no_spreadsheet(path)
+    check_format(path)
     if not name.endswith((*PARQUET, *_TEXT)):
         raise RecordError("the file's name must end in .csv, .tsv (or these with .gz), .data, .txt, .xlsx or .parquet")
 
@@ -179,27 +192,29 @@ class CsvTable:
         def parse(text: bytes, origin: Origin) -> Result:
             mark = self.separator.encode()
             if b"\r" in text and text.count(b"\r") != text.count(b"\r\n"):  # Arrow would take it as a line's end
-                refuse_lines(text, origin.before, self.separator, len(self.names))
+                refuse_lines(text, origin, self.separator, len(self.names))
             if mark == b" ":
                 text = single_blanks(text.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
             elif b'"' in text and mark + b' "' in text:
                 text = _without_blanks(text, self.separator) or text
-            lines = LineNumbers(text, origin.before)
+            lines = LineNumbers(text, origin)
             columns = None if may_be_hex(text) else self._read(text, lines, places, typed, missing)
             if columns is None:
                 columns = self._read(text, lines, places, [None] * len(places), missing)
             if columns is None:
-                lines = LineNumbers(_without_totals(text, self.separator, len(self.names)), origin.before)
+                lines = LineNumbers(_without_totals(text, self.separator, len(self.names)), origin)
                 columns = self._read(lines.text, lines, places, [None] * len(places), missing)
             if columns is None:
-                refuse_lines(text, origin.before, self.separator, len(self.names))
+                refuse_lines(text, origin, self.separator, len(self.names))
                 raise RecordError(
                     f"lines {origin.before + 1:,} and following are no CSV in UTF-8; convert the file, and check its "
                     "quotes"
                 )
             return work(Rows(columns, lines, origin, b'"' in text))
 
-        chunks = line_chunks(self.text.file, budget, self.skip)
+        if self.text.sheets:
+            self.text.sheets.check_cells(self.skip, places)
+        chunks = line_chunks(self.text, budget, self.skip)
         yield from map_ahead(lambda chunk: parse(*chunk), chunks, budget.workers)
 
     def _read(
@@ -250,12 +265,12 @@ def _without_blanks(text: bytes, separator: str) -> bytes | None:
 class LineNumbers:
     """Says in which line a row of ``n_lines`` lines, of ``n_bytes``, stands; blank lines are no rows."""
 
-    def __init__(self, text: bytes, before: int) -> None:
-        self.text, self._before, self.n_lines, self.n_bytes = text, before, count_lines(text), len(text)
+    def __init__(self, text: bytes, origin: Origin) -> None:
+        self.text, self._origin, self.n_lines, self.n_bytes = text, origin, count_lines(text), len(text)
 
     def __call__(self, row: int) -> int:
         """Return the number of a row's line."""
-        return self._before + int(self.filled[row]) + 1
+        return self._origin.number(self._origin.before + int(self.filled[row]) + 1)
 
     @property
     def filled(self) -> NDArray[np.int64]:
@@ -264,14 +279,14 @@ class LineNumbers:
         return np.array([place for place, line in enumerate(lines) if line.rstrip(b"\r")], dtype=np.int64)
 
 
-def refuse_lines(text: bytes, before: int, separator: str, width: int | None = None) -> None:
+def refuse_lines(text: bytes, origin: Origin, separator: str, width: int | None = None) -> None:
     """Refuse the first of some lines that is no CSV in UTF-8 on its own, or has not as many cells as ``width``.
 
     Raises:
         RecordError: it names the line, and quotes nothing of it.
     """
-    for number, line in enumerate(io.BytesIO(text), before + 1):
-        decoded, problem, row = None, "", []
+    for place, line in enumerate(io.BytesIO(text), origin.before + 1):
+        number, decoded, problem, row = origin.number(place), None, "", []
         with contextlib.suppress(UnicodeDecodeError):  # it holds the line
             decoded = line.decode("utf-8")
         if decoded is None:
@@ -417,7 +432,9 @@ def is_text(kind: Any) -> bool:
 
 def is_list_type(kind: Any) -> bool:
     """Return whether an Arrow type is one of its list types."""
-    return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind))
+    types = pa.types
+    are_lists = (types.is_list, types.is_large_list, types.is_fixed_size_list, types.is_list_view)
+    return any(test(kind) for test in (*are_lists, types.is_large_list_view))
 
 
 # ---- frames
@@ -432,10 +449,8 @@ def frame_columns(frame: Any, error: type[RecordError] = RecordError) -> list[An
     """
     import narwhals as nw
 
-    if isinstance(frame, pa.RecordBatch):
-        frame = pa.table(frame)
     try:
-        columns = list(nw.from_native(frame, eager_only=True).iter_columns())
+        columns = list(nw.from_native(as_table(frame), eager_only=True).iter_columns())
         if not any(isinstance(column.name, tuple) for column in columns):
             return columns
         problem: Exception = error(
@@ -452,6 +467,18 @@ def frame_columns(frame: Any, error: type[RecordError] = RecordError) -> list[An
     raise problem
 
 
+def as_table(data: Any) -> Any:
+    """Return Arrow's arrays of lists, batches and readers of batches, which can be read once, as a table.
+
+    Anything else is returned as it is.
+    """
+    if isinstance(data, pa.Array | pa.ChunkedArray):
+        return pa.table({"items": data})
+    if isinstance(data, pa.RecordBatchReader):
+        return data.read_all()
+    return pa.table(data) if isinstance(data, pa.RecordBatch) else data
+
+
 def series_to_arrow(column: Any, name: str, error: type[RecordError] = RecordError) -> Any:
     """Return a narwhals series as one Arrow array; ``name`` is how an error speaks of it.
 
@@ -461,8 +488,14 @@ def series_to_arrow(column: Any, name: str, error: type[RecordError] = RecordErr
     import narwhals as nw
 
     with contextlib.suppress(pa.ArrowException, TypeError, ValueError, OverflowError):  # their texts quote cells
+        native = column.to_native()
+        if isinstance(native, pa.ChunkedArray):  # narwhals would change some types
+            return whole_array(native)
+        if column.dtype in (nw.Int128, nw.UInt128):  # of polars
+            largest = max(abs(column.min() or 0), abs(column.max() or 0))
+            column = column.cast(nw.Int64 if largest < 1 << 63 else nw.String)
         if column.dtype == nw.Object:  # of pandas; Arrow takes sets, but no frozen ones
-            cells = [list(each) if isinstance(each, frozenset) else each for each in column.to_native()]
+            cells = [list(each) if isinstance(each, frozenset) else each for each in native]
             return pa.array(cells, from_pandas=True)
         if column.dtype == nw.Unknown:  # of pandas, sparse; of polars, nulls alone
             return pa.array(np.asarray(column.to_numpy()), from_pandas=True)

@@ -22,13 +22,13 @@ from assocpriv.records.cells import CHOICES, LISTS, absent_words, check_choices
 from assocpriv.records.columns import is_list_type, is_text, separator_of
 from assocpriv.records.sources import FirstRows, Progress, cut_said_separator, find_separator, is_total
 
-_OF_TEXT = ("separator", "header", "encoding")
+_OF_TEXT = ("separator", "header", "encoding", "sheet")
 _OF_ITEMS = ("within", "missing")
 KINDS = {  # of each the keys that say more of it
     "lines": ("transaction", *_OF_ITEMS, *_OF_TEXT),
-    "dat": (),
+    "dat": ("sheet",),
     "long": ("transaction", "item", "quantity", "rows", *_OF_ITEMS, *_OF_TEXT),
-    "one-hot": ("transaction", "missing", "separator", "encoding"),
+    "one-hot": ("transaction", "missing", "separator", "encoding", "sheet"),
     "list": ("item", *_OF_ITEMS, *_OF_TEXT),
 }
 _ENCODINGS = ("utf-8", "utf-16", "windows-1252")
@@ -37,7 +37,8 @@ TOGETHER, ANYWHERE = "together", "anywhere"  # where the rows of one transaction
 _POSSIBLE = (
     f"first one of {', '.join(KINDS)}, then of transaction=COLUMN item=COLUMN quantity=COLUMN (a name, or #2 for the "
     f"second column; transaction=date+receipt for several) rows={TOGETHER}|{ANYWHERE} within=, (or none) "
-    f"missing={KEEP} separator=, (or ; | tab blank) header=yes (no, or its line's number) encoding={'|'.join(_ENCODINGS)}, as in "
+    f"missing={KEEP} separator=, (or ; | tab blank) header=yes (no, or its line's number) "
+    f"encoding={'|'.join(_ENCODINGS)} sheet=NAME (or #1, its number; of a workbook), as in "
     "'long transaction=#1 item=#2 separator=; header=no'"
 )
 TRUE_WORDS = frozenset({"1", "1.0", "true", "t", "yes", "y", "x"})
@@ -123,6 +124,7 @@ class Layout:
         separator: a character.
         header: whether line 1 names columns, or the number of the line that does; those above are passed over.
         encoding: of the text.
+        sheet: of a workbook, by name, or by number from 1 as "#1"; several of one header as "#1+#2".
     """
 
     kind: str | None = None
@@ -135,6 +137,7 @@ class Layout:
     separator: str | None = field(default=None, kw_only=True)
     header: bool | int | None = field(default=None, kw_only=True)
     encoding: str | None = field(default=None, kw_only=True)
+    sheet: str | None = field(default=None, kw_only=True)
 
     @classmethod
     def parse(cls, text: "str | Layout | None") -> "Layout":
@@ -332,7 +335,7 @@ def guess(rows: FirstRows, said: Layout) -> str:
 
 
 def _is_dat(rows: FirstRows, said: Layout) -> bool:
-    if said != Layout() or not rows.lines:
+    if replace(said, sheet=None) != Layout() or not rows.lines:
         return False
     numbers = [line for line in rows.lines if _ITEM_NUMBERS.fullmatch(line)]
     if rows.lines[0].startswith(_REMARKS) and any(each.startswith(_REMARKS) for each in rows.lines[1:]):
@@ -751,8 +754,8 @@ def understand_table(rows: FirstRows, kinds: Sequence[Any], said: Layout) -> Fou
 def _understood_table(rows: FirstRows, kinds: Sequence[Any], said: Layout) -> Found:
     names, held = rows.first, [place for place, kind in enumerate(kinds) if is_list_type(kind)]
     texts = [is_text(getattr(kind, "value_type", kind)) and place not in held for place, kind in enumerate(kinds)]
-    if said.separator is not None or said.header is not None or said.encoding is not None:
-        raise BasketError("Parquet and tables in memory have no separator, header or encoding; leave them out")
+    if any(each is not None for each in (said.separator, said.header, said.encoding, said.sheet)):
+        raise BasketError("Parquet and tables in memory have no separator, header, encoding or sheet; leave them out")
     kind = said.kind or _kind_of_table(rows, texts, held, said)
     if kind == "list":
         return list_found(names, held if said.within in (None, NONE) else range(len(names)), said)

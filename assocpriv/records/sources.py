@@ -1,6 +1,6 @@
 """Files of people's records, as they lie on disk: opened within a budget of memory, as whole lines of UTF-8 text.
 
-Text in UTF-16 or Windows-1252 and the first sheet of a spreadsheet become such lines. Each error becomes one that
+Text in UTF-16 or Windows-1252 and sheets of a workbook become such lines. Each error becomes one that
 names the file, or a line of it, and quotes nothing of it. Of text the first lines are cut into cells, by the separator
 that they show.
 """
@@ -12,11 +12,9 @@ import errno
 import gzip
 import io
 import re
-import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from os import PathLike
 from pathlib import Path
 from typing import Any, BinaryIO, Protocol, TypeVar, cast
@@ -26,6 +24,7 @@ import numpy as np
 from assocpriv.kernels.parallel import workers_within
 from assocpriv.promise.errors import BasketError, RecordError
 from assocpriv.records.cells import Cells, Origin
+from assocpriv.records.sheets import SheetChoice, SheetText
 
 Result = TypeVar("Result")
 Work = Callable[[Cells], Result]
@@ -37,7 +36,7 @@ NO_BASKETS = "the file holds no baskets; check that it is the right one"
 ENDINGS = (".dat", ".txt", ".csv", ".tsv", ".gz", ".parquet", ".pq", ".xlsx")
 PARQUET = (".parquet", ".pq")
 _BOM = b"\xef\xbb\xbf"
-_PARQUET_BEGINS, _PACKED_BEGINS = b"PAR1", b"PK\x03\x04"
+_PARQUET_BEGINS, _PACKED_BEGINS, _ARROW_BEGINS = b"PAR1", b"PK\x03\x04", b"ARROW1"
 _QUOTED = re.compile(r'\s*("[^"]*"|[^\s",;|]+)( +("[^"]*"|[^\s",;|]+))*\s*')  # words with blanks between, as R writes
 _OPENS = re.compile(rb'(?:^|[,;|\t])[ ]*"(?:[^"]|"")*$')  # the last cell of a line, with no quotes at its end
 _CLOSES = re.compile(rb'[^"]*(?:""[^"]*)*"[ ]*(?:[,;|\t]|\r?$)')  # the rest of such a cell
@@ -45,10 +44,15 @@ _MOST_BREAKS = 20  # within one cell
 _TITLE_LINES = 10  # above a header, at most
 _SAYS_SEPARATOR = re.compile(r' *"?sep=(.)"? *')  # as spreadsheets write it
 _OTHER_PAGE = re.compile(r"[A-Za-z][„‚”][a-z]")  # ä, é and ö of a DOS code page, taken as Windows-1252
-_SHEET_ERRORS = frozenset(("#N/A", "#REF!", "#DIV/0!", "#VALUE!", "#NAME?", "#NUM!", "#NULL!"))
-_MOST_PACKED = 100  # bytes of XML a byte; sheets have 10 to 20
-_SPREADSHEETS = (".xls", ".ods")
-_SHEETS = (".xlsx", ".xlsm")
+_ARROW = "Arrow's IPC format is not read; write it as Parquet, or in Python pass pyarrow.feather.read_table(FILE)"
+_JSON = "JSON is not read; write CSV or Parquet, or in Python pass the table pandas.read_json(FILE{})"
+_UNREAD = {  # endings of formats that are not read -> what to do
+    ".json": _JSON.format(""),
+    **dict.fromkeys((".jsonl", ".ndjson"), _JSON.format(", lines=True")),
+    **dict.fromkeys((".arrow", ".feather", ".ipc"), _ARROW),
+    **dict.fromkeys((".xls", ".ods"), "a spreadsheet in this format is not read; save it as .xlsx, or as “CSV UTF-8”"),
+}
+WORKBOOKS = (".xlsx", ".xlsm")
 _PROBLEMS = (
     (FileNotFoundError, "no such file; check the path"),
     (IsADirectoryError, "this is a folder; name a file in it"),
@@ -82,7 +86,7 @@ def is_file(records: Any) -> bool:
     >>> is_file("baskets.csv"), is_file([Path("may"), Path("june")]), is_file([["tea"]])
     (True, True, False)
     """
-    if isinstance(records, str) and not records.lower().endswith(ENDINGS):
+    if isinstance(records, str) and not records.lower().endswith((*ENDINGS, *_UNREAD)):
         raise TypeError(
             "text is no record: give a set or list of names, a table, or a file, by its pathlib.Path or by its name "
             f"with one of the endings {', '.join(ENDINGS)}"
@@ -204,6 +208,7 @@ class Text:
     file: Source
     encoding: str = "utf-8"
     is_converted: bool = False
+    sheets: SheetText | None = None
 
     @property
     def lines(self) -> list[str]:
@@ -214,25 +219,31 @@ class Text:
         return [line.rstrip("\r") for line in lines[:SAMPLE_LINES]]
 
 
-def check_no_spreadsheet(path: Path) -> None:
-    """Refuse spreadsheets of other programs."""
-    if path.name.lower().endswith(_SPREADSHEETS):
-        raise RecordError("a spreadsheet in this format is not read; save it as .xlsx, or as “CSV UTF-8”")
+def check_format(path: Path) -> None:
+    """Refuse the endings of formats that are not read, and say what to do."""
+    ending = Path(path.name.lower().removesuffix(".gz")).suffix
+    if remedy := _UNREAD.get(ending):
+        raise RecordError(remedy)
 
 
-def open_text(path: Path, file: BinaryIO, encoding: str | None = None) -> Text:
+def open_text(path: Path, file: BinaryIO, encoding: str | None = None, sheets: SheetChoice | None = None) -> Text:
     """Open an open file as text; what is not said of its encoding its first bytes show.
 
     Raises:
         BasketError: what is no text.
     """
-    check_no_spreadsheet(path)
+    check_format(path)
     first = file.read(len(_BOM)).removeprefix(_BOM) + file.read(SAMPLE_BYTES)
-    if first.startswith(_PACKED_BEGINS) or path.name.lower().endswith(_SHEETS):
+    if first.startswith(_PACKED_BEGINS) or path.name.lower().endswith(WORKBOOKS):
         if not file.seekable():
             raise BasketError("a spreadsheet cannot be read from a pipe; give the file")
         file.seek(0)
-        return Text(*_sampled(_SheetText(file)), is_converted=True)
+        book = SheetText(file, sheets or SheetChoice())
+        return Text(*_sampled(book), is_converted=True, sheets=book)
+    if sheets is not None and sheets.asked is not None:
+        raise BasketError("sheet= is said of workbooks (.xlsx) alone; leave it out")
+    if first.startswith(_ARROW_BEGINS):
+        raise BasketError(_ARROW)
     if first.startswith(_PARQUET_BEGINS):
         raise BasketError("the file is Parquet, which cannot be read from a pipe; give the file")
     wide = _wide_codec(first)
@@ -362,55 +373,6 @@ class _WholeCells:
         return taken
 
 
-class _SheetText:
-    """The first sheet of a spreadsheet as lines of CSV, a row a line."""
-
-    def __init__(self, file: BinaryIO) -> None:
-        try:
-            import openpyxl
-        except ImportError:
-            raise BasketError(
-                "reading a spreadsheet needs openpyxl: pip install 'assocpriv[xlsx]', or save it as “CSV UTF-8”"
-            ) from None
-        self._rest, self._rows, self._number = bytearray(), iter(()), 0
-        packed = self._step(lambda: zipfile.ZipFile(file).infolist())
-        if any(
-            each.file_size > SAMPLE_BYTES << 6 and each.file_size > _MOST_PACKED * each.compress_size for each in packed
-        ):
-            raise BasketError("the spreadsheet unpacks to more than a hundred times its size; save it as “CSV UTF-8”")
-        book = self._step(lambda: openpyxl.load_workbook(file, read_only=True, data_only=True))
-        self._rows = self._step(lambda: book.worksheets[0].iter_rows(values_only=True))
-
-    def _step(self, step: Callable[[], Any]) -> Any:
-        with contextlib.suppress(Exception):  # of openpyxl, zipfile and XML, whose texts may quote cells
-            return step()
-        raise BasketError("the spreadsheet cannot be read, or is none; save it again as .xlsx or “CSV UTF-8”")
-
-    def read(self, size: int = -1, /) -> bytes:
-        """Return so many bytes, fewer at the end."""
-        while (size < 0 or len(self._rest) < size) and (row := self._step(lambda: next(self._rows, None))) is not None:
-            self._number += 1
-            cells = list(map(_cell_text, row))
-            if _SHEET_ERRORS.intersection(cells):
-                raise BasketError(f"row {self._number:,} has a cell that shows an error, as #REF!; correct it")
-            line = io.StringIO()
-            if any(cells):  # else a blank line
-                csv.writer(line, lineterminator="").writerow(cells)
-            self._rest += line.getvalue().encode() + b"\n"
-        taken = bytes(self._rest if size < 0 else self._rest[:size])
-        del self._rest[: len(taken)]
-        return taken
-
-
-def _cell_text(cell: object) -> str:
-    """Return a spreadsheet's cell as text: numbers without a fraction as they are shown, on one line."""
-    if isinstance(cell, float) and cell.is_integer():
-        cell = int(cell)
-    if isinstance(cell, datetime):
-        return cell.isoformat(" ")
-    return "" if cell is None else " ".join(str(cell).split())
-
-
 def count_lines(text: bytes) -> int:
     """Return how many lines end in a text; several times as fast as its ``count``.
 
@@ -420,31 +382,32 @@ def count_lines(text: bytes) -> int:
     return int(np.count_nonzero(np.frombuffer(text, dtype=np.uint8) == ord("\n")))
 
 
-def line_chunks(file: Source, budget: Budget, skip: int) -> Iterator[tuple[bytes, Origin]]:
-    """Cut a file into pieces that all end with the end of a line, and say how errors name their lines.
+def line_chunks(text: Text, budget: Budget, skip: int) -> Iterator[tuple[bytes, Origin]]:
+    """Cut a text into pieces that all end with the end of a line, and say how errors name their lines.
 
     The first ``skip`` lines are left out.
     """
     rest = bytearray()
     before, longest = 0, budget.units(_WORKING_BYTES)
-    while block := file.read(budget.chunk_bytes):
+    number = text.sheets.row if text.sheets else int
+    while block := text.file.read(budget.chunk_bytes):
         if cut := block.rfind(b"\n") + 1:
-            yield from _below_header(bytes(rest) + block[:cut], before, skip)
+            yield from _below_header(bytes(rest) + block[:cut], before, skip, number)
             before += count_lines(block)
             rest = bytearray()
         rest += block[cut:]
         if len(rest) > longest >= 0:
             budget.refuse(f"line {before + 1} takes at least {len(rest) * _WORKING_BYTES >> 20:,} MiB to read")
     if rest:
-        yield from _below_header(bytes(rest).removesuffix(b"\n") + b"\n", before, skip)
+        yield from _below_header(bytes(rest).removesuffix(b"\n") + b"\n", before, skip, number)
 
 
-def _below_header(lines: bytes, before: int, skip: int) -> Iterator[tuple[bytes, Origin]]:
+def _below_header(lines: bytes, before: int, skip: int, number: Callable[[int], int]) -> Iterator[tuple[bytes, Origin]]:
     """Yield what is left of whole lines, of which ``before`` stand before these, without the first ``skip`` of all."""
     while before < skip and lines:
         before, lines = before + 1, lines[lines.find(b"\n") + 1 :]
     if lines:
-        yield lines, Origin("line", before, whole=False)
+        yield lines, Origin("line", before, whole=False, number=number)
 
 
 # ---- first rows

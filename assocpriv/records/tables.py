@@ -447,6 +447,7 @@ class TableOptions:
 
     Attributes:
         separator: of the cells of text, a character or a word for it; found out from the header by default.
+        sheet: of a workbook, by name or as "#1"; by default all visible filled ones, if they have one header.
         missing: a word, or several, for missing values, beside empty cells, and NaN and null in columns of numbers.
         clip: move values outside a column's range to its ends.
         memory_bytes: what reading a file may hold at a time; None for as much as is fast.
@@ -455,6 +456,7 @@ class TableOptions:
 
     separator: str | None = None
     missing: str | Sequence[str] = ()
+    sheet: str | None = None
     clip: bool = False
     memory_bytes: int | None = None
     progress: sources.Progress | None = None
@@ -547,7 +549,7 @@ def _file_batches(path: Path, plan: TableColumns, options: TableOptions) -> Iter
     def tell(note: str) -> None:
         _tell(path.name, note)
 
-    with open_table(path, plan.names, options.separator, options.progress) as table:
+    with open_table(path, plan.names, options.separator, options.progress, options.sheet) as table:
         yield from _read_file(table, plan, options, budget, tell)
 
 

@@ -96,7 +96,7 @@ def read_cells(table: Any, options: TableOptions) -> "pd.DataFrame":
     import pandas as pd
 
     if isinstance(table, str | Path):
-        frame = _read_file(Path(table), options.separator)
+        frame = _read_file(Path(table), options)
     else:
         frame = nw.from_native(table, eager_only=True).to_pandas()
     names = [str(name).strip() for name in frame.columns]
@@ -118,11 +118,11 @@ def _text(value: Any) -> str:
     return str(int(value) if whole else value).strip()
 
 
-def _read_file(path: Path, separator: str | None) -> "pd.DataFrame":
+def _read_file(path: Path, options: TableOptions) -> "pd.DataFrame":
     import pandas as pd
 
     def read() -> pd.DataFrame:
-        with open_table(path, (), separator) as table:
+        with open_table(path, (), options.separator, sheet=options.sheet) as table:
             parts = table.map(lambda rows: [each.to_pylist() for each in rows.columns], range(len(table.names)), _ALL)
             columns = [list(itertools.chain(*cells)) for cells in zip(*parts, strict=True)]
         frame = pd.DataFrame(dict(enumerate(columns)), dtype=object)
@@ -501,6 +501,7 @@ def start(
     known: bool = False,
     separator: str | None = None,
     missing: str | Sequence[str] = (),
+    sheet: str | None = None,
     seed: int | None = None,
 ) -> guided.MinerState:
     """Make a plan of a table's columns, and the state that a miner begins with.
@@ -517,6 +518,7 @@ def start(
         known: start with the table's own tuples; otherwise from nobody.
         separator: of the cells of a CSV file; found out by default.
         missing: a word, or several, for missing values; empty cells are such anyway.
+        sheet: of a workbook, by name, or by number as "#1".
         seed: makes the guidance repeatable.
 
     Raises:
@@ -532,7 +534,7 @@ def start(
     (('smokes=no', 'smokes=yes'), ('no', 'yes'), 0)
     """
 
-    options = TableOptions(separator, missing)
+    options = TableOptions(separator, missing, sheet)
     settings = {"promise": promise, "keep": keep, "mu": parse_probability(mu, "mu"), "batch": batch}
     plan = plan_of(read_cells(table, options), class_column, **settings)
     if not known:
@@ -547,6 +549,7 @@ def simulate_guided(
     *,
     separator: str | None = None,
     missing: str | Sequence[str] = (),
+    sheet: str | None = None,
     progress: Progress | None = None,
     **trial: Any,
 ) -> Trial:
@@ -558,5 +561,5 @@ def simulate_guided(
     """
     request = options_of(TrialRequest, trial)
     reading = None if progress is None else partial(progress, "reading")
-    people = read_people(table, plan, TableOptions(separator, missing, progress=reading), request.seed)
+    people = read_people(table, plan, TableOptions(separator, missing, sheet, progress=reading), request.seed)
     return run_trial(people, plan, request, progress=progress)

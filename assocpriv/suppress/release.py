@@ -17,9 +17,9 @@ from assocpriv.files.arrow_rows import Order
 from assocpriv.files.atomic import atomic_output, check_writable
 from assocpriv.kernels.parallel import default_memory
 from assocpriv.promise.errors import FileError, TemplateError, options_of
-from assocpriv.records.columns import check_table_name, frame_columns
+from assocpriv.records.columns import as_table, check_table_name, frame_columns
 from assocpriv.records.layout import ReadOptions
-from assocpriv.records.sources import PARQUET, named_after
+from assocpriv.records.sources import PARQUET, WORKBOOKS, named_after
 from assocpriv.records.tables import TableOptions
 from assocpriv.suppress import baskets, decide
 from assocpriv.suppress.baskets import BasketSource
@@ -181,10 +181,11 @@ def check(data: Any, templates: Any, class_column: str | None = None, *, columns
         columns: what becomes of columns: a number of intervals of about equally many records for all columns of numbers
             in a channel; or by column such a number, ``"category"`` for numbers that are categories, or ``"drop"`` for
             what is not released. As texts: ``"age=5"``.
-        reading: by name ``separator`` (of the cells of a CSV file; found out from its header by default), ``missing``
-            (a word, or several, for missing values, as "?"; a missing cell is a value of its own), ``memory_bytes``
-            (what reading a file may hold; a quarter of the free memory by default) and ``progress`` (called with bytes
-            read, bytes of the file); of baskets ``layout``, ``memory_bytes`` and ``progress``.
+        reading: by name ``separator`` (of the cells of a CSV file; found out from its header by default), ``sheet`` (of
+            a workbook, by name or as "#1"), ``missing`` (a word, or several, for missing values, as "?"; a missing
+            cell is a value of its own), ``memory_bytes`` (what reading a file may hold; a
+            quarter of the free memory by default) and ``progress`` (called with bytes read, bytes of the file); of
+            baskets ``layout``, ``memory_bytes`` and ``progress``.
 
     Raises:
         TemplateError: templates that break a rule, or do not fit the table.
@@ -197,7 +198,7 @@ def check(data: Any, templates: Any, class_column: str | None = None, *, columns
     >>> [(each.values, each.support, float(each.confidence)) for each in found.violations]
     [(('clerk',), 1, 1.0)]
     """
-    request = Request.made(templates, class_column, columns, reading)
+    data, request = as_table(data), Request.made(templates, class_column, columns, reading)
     wanted, bins, dropped = request.bounds, dict[str, tuple[str, ...]](), list[str]()
     channel = tuple(dict.fromkeys(name for bound in wanted for name in bound.channel))
     if isinstance(request.reading, ReadOptions):
@@ -252,7 +253,7 @@ def suppress(
     if isinstance(data, str | PathLike):
         raise TypeError("a table must be in memory, a pandas, polars or pyarrow table; suppress_file takes files")
     keys = Keys(None if key is None else Path(key), anew=new_key)
-    return _release(data, Request.made(templates, class_column, columns, options), keys)
+    return _release(as_table(data), Request.made(templates, class_column, columns, options), keys)
 
 
 def suppress_file(
@@ -289,9 +290,11 @@ def suppress_file(
     check_writable(output, force=force, inputs=inputs)
     request = Request.made(templates, class_column, columns, options)
     kinds = [path.name.lower().endswith(PARQUET) for path in (table, output)]
-    if kinds[0] != kinds[1]:
+    if kinds[0] != kinds[1] or output.suffix.lower() in WORKBOOKS:
         wanted = ".parquet or .pq" if kinds[0] else ".csv, .tsv, .data or .txt, also with .gz,"
-        raise FileError(f"{output} must end in {wanted} as the input does: what is released stays in its format")
+        raise FileError(
+            f"{output} must end in {wanted}: of such a file {'Parquet' if kinds[0] else 'text'} is released"
+        )
     if request.things == "records":
         check_table_name(output)
     with atomic_output(output, force=force) as stream:

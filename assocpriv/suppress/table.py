@@ -129,7 +129,7 @@ class SourceTable:
         numbers: columns whose values are all numbers, and more than two, with these as float64 by code.
         times: columns of dates or times of day.
         naming: columns that nobody named whose values are all different, so that they name the row.
-        separator: of the cells of text; empty of Parquet and frames.
+        separator, sheet: of the cells of text, and which sheets of a workbook; empty of other tables.
         stamp: size and time of the file, for a second reading to find it as the first did.
     """
 
@@ -141,6 +141,7 @@ class SourceTable:
     times: frozenset[str]
     naming: tuple[str, ...]
     separator: str = ""
+    sheet: str = ""
     stamp: tuple[int, int] = (0, 0)
 
 
@@ -183,13 +184,17 @@ def _read_file(path: Path, wanted: Collection[str], dropped: Collection[str], op
     if path.exists() and not path.is_file() and not path.is_dir():
         raise RecordError("a table is read twice, and this is no regular file; save it as one")
     budget = sources.Budget.within(options.memory_bytes)
-    with tabular.open_table(path, wanted, options.separator) as table:  # whose first piece shows what may name rows
+    with tabular.open_table(
+        path, wanted, options.separator, sheet=options.sheet
+    ) as table:  # whose first piece shows what may name rows
         names = [name.strip() for name in table.names]
         places, others = _places(names, wanted, dropped, table.where)
         first = next(table.map(lambda part: part.columns, others, budget), []) if others else []
+        book = table.text.sheets if isinstance(table, tabular.CsvTable) else None
+        sheet = book.words if book else None
         others = [place for place, values in zip(others, first, strict=False) if _all_differ(values, names[place])]
     stamp, naming = file_stamp(path), set(others)
-    with tabular.open_table(path, wanted, options.separator, options.progress) as table:
+    with tabular.open_table(path, wanted, options.separator, options.progress, sheet) as table:
         kinds = [
             None if isinstance(table, tabular.CsvTable) else table.schema.field(table.names[at]).type for at in places
         ]
@@ -212,7 +217,12 @@ def _read_file(path: Path, wanted: Collection[str], dropped: Collection[str], op
                     f"the first {rows:,} records take more than the {allowed >> 20:,} MiB allowed; raise memory_bytes"
                 )
         return _source(
-            coders, names, [names[place] for place in sorted(naming)], getattr(table, "separator", ""), stamp
+            coders,
+            names,
+            [names[place] for place in sorted(naming)],
+            separator=getattr(table, "separator", ""),
+            sheet=sheet or "",
+            stamp=stamp,
         )
 
 
@@ -310,8 +320,7 @@ def _source(
     coders: list[_Coder],
     names: Sequence[str],
     naming: Sequence[str],
-    separator: str = "",
-    stamp: tuple[int, int] = (0, 0),
+    **origin: Any,
 ) -> SourceTable:
     columns, spellings = [], {}
     for coder in coders:
@@ -327,8 +336,7 @@ def _source(
         {column.name: found for column in columns if (found := value_numbers(column.values)) is not None},
         frozenset(coder.name for coder in coders if coder.kind is not None and pa.types.is_temporal(coder.kind)),
         tuple(naming),
-        separator,
-        stamp,
+        **origin,
     )
 
 

@@ -107,7 +107,9 @@ def write_file(path: Path, release: Release, stream: BinaryIO, memory_bytes: int
         raise RecordError(_CHANGED)
     room, folder = min(memory_bytes // _SHARE, _MOST_ROOM), Path(stream.name).parent
     with contextlib.ExitStack() as stack:
-        table = stack.enter_context(open_table(path, source.coded.names, source.separator or None))
+        table = stack.enter_context(
+            open_table(path, source.coded.names, source.separator or None, sheet=source.sheet or None)
+        )
         if isinstance(table, ParquetTable):
             fields = [table.schema.field(table.names[place]) for place in release.kept]
             fields = [each.with_type(_released_type(each.type)) if place in release.changes else each

@@ -84,6 +84,8 @@ def test_check_says_by_its_status(table_folder):
         (["--templates", "t.toml", "-o", "out.csv", "--class", "job"], "the class job is in a channel"),
         (["--templates", "t.toml", "-o", "out.csv", "--column", "many"], "say a number of intervals"),
         (["--templates", "t.toml", "-o", "out.csv", "--layout", "separator=tab"], "lacks columns job, country, debt"),
+        (["--templates", "t.toml", "-o", "out.csv", "--layout", "sheet=#1"], "sheet= is said of workbooks"),
+        (["--templates", "t.toml", "-o", "out.xlsx"], "must end in .csv, .tsv, .data or .txt"),
     ],
 )  # fmt: skip
 def test_bad_input(table_folder, options, message):
@@ -101,6 +103,7 @@ def test_usage():
         ["--check", "-o", "out.csv"],
         ["--check", "--paper"],
         ["--paper", "--free-only", "-o", "out.csv"],
+        ["-o", "out.csv", "--layout", "lines sheet=#1"],
     ):
         refused("suppress", "table.csv", "--templates", "t.toml", *options, status=2)
 

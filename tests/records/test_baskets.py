@@ -2,14 +2,17 @@
 
 import itertools
 from collections.abc import Callable
+from datetime import datetime
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -17,10 +20,19 @@ from hypothesis import strategies as st
 from assocpriv.plans.catalogue import MAX_ITEMS, Catalogue
 from assocpriv.promise.errors import BasketError
 from assocpriv.records import baskets as baskets_module
-from assocpriv.records.baskets import Baskets, assemble_in_order, frame_layout, long_cells, long_part, to_baskets
+from assocpriv.records.basket_files import read_baskets
+from assocpriv.records.baskets import (
+    Baskets,
+    assemble_in_order,
+    frame_layout,
+    long_cells,
+    long_part,
+    persons_of_frame,
+    to_baskets,
+)
 from assocpriv.records.cells import Cells, Origin
 from assocpriv.records.columns import Rows
-from assocpriv.records.layout import Found, Layout
+from assocpriv.records.layout import Found, Layout, ReadOptions
 
 ABC = Catalogue(["a", "b", "c"])
 NAMES = st.text("abcé 0123", min_size=1, max_size=4).map(str.strip).filter(bool)
@@ -329,13 +341,133 @@ def test_fixed_size_lists_and_slices() -> None:
     assert named(again) == [{"b", "c"}, {"a", "b"}, set(), {"b", "c"}]
 
 
+def arrow_table(ids: Any) -> Any:
+    """Return a long table of Arrow with some ids."""
+    return pa.table({"receipt": ids, "item": ["a", "b", "c"]})
+
+
+UUIDS = [UUID(int=number) for number in (1, 1, 2)]
+UUID_ARRAY = pa.array([each.bytes for each in UUIDS], pa.uuid())
+NOON = datetime(2026, 3, 1, 12)
+FRAMES_OF_IDS: dict[str, Any] = {  # three rows, of which the first two are one transaction
+    "floats": arrow_table([7.0, 7.0, 8.0]),
+    "floats of 12 digits": arrow_table([123456789012.0, 123456789012.0, 123456789013.0]),
+    "categories of floats": pd.DataFrame({"receipt": pd.Categorical([7.0, 7.0, 8.0]), "item": ["a", "b", "c"]}),
+    "decimals": arrow_table(pa.array([Decimal("7.00"), Decimal("7.00"), Decimal("8.00")])),
+    "codes of integers": arrow_table(pa.array([7, 7, 8]).dictionary_encode()),
+    "large texts": arrow_table(pa.array(["7", "7", "8"], pa.large_string())),
+    "views of texts": arrow_table(pa.array(["7", "7", "8"], pa.string_view())),
+    "dates": arrow_table(pa.array([NOON, NOON, NOON.replace(day=2)], pa.date32())),
+    "times": arrow_table(pa.array([NOON, NOON, NOON.replace(day=2)], pa.timestamp("ns"))),
+    "UUIDs of Arrow": arrow_table(UUID_ARRAY),
+    "UUIDs of pandas": pd.DataFrame({"receipt": UUIDS, "item": ["a", "b", "c"]}),
+    "UUIDs of polars": pl.DataFrame({"receipt": pl.Series(UUIDS, dtype=pl.Object), "item": ["a", "b", "c"]}),
+    "large integers of polars": pl.DataFrame(
+        {"receipt": pl.Series([2**70, 2**70, 1], dtype=pl.Int128), "item": ["a", "b", "c"]}
+    ),
+    "a reader": arrow_table([7, 7, 8]).to_reader(),
+}
+
+
+@pytest.mark.parametrize("kind", FRAMES_OF_IDS)
+def test_types_of_ids(kind: str) -> None:
+    """Ids are what they name, whatever type a frame has for them."""
+    assert named(to_baskets(FRAMES_OF_IDS[kind], layout="long")) == [{"a", "b"}, {"c"}]
+
+
+@pytest.mark.parametrize(
+    ("ids", "names"),
+    [
+        ([7.0, 8.0, 7.0], {"7", "8"}),
+        (pa.array([7.0, 8.0, 7.0], pa.float16()), {"7", "8"}),
+        (pa.array([Decimal(7), Decimal(8), Decimal(7)]), {"7", "8"}),
+        (UUID_ARRAY, {str(each) for each in UUIDS}),
+        (pa.array(["7", "8", "7"], pa.string_view()), {"7", "8"}),
+    ],
+    ids=["floats", "short floats", "decimals", "UUIDs", "views"],
+)
+def test_types_of_items_of_files(tmp_path: Path, ids: Any, names: set[str]) -> None:
+    """Items are named as CSV names them, in a column of items and in lists, in memory and in Parquet."""
+    ids = ids if isinstance(ids, pa.Array) else pa.array(ids)
+    lists = pa.ListArray.from_arrays(pa.array([0, 1, 3], pa.int32()), ids)
+    for table in (pa.table({"receipt": [1, 2, 3], "item": ids}), pa.table({"items": lists})):
+        held = [table]
+        if ids.type != pa.float16():
+            pq.write_table(table, tmp_path / "t.parquet")
+            held.append(read_baskets(tmp_path / "t.parquet")[0])
+        for each in held:
+            assert set().union(*named(to_baskets(each))) == names
+
+
+@pytest.mark.parametrize(
+    ("ids", "match"),
+    [
+        ([2.0**53, 7.0, 8.0], "floats that have lost digits"),
+        ([-(2.0**53), 7.0, 8.0], "floats that have lost digits"),
+        ([float("inf"), 7.0, 8.0], "floats that have lost digits"),
+        (pa.array([2.0**24, 7.0, 8.0], pa.float32()), "floats that have lost digits"),
+        ([7.5, 7.0, 8.0], "have fractions"),
+        (pa.array([Decimal("7.5"), Decimal(7), Decimal(8)]), "have fractions"),
+        ([float("nan"), 7.0, 8.0], "row 1 has no"),
+        (["9007199254740992.0", "7", "8"], "row 1 has as its .* a number that has lost digits"),
+        (["1.23457E+17", "7", "8"], "row 1 has as its .* a number that has lost digits"),
+        (pa.array(["7", "-1,5e+05", "8"]).dictionary_encode(), "row 2 has as its .* a number that has lost digits"),
+    ],
+)
+def test_ids_that_have_lost_digits_are_refused(ids: Any, match: str) -> None:
+    """As transactions, items and persons, or as items of lists, such a number stands for many."""
+    table = pa.table({"receipt": ids, "item": ["a", "b", "c"], "n": [1, 2, 3]})
+    with pytest.raises(BasketError, match=match):
+        to_baskets(table, layout="long")
+    with pytest.raises(BasketError, match=match):
+        to_baskets(table, layout="long transaction=n item=receipt")
+    if "no" not in match:
+        with pytest.raises(BasketError, match=match):
+            persons_of_frame(table, "receipt", ReadOptions("long transaction=n item=item"), None)
+    lists = pa.ListArray.from_arrays(pa.array([0, 3], pa.int32()), table.column("receipt").combine_chunks())
+    with pytest.raises(BasketError, match=match if "row" not in match else "item of basket 1"):
+        to_baskets(pa.table({"items": lists}))
+
+
+def test_codes_with_an_exponent_are_items() -> None:
+    """Product codes are text, also where a program could take them for numbers; a plan's own names are known."""
+    assert named(to_baskets([["12E5", "1E+05", "1.5E5", "7.0"]])) == [{"12E5", "1E+05", "1.5E5", "7.0"}]
+    assert named(to_baskets([["1.5E+05"]], catalogue=Catalogue(["1.5E+05"]))) == [{"1.5E+05"}]
+    with pytest.raises(BasketError, match="the 1st item of basket 1 is a number that has lost digits"):
+        to_baskets([["1.5E+05"]])
+
+
+def test_uuids_in_lists() -> None:
+    """A UUID in a list of items is its text."""
+    assert named(to_baskets([UUIDS[1:]])) == [{str(each) for each in UUIDS}]
+
+
+@pytest.mark.parametrize("kind", [pa.list_view, pa.large_list_view, pa.list_, pa.large_list])
+def test_lists_of_arrow(tmp_path: Path, kind: Callable[[Any], Any]) -> None:
+    """Lists and views of lists are baskets: in tables, in slices, in Parquet, and as an array given as it is."""
+    lists = pa.array([["a", "b"], [], ["c"]], kind(pa.string()))
+    expected: list[set[str]] = [{"a", "b"}, set(), {"c"}]
+    table = pa.table({"items": lists})
+    pq.write_table(table, tmp_path / "t.parquet")
+    assert named(to_baskets(table)) == named(to_baskets(lists)) == expected
+    assert named(to_baskets(table[1:])) == expected[1:]
+    assert named(to_baskets(pa.chunked_array([lists, lists]))) == expected * 2
+    assert named(read_baskets(tmp_path / "t.parquet", None, ReadOptions(empty="keep"))[0]) == expected
+
+
+def test_large_integers_of_polars_are_flags() -> None:
+    """Zeros and ones of 128 bits are flags, as of any other integers."""
+    flags = {name: pl.Series([0, 1], dtype=pl.Int128) for name in "ab"}
+    assert named(to_baskets(pl.DataFrame(flags))) == [set(), {"a", "b"}]
+
+
 @pytest.mark.parametrize(
     ("columns", "options", "match"),
     [
         ({"a": [2, 1], "b": [0, 1]}, {"layout": "one-hot"}, "column 1 is neither"),
         ({"t": [1, None], "i": ["a", "b"]}, {}, "row 2 has no transaction"),
         ({"t": [1, 1], "i": ["a", None]}, {}, "row 2 has no item"),
-        ({"order": [1, 2], "i": [0.5, 2.5]}, {}, "text or integers, got double"),
+        ({"order": [1, 2], "i": [0.5, 2.5]}, {}, "items have fractions"),
         ({"i": ["a"]}, {}, "1 columns"),
         ({"t": [5], "i": ["a"]}, {"layout": "item=nope"}, "item= "),
         ({"t": [5], "i": ["a"]}, {"layout": "item=t transaction=t"}, "different"),

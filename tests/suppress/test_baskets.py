@@ -163,7 +163,7 @@ BAD: dict[str, tuple[Any, dict[str, Any], str, type[Exception], str]] = {
     "more than all have": ([BEER[0] | {"confidence": 0.01}], {}, "o.csv", TemplateError, "no suppression meets"),
     "not a share": ([BEER[0] | {"confidence": 1}], {}, "o.csv", TemplateError, "between 0 and 1"),
     "a long channel": ([BEER[0] | {"channel": list(map(str, range(21)))}], {}, "o.csv", TemplateError, "at most 20"),
-    "another format": (BEER, {}, "o.parquet", FileError, "stays in its format"),
+    "another format": (BEER, {}, "o.parquet", FileError, "of such a file text is released"),
     "the input": (BEER, {}, "b.csv", FileError, "is an input"),
     "a folder that is missing": (BEER, {}, "no/o.csv", FileError, "does not exist"),
     "an empty basket": (BEER, {"text": b"beer\n\ntest"}, "o.csv", BasketError, "empty basket"),

@@ -1,0 +1,267 @@
+"""Workbooks (.xlsx) -> lines of CSV, a row a line, of one sheet or of several that have the same header row.
+
+openpyxl reads the cells, one row after the other. What it does not show of a sheet read so, formulas without a value
+and merged cells, is searched for in the sheet's XML. Errors name sheets by their numbers and quote nothing.
+"""
+
+import contextlib
+import csv
+import io
+import re
+import zipfile
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+from typing import Any, BinaryIO
+
+from assocpriv.promise.errors import BasketError
+from assocpriv.records.cells import SheetRow
+
+_SHEET_ERRORS = frozenset(("#N/A", "#REF!", "#DIV/0!", "#VALUE!", "#NAME?", "#NUM!", "#NULL!"))
+_PLAIN_BYTES, _MOST_PACKED = 64 << 20, 100  # above this size at most so many bytes of XML a byte; sheets have 10 to 20
+_MOST_DIGITS = 15  # that spreadsheets keep of a number
+_NUMBERS = re.compile(r"#[1-9][0-9]{0,5}(?:\+#[1-9][0-9]{0,5})*")
+_BLOCK_BYTES, _LONGEST_CELL = 1 << 20, 1 << 16  # of XML; a formula has at most 8,192 characters
+_FORMULA = re.compile(
+    rb"<(?:x:)?c ([^>]*)>\s*<(?:x:)?f(?:\s[^>]*)?(?:/>|>[^<]*</(?:x:)?f>)\s*"
+    rb"(?:<(?:x:)?v\s*/>|<(?:x:)?v>([^<]*)</(?:x:)?v>)?\s*</(?:x:)?c>"
+)
+_REFERENCE = re.compile(rb'\br="([A-Z]+)[0-9]+"')
+_FORMULAS = (
+    "holds formulas that were never computed; open the workbook in a spreadsheet program and save it, or write values "
+    "in their place"
+)
+_MERGED = re.compile(rb'<(?:x:)?mergeCell ref="([A-Z]+)([0-9]+):([A-Z]+)([0-9]+)"')
+
+
+@dataclass(frozen=True, slots=True)
+class SheetChoice:
+    """Which sheets of a workbook are read.
+
+    Attributes:
+        asked: a sheet's name, or its number as "#1", several as "#1+#2"; None for all visible filled ones.
+        header: the number of the row that names the columns; None for the first filled one.
+        advice: how an error says to choose one.
+    """
+
+    asked: str | None = None
+    header: int | None = None
+    advice: str = "layout='sheet=#{}'"
+
+
+@dataclass(frozen=True, slots=True)
+class _Sheet:
+    """One sheet: its number from 1, hidden ones counted, openpyxl's object and the width that the file states."""
+
+    number: int
+    source: Any
+    width: int
+
+    def rows(self) -> Iterator[list[str]]:
+        """Yield the cells of each row as text, all as wide as the first filled one at least."""
+        rows, width = _step(lambda: self.source.iter_rows(values_only=True)), self.width
+        while (row := _step(lambda: next(rows, None))) is not None:
+            cells = list(map(_cell_text, row))
+            width = max(width, len(cells)) if width <= 1 else width
+            yield cells + [""] * (width - len(cells))
+
+    def head(self, header: int | None) -> tuple[int, tuple[str, ...]]:
+        """Return the number and cells of the first filled row, from the header's on; 0 and none if all are empty."""
+        for number, cells in enumerate(self.rows(), 1):
+            if number >= (header or 1) and any(cells):
+                return number, tuple(cells[: max(place for place, cell in enumerate(cells, 1) if cell)])
+        return 0, ()
+
+    @property
+    def path(self) -> str:
+        """The name of its XML in the workbook."""
+        return str(self.source._worksheet_path)  # openpyxl shows it in no other way
+
+
+class SheetText:
+    """Sheets of a workbook as lines of CSV; ``words`` says which ones, as ``sheet=`` does."""
+
+    def __init__(self, file: BinaryIO, choice: SheetChoice) -> None:
+        try:
+            import openpyxl
+        except ImportError:
+            raise BasketError(
+                "reading a spreadsheet needs openpyxl: pip install 'assocpriv[xlsx]', or save it as “CSV UTF-8”"
+            ) from None
+        self._archive = _step(lambda: zipfile.ZipFile(file))
+        if any(
+            each.file_size > _PLAIN_BYTES and each.file_size > _MOST_PACKED * each.compress_size
+            for each in self._archive.infolist()
+        ):
+            raise BasketError("the spreadsheet unpacks to more than a hundred times its size; save it as “CSV UTF-8”")
+        book = _step(lambda: openpyxl.load_workbook(file, read_only=True, data_only=True))
+        self._sheets = _chosen(book, choice)
+        self.words = "+".join(f"#{each.number}" for each in self._sheets)
+        self._starts: list[tuple[int, int, int]] = []  # lines before a sheet, its rows left out, its number
+        self._rest, self._lines = bytearray(), self._csv_lines(choice.header)
+
+    @property
+    def are_several(self) -> bool:
+        """Whether more than one sheet is read."""
+        return len(self._sheets) > 1
+
+    def row(self, line: int) -> int:
+        """Return a line's number as errors show it: of several sheets the row's own, and the sheet's."""
+        if not self.are_several:
+            return line
+        before, left_out, number = next(each for each in reversed(self._starts) if each[0] < line)
+        return SheetRow(line, line - before + left_out, number)
+
+    def read(self, size: int = -1, /) -> bytes:
+        """Return so many bytes, fewer at the end."""
+        while (size < 0 or len(self._rest) < size) and (line := next(self._lines, None)) is not None:
+            self._rest += line
+        taken = bytes(self._rest if size < 0 else self._rest[:size])
+        del self._rest[: len(taken)]
+        return taken
+
+    def _csv_lines(self, header: int | None) -> Iterator[bytes]:
+        """Yield the rows of all sheets, of the later ones those below the header."""
+        before = 0
+        for sheet in self._sheets:
+            left_out = sheet.head(header)[0] if before else 0
+            self._starts.append((before, left_out, sheet.number))
+            for number, cells in enumerate(sheet.rows(), 1):
+                if _SHEET_ERRORS.intersection(cells):
+                    raise BasketError(
+                        f"row {number:,}{self._of(sheet)} has a cell that shows an error, as #REF!; correct it"
+                    )
+                if number > left_out:
+                    before += 1
+                    yield _csv_line(cells)
+
+    def _of(self, sheet: _Sheet) -> str:
+        return f" of sheet #{sheet.number}" if self.are_several else ""
+
+    def check_cells(self, skip: int, places: Collection[int] | None = None) -> None:
+        """Refuse what would be read as empty below ``skip`` rows: in the columns at some places, or in all.
+
+        Raises:
+            BasketError: cells merged over several rows, of which the first alone has the value; formulas without a
+                value, or all with 0, as programs leave them that do not compute.
+        """
+        zeros, others = [], 0
+        for sheet in self._sheets:
+            self._refuse_merged(sheet, skip, places)
+            for attributes, value in self._find(sheet, _FORMULA):
+                found = _REFERENCE.search(attributes)
+                place = _place(found[1]) if found else -1
+                if places is not None and place not in places:
+                    continue
+                if not value and b't="str"' not in attributes:
+                    self._refuse(sheet, place, _FORMULAS)
+                if value == b"0":
+                    zeros.append((sheet, place))
+                else:
+                    others += 1
+        if len(zeros) > 1 and not others:
+            self._refuse(*zeros[0], _FORMULAS)
+
+    def _refuse_merged(self, sheet: _Sheet, skip: int, places: Collection[int] | None) -> None:
+        for left, top, right, bottom in self._find(sheet, _MERGED):
+            merged = range(_place(left), _place(right) + 1)
+            held = merged if places is None else sorted(set(places).intersection(merged))
+            if held and skip < int(top) < int(bottom):
+                what = f"has cells merged over several rows, as rows {int(top):,} to {int(bottom):,}"
+                self._refuse(sheet, held[0], f"{what}; unmerge them, and write the value into each row")
+
+    def _refuse(self, sheet: _Sheet, place: int, problem: str) -> None:
+        raise BasketError(f"column {place + 1}{self._of(sheet)} {problem}")
+
+    def _find(self, sheet: _Sheet, pattern: re.Pattern[bytes]) -> Iterator[tuple[bytes, ...]]:
+        """Yield the groups of what a pattern finds in a sheet's XML; where two blocks meet it may come twice."""
+        xml, text = _step(lambda: self._archive.open(sheet.path)), b""
+        while block := _step(lambda: xml.read(_BLOCK_BYTES)):
+            text = text[-_LONGEST_CELL:] + block
+            for found in pattern.finditer(text):
+                yield found.groups(b"")
+
+
+def _step(step: Callable[[], Any]) -> Any:
+    with contextlib.suppress(Exception):  # of openpyxl, zipfile and XML, whose texts may quote cells
+        return step()
+    raise BasketError("the spreadsheet cannot be read, or is none; save it again as .xlsx or “CSV UTF-8”")
+
+
+def _chosen(book: Any, choice: SheetChoice) -> list[_Sheet]:
+    """Return the sheets to be read: those asked for, or the visible filled ones; charts are none.
+
+    Raises:
+        BasketError: there is no such sheet, or several with different header rows.
+    """
+    sheets: dict[int, _Sheet] = {}
+    for number, source in enumerate(_step(lambda: [book[name] for name in book.sheetnames]), 1):
+        if hasattr(source, "reset_dimensions"):
+            sheets[number] = _Sheet(number, source, source.max_column or 0)
+            source.reset_dimensions()  # some programs state others than there are; openpyxl would cut the rest off
+    taken = [each for each in sheets.values() if each.source.sheet_state == "visible"]
+    if choice.asked is not None:
+        taken = _asked(sheets, choice)
+    if len(taken) > 1:
+        heads = {each.number: each.head(choice.header)[1] for each in taken}
+        taken = [each for each in taken if heads[each.number]]
+        if len({heads[each.number] for each in taken}) > 1:
+            numbers = ", ".join(f"#{each.number}" for each in taken)
+            raise BasketError(
+                f"the workbook has {len(taken)} sheets with different first rows, {numbers}; say which one is read: "
+                f"{choice.advice.format(taken[0].number)}"
+            )
+    return taken
+
+
+def _asked(sheets: Mapping[int, _Sheet], choice: SheetChoice) -> list[_Sheet]:
+    asked = (choice.asked or "").strip()
+    if _NUMBERS.fullmatch(asked):
+        numbers = dict.fromkeys(int(each[1:]) for each in asked.split("+"))
+    else:
+        named = [each.number for each in sheets.values() if each.source.title.strip().lower() == asked.lower()]
+        numbers = dict.fromkeys(named or [0])
+    if not set(numbers) <= set(sheets):
+        raise BasketError(
+            f"sheet= names none of the workbook's sheets, {len(sheets)} in all; give a number with #, as "
+            f"{choice.advice.format(min(sheets, default=1))}"
+        )
+    return [sheets[number] for number in numbers]
+
+
+def _place(letters: bytes) -> int:
+    """Return the place of a column, from 0, that a sheet names by letters.
+
+    >>> _place(b"A"), _place(b"AB")
+    (0, 27)
+    """
+    number = 0
+    for letter in letters:
+        number = 26 * number + letter - 64
+    return number - 1
+
+
+def _cell_text(cell: object) -> str:
+    """Return a cell as text, as a spreadsheet writes it into CSV, on one line.
+
+    Whole numbers have no point; those that a spreadsheet rounds have an exponent, which shows them to be rounded.
+
+    >>> _cell_text(7.0), _cell_text(True), _cell_text(20260101000123456)
+    ('7', 'TRUE', '2.0260101000123456E+16')
+    """
+    if isinstance(cell, bool):
+        return str(cell).upper()
+    if isinstance(cell, int) or (isinstance(cell, float) and cell.is_integer()):
+        return str(int(cell)) if abs(cell) < 10**_MOST_DIGITS else f"{Decimal(cell):.16E}"
+    if isinstance(cell, datetime):
+        return cell.isoformat(" ")
+    return "" if cell is None else " ".join(str(cell).split())
+
+
+def _csv_line(cells: list[str]) -> bytes:
+    """Return a row's line, a blank one if all its cells are empty."""
+    line = io.StringIO()
+    if any(cells):
+        csv.writer(line, lineterminator="").writerow(cells)
+    return line.getvalue().encode() + b"\n"
