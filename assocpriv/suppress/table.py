@@ -3,7 +3,9 @@
 The columns that templates and the class name are read from CSV, Parquet and frames, in batches. A value is its cell's
 text without the blanks around it; a missing cell is a value of its own. A table may write one value in several ways
 ("x" and " x", in quotes or not); such columns are respelled when the table is released, because the difference would
-tell more than the values that were counted.
+tell more than the values that were counted. In a column whose values are all numbers, missing ones aside, equal
+numbers are one value, however they are written (10, 10.0, 1e1, 010), and are released in the plainest of their
+spellings. A reader who counts numbers then finds the same shares as one who counts texts.
 
 Of what a table says beside its cells a release has nothing: nobody checks metadata, and they may hold raw values:
 levels of a factor, notes, ``attrs`` of pandas. An index of pandas is a column.
@@ -15,8 +17,10 @@ what is released, and are counted as any other value; no promise rests on how th
 import contextlib
 import math
 import os
-from collections.abc import Collection, Mapping, Sequence
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from decimal import Decimal, InvalidOperation
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -29,12 +33,20 @@ from assocpriv.promise.errors import RecordError, TemplateError, counted
 from assocpriv.records import columns as tabular
 from assocpriv.records import sources
 from assocpriv.records.tables import TableOptions
+from assocpriv.suppress.templates import Bound
 
 _RECORD_BYTES = 48  # of a record while groups are found and rows shuffled, beside two a column
 _VALUE_BYTES = 400  # of a distinct value while it is coded, beside its text
 CATEGORY, DROP = "category", "drop"
 Handling = Mapping[str, int | str]  # what becomes of columns, by name, and of all others by ""
+MARKS = ("*", "**", "***", "(hidden)", "(withheld)")  # of hidden cells
 _MOST_BINS = 1000
+_MOST_WORDS = 10  # one of so many values, or cells, of a column of numbers may be a word
+_WEIGHTS = frozenset(("count", "counts", "n", "freq", "frequency", "weight", "weights"))
+_GROUPED = re.compile(r"(?<=\d)[ '\u2019\u00a0\u202f](?=\d{3}(?!\d))")  # between thousands, and nothing else
+_HAS_COMMA = re.compile(r"[-+]?[0-9.]*[0-9],[0-9.,]*[0-9]")
+_THOUSANDS = re.compile(r"[-+]?[1-9][0-9]{0,2}(?:,[0-9]{3})+(?:\.[0-9]+)?")
+_DECIMAL_COMMA = re.compile(r"[-+]?(?:[0-9]+|[1-9][0-9]{0,2}(?:\.[0-9]{3})+)(?:,[0-9]+)?")
 
 
 # ---- columns of codes
@@ -98,7 +110,7 @@ def code_cells(columns: Mapping[str, Sequence[str | None]]) -> CodedTable:
     """
     texts = {name: [None if cell is None else str(cell) for cell in cells] for name, cells in columns.items()}
     table = pa.table({name: pa.array(cells, pa.string()) for name, cells in texts.items()})
-    return read_source(table, columns, (), TableOptions()).coded
+    return read_source(table, columns, {}, TableOptions()).coded
 
 
 def hide(column: CodedColumn, hidden: NDArray[np.bool_], mark: str) -> CodedColumn:
@@ -129,6 +141,7 @@ class SourceTable:
         numbers: columns whose values are all numbers, and more than two, with these as float64 by code.
         times: columns of dates or times of day.
         naming: columns that nobody named whose values are all different, so that they name the row.
+        weights: columns that may say how many people a row stands for, by their names and numbers.
         separator: of the cells of text; empty of Parquet and frames.
         stamp: size and time of the file, for a second reading to find it as the first did.
     """
@@ -140,14 +153,15 @@ class SourceTable:
     numbers: dict[str, NDArray[np.float64]]
     times: frozenset[str]
     naming: tuple[str, ...]
+    weights: tuple[str, ...] = ()
     separator: str = ""
     stamp: tuple[int, int] = (0, 0)
 
 
-def read_source(source: Any, wanted: Collection[str], dropped: Collection[str], options: TableOptions) -> SourceTable:
+def read_source(source: Any, wanted: Collection[str], handling: Handling, options: TableOptions) -> SourceTable:
     """Read those columns of a table, a file's name or a pandas, polars or pyarrow table, that are wanted.
 
-    Columns that are neither wanted nor ``dropped`` are looked at until a value occurs twice.
+    Columns that are neither wanted nor dropped are looked at until a value occurs twice.
 
     Raises:
         RecordError: a file that cannot be read, a column that the table lacks or has twice, or no record.
@@ -155,22 +169,21 @@ def read_source(source: Any, wanted: Collection[str], dropped: Collection[str], 
     """
     if isinstance(source, str | os.PathLike):
         path = Path(source)
-        return sources.named_after(path, lambda: _read_file(path, wanted, dropped, options), RecordError)
+        return sources.named_after(path, lambda: _read_file(path, wanted, handling, options), RecordError)
     columns = tabular.frame_columns(source)
     names = [str(column.name).strip() for column in columns]
+    dropped = [name for name, said in handling.items() if said == DROP]
     places, others = _places(names, wanted, dropped, "the table")
     arrays = [tabular.series_to_arrow(columns[place], names[place]) for place in places]
     coders = [
-        _Coder(names[place], options.cells.missing, each.type) for place, each in zip(places, arrays, strict=True)
+        _Coder(names[place], options.cells.missing, each.type, handling.get(names[place]) == CATEGORY)
+        for place, each in zip(places, arrays, strict=True)
     ]
     for coder, values in zip(coders, arrays, strict=True):
         coder.add(_encoded(values, coder.name))
-    naming = [
-        names[place]
-        for place in others
-        if _all_differ(tabular.series_to_arrow(columns[place], names[place]), names[place])
-    ]
-    return _source(coders, names, naming)
+    rest = {names[place]: tabular.series_to_arrow(columns[place], names[place]) for place in others}
+    naming = [name for name, values in rest.items() if _all_differ(values, name)]
+    return _source(coders, names, naming, [name for name, values in rest.items() if _is_weight(name, values)])
 
 
 def file_stamp(path: Path) -> tuple[int, int]:
@@ -179,21 +192,26 @@ def file_stamp(path: Path) -> tuple[int, int]:
     return facts.st_size, facts.st_mtime_ns
 
 
-def _read_file(path: Path, wanted: Collection[str], dropped: Collection[str], options: TableOptions) -> SourceTable:
+def _read_file(path: Path, wanted: Collection[str], handling: Handling, options: TableOptions) -> SourceTable:
     if path.exists() and not path.is_file() and not path.is_dir():
         raise RecordError("a table is read twice, and this is no regular file; save it as one")
     budget = sources.Budget.within(options.memory_bytes)
     with tabular.open_table(path, wanted, options.separator) as table:  # whose first piece shows what may name rows
         names = [name.strip() for name in table.names]
+        dropped = [name for name, said in handling.items() if said == DROP]
         places, others = _places(names, wanted, dropped, table.where)
         first = next(table.map(lambda part: part.columns, others, budget), []) if others else []
+        weights = [names[at] for at, values in zip(others, first, strict=False) if _is_weight(names[at], values)]
         others = [place for place, values in zip(others, first, strict=False) if _all_differ(values, names[place])]
     stamp, naming = file_stamp(path), set(others)
     with tabular.open_table(path, wanted, options.separator, options.progress) as table:
         kinds = [
             None if isinstance(table, tabular.CsvTable) else table.schema.field(table.names[at]).type for at in places
         ]
-        coders = [_Coder(names[place], options.cells.missing, kind) for place, kind in zip(places, kinds, strict=True)]
+        coders = [
+            _Coder(names[place], options.cells.missing, kind, handling.get(names[place]) == CATEGORY)
+            for place, kind in zip(places, kinds, strict=True)
+        ]
 
         def encode(part: tabular.Rows) -> tuple[list[Any], list[Any]]:
             return [_encoded(values, each.name) for values, each in zip(part.columns, coders, strict=False)], [
@@ -211,9 +229,8 @@ def _read_file(path: Path, wanted: Collection[str], dropped: Collection[str], op
                 raise RecordError(
                     f"the first {rows:,} records take more than the {allowed >> 20:,} MiB allowed; raise memory_bytes"
                 )
-        return _source(
-            coders, names, [names[place] for place in sorted(naming)], getattr(table, "separator", ""), stamp
-        )
+        named = [names[place] for place in sorted(naming)]
+        return _source(coders, names, named, weights, getattr(table, "separator", ""), stamp)
 
 
 def _places(
@@ -244,6 +261,15 @@ def _all_differ(values: Any, name: str) -> bool:
     return 1 < len(codes) == len(pc.unique(codes))
 
 
+def _is_weight(name: str, values: Any) -> bool:
+    """Return whether a column's name and whole numbers above 0 may say how many people a row stands for."""
+    if name.casefold() not in _WEIGHTS:
+        return False
+    texts = {str(value).strip() for value in _encoded(values, name).dictionary.to_pylist() if value is not None}
+    numbers = read_numbers(texts)
+    return len(texts) == len(numbers) > 0 and all(each > 0 and each % 1 == 0 for each in numbers.values())
+
+
 # ---- coding
 
 
@@ -254,6 +280,7 @@ class _Coder:
     name: str
     missing: frozenset[str]
     kind: Any = None
+    is_category: bool = False  # each text is a value of its own, also where it writes a number
     codes: dict[Any, int] = field(default_factory=dict)  # of what is written
     texts: dict[str | None, int] = field(default_factory=dict)
     spellings: list[Any] = field(default_factory=list)
@@ -297,19 +324,21 @@ class _Coder:
 
     def column(self) -> tuple[CodedColumn, list[Any]]:
         """Return the column with its values sorted, and their spellings."""
-        values = sorted(self.texts, key=text_order)
-        order = [self.texts[text] for text in values]
-        kind = _smallest_unsigned(len(values))
-        places = np.empty(len(values), dtype=kind)
-        places[order] = np.arange(len(values))
+        plain = {} if self.is_category else _plain_spellings(self.texts)
+        values = sorted({plain.get(text, text) for text in self.texts}, key=text_order)
+        self.respelled |= len(values) < len(self.texts)
+        new = {value: code for code, value in enumerate(values)}
+        places = np.array([new[plain.get(text, text)] for text in self.texts], dtype=_smallest_unsigned(len(values)))
         codes = np.concatenate([places[part] for part in self.parts] or [places[:0]])
-        return CodedColumn(self.name, tuple(values), codes), [self.spellings[place] for place in order]
+        spellings = [self.spellings[self.texts[value]] for value in values]
+        return CodedColumn(self.name, tuple(values), codes), spellings
 
 
 def _source(
     coders: list[_Coder],
     names: Sequence[str],
     naming: Sequence[str],
+    weights: Sequence[str],
     separator: str = "",
     stamp: tuple[int, int] = (0, 0),
 ) -> SourceTable:
@@ -327,9 +356,69 @@ def _source(
         {column.name: found for column in columns if (found := value_numbers(column.values)) is not None},
         frozenset(coder.name for coder in coders if coder.kind is not None and pa.types.is_temporal(coder.kind)),
         tuple(naming),
+        tuple(weights),
         separator,
         stamp,
     )
+
+
+# ---- numbers
+
+
+def read_numbers(values: Iterable[str | None]) -> dict[str, Decimal]:
+    """Return the numbers that a column's values write, by value; values that write none are left out.
+
+    Blanks and apostrophes may stand between thousands. Commas do so too if each value with one has them between groups
+    of three digits; otherwise they are decimal marks, and dots stand between thousands. Numbers with commas are left
+    out if neither fits all values.
+
+    >>> sorted(read_numbers(["1000", "1e3", "1,000", "x"])), read_numbers(["2,5", "x"])
+    (['1,000', '1000', '1e3'], {'2,5': Decimal('2.5')})
+    """
+    plain = {text: _GROUPED.sub("", text) for text in values if text is not None and text not in tabular.EMPTY_NUMBERS}
+    commas = [text for text in plain.values() if _HAS_COMMA.fullmatch(text)]
+    if commas and all(map(_THOUSANDS.fullmatch, commas)):
+        plain = {text: each.replace(",", "") for text, each in plain.items()}
+    elif commas:
+        pointed = [text for text in plain.values() if "." in text and _number(text) is not None]
+        if all(map(_DECIMAL_COMMA.fullmatch, [*commas, *pointed])):
+            plain = {text: each.replace(".", "").replace(",", ".") for text, each in plain.items()}
+    found = {text: _number(each) for text, each in plain.items()}
+    return {text: number for text, number in found.items() if number is not None}
+
+
+def _number(text: str) -> Decimal | None:
+    if text.isascii() and "_" not in text:
+        with contextlib.suppress(InvalidOperation):
+            number = Decimal(text)
+            return None if number.is_nan() else number
+    return None
+
+
+def as_written(bounds: Iterable[Bound], table: CodedTable) -> tuple[Bound, ...]:
+    """Return bounds, each once, with a sensitive number as its column writes it: 1000 where a template says 1000.0."""
+    found = []
+    for bound in bounds:
+        values = table.column(bound.column).values
+        numbers = {} if bound.value in values else read_numbers([*values, bound.value])
+        alike = [each for each in values if each in numbers and numbers[each] == numbers.get(bound.value)]
+        found.append(replace(bound, value=alike[0]) if alike else bound)
+    return tuple(dict.fromkeys(found))
+
+
+def _words(values: Collection[str | None], numbers: Mapping[str, Decimal]) -> list[str]:
+    """Return the values that are neither numbers, missing, nor marks of hidden cells."""
+    return [each for each in values if each not in (None, *tabular.EMPTY_NUMBERS, *MARKS) and each not in numbers]
+
+
+def _plain_spellings(values: Collection[str | None]) -> dict[str | None, str]:
+    """Return the plainest value that writes the same number, of each; nothing unless all write numbers."""
+    numbers, plainest = read_numbers(values), dict[Decimal, str]()
+    if len(numbers) < sum(each not in (None, *tabular.EMPTY_NUMBERS) for each in values):
+        return {}
+    for text in sorted(numbers, key=lambda text: (not text.isdecimal(), len(text), text)):
+        plainest.setdefault(numbers[text], text)
+    return {text: plainest[number] for text, number in numbers.items()}
 
 
 def value_numbers(values: Sequence[str | None]) -> NDArray[np.float64] | None:
@@ -337,16 +426,10 @@ def value_numbers(values: Sequence[str | None]) -> NDArray[np.float64] | None:
 
     Two values are two categories, however they are written.
     """
-    numbers = np.full(len(values), np.nan)
-    for place, text in enumerate(values):
-        if text is None or text in tabular.EMPTY_NUMBERS:
-            continue
-        if not text.isascii() or "_" in text:
-            return None
-        try:
-            numbers[place] = float(text)
-        except ValueError:
-            return None
+    read = read_numbers(values)
+    if len(read) < sum(each not in (None, *tabular.EMPTY_NUMBERS) for each in values):
+        return None
+    numbers = np.array([float(read.get(text or "", math.nan)) for text in values])
     return numbers if np.isfinite(numbers).sum() > 2 else None
 
 
@@ -420,7 +503,7 @@ def bin_columns(
         TemplateError: a column of numbers or times in a channel that nothing is said of, or one that cannot be binned.
     """
     for name, said in handling.items():
-        if name and name not in channels and said != DROP:
+        if name and name not in channels and said not in (DROP, CATEGORY):
             raise TemplateError(f"column {name} stands in no channel; take it out of columns=")
     columns, labels = [], {}
     for column in source.coded.columns:
@@ -440,16 +523,39 @@ def bin_columns(
 
 
 def _check_category(source: SourceTable, name: str, handling: Handling, is_masking: bool) -> None:
+    as_category = f"columns='{name}=category' takes each value as a category"
+    if handling.get(name) != CATEGORY:
+        _refuse_words(source.coded.column(name), name in handling, as_category)
     if handling.get(name, CATEGORY) != CATEGORY:
-        why = "it holds no three numbers and nothing else" if is_masking else "it is sensitive in another template"
-        raise TemplateError(
-            f"column {name} cannot be binned: {why}; if a word stands for missing values, name it with missing="
-        )
+        why = "it holds no three numbers" if is_masking else "it is sensitive in another template"
+        raise TemplateError(f"column {name} cannot be binned: {why}; {as_category}")
     if name in handling or (name not in source.numbers and name not in source.times):
         return
     what = "numbers" if name in source.numbers else "times"
-    bins = "say how many intervals of them are released; " * (what == "numbers" and is_masking)
-    raise TemplateError(f"column {name} of a channel holds {what}; {bins}{name}=category takes each as a category")
+    bins = f"columns='{name}=8' releases 8 intervals of them; " * (what == "numbers" and is_masking)
+    raise TemplateError(f"column {name} of a channel holds {what}; {bins}{as_category}")
+
+
+def _refuse_words(column: CodedColumn, is_binned: bool, as_category: str) -> None:
+    """Refuse a column of numbers with a few words among them; a word is shown if it is a usual missing-value marker."""
+    numbers = read_numbers(column.values)
+    words = _words(column.values, numbers)
+    records = np.flatnonzero(np.isin(column.codes, [column.values.index(word) for word in words]))
+    n_numbers = int(np.isin(column.codes, [column.values.index(text) for text in numbers]).sum())
+    is_few = len(words) * _MOST_WORDS <= len(words) + len(numbers)
+    is_few |= len(records) * _MOST_WORDS <= len(records) + n_numbers
+    has_commas = all(map(_HAS_COMMA.fullmatch, words))
+    if not words or len(set(numbers.values())) <= 2 or not (is_few or has_commas or is_binned):
+        return
+    remedy = "if they stand for missing values, name each of them with missing=, otherwise correct them"
+    if has_commas:
+        remedy = "write a dot as the decimal mark, and nothing between thousands"
+    elif all(word.casefold() in tabular.MISSING_WORDS for word in words):
+        remedy = f"if they stand for missing values, say {' '.join(f'missing={word!r}' for word in sorted(words))}"
+    raise TemplateError(
+        f"column {column.name} of a channel holds numbers, but something else in {counted(len(records), 'record')}, "
+        f"first in record {int(records[0]) + 1:,}; {remedy}; {as_category}"
+    )
 
 
 def _binned(column: CodedColumn, numbers: NDArray[np.float64], bins: int) -> tuple[CodedColumn, tuple[str, ...]]:

@@ -133,13 +133,23 @@ def plain_spelling(value: str) -> str | Decimal:
 
 
 def check_spellings(named: Collection[str], written: Iterable[str | None], where: str) -> None:
-    """Refuse what is sensitive and also written otherwise: who reads Test or 1.0 has learned what test or 1 means."""
+    """Refuse what is sensitive and also written otherwise: who reads Test or 1.0 has learned what test or 1 means.
+
+    Words may be named in each of their spellings, which bounds each on its own. A number may not: together they would
+    be above the bound.
+    """
     plain = {plain_spelling(each): each for each in named}
     for each in written:
-        if each is not None and each not in named and (alike := plain.get(plain_spelling(each))) is not None:
+        if each is None or (alike := plain.get(key := plain_spelling(each))) in (None, each):
+            continue
+        if isinstance(key, Decimal):
             raise TemplateError(
-                f"{where} {alike} in another way, as 1 and 1.0 or yes and Yes are one; write it in one way, or name "
-                "each of them as sensitive, which bounds it on its own"
+                f"{where} {alike} in another way, as 1 and 1.0 are one number; write it in one way in the data"
+            )
+        if each not in named:
+            raise TemplateError(
+                f"{where} {alike} in another way, as yes and Yes are one; write it in one way, or name each of them as "
+                "sensitive, which bounds it on its own"
             )
 
 
