@@ -41,9 +41,6 @@ from assocpriv.records.sources import (
 )
 
 EMPTY_NUMBERS = ("", "NaN", "nan", "NAN", "null", "NULL", "Null")  # cells of text that stand for no number
-MISSING_WORDS = frozenset(
-    ("unknown", "missing", "n/a", "na", "#n/a", "none", "null", "nil", "nan", "<na>", "?", "-", "--", ".", "")
-)
 _ROWS, _CELLS = 1 << 16, 1 << 24  # of a batch of Parquet at most
 _CELL_BYTES = 64  # memory that a cell of a table takes while it becomes an input, at worst
 _PLAIN_BYTES = 8  # the same for a byte of a row before it was compressed

@@ -17,10 +17,9 @@ what is released, and are counted as any other value; no promise rests on how th
 import contextlib
 import math
 import os
-import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -32,6 +31,8 @@ from assocpriv.files.arrow import pa, pc
 from assocpriv.promise.errors import RecordError, TemplateError, counted
 from assocpriv.records import columns as tabular
 from assocpriv.records import sources
+from assocpriv.records.columns import EMPTY_NUMBERS
+from assocpriv.records.numbers import read_numbers, words_among_numbers
 from assocpriv.records.tables import TableOptions
 from assocpriv.suppress.templates import Bound
 
@@ -41,12 +42,7 @@ CATEGORY, DROP = "category", "drop"
 Handling = Mapping[str, int | str]  # what becomes of columns, by name, and of all others by ""
 MARKS = ("*", "**", "***", "(hidden)", "(withheld)")  # of hidden cells
 _MOST_BINS = 1000
-_MOST_WORDS = 10  # one of so many values, or cells, of a column of numbers may be a word
 _WEIGHTS = frozenset(("count", "counts", "n", "freq", "frequency", "weight", "weights"))
-_GROUPED = re.compile(r"(?<=\d)[ '\u2019\u00a0\u202f](?=\d{3}(?!\d))")  # between thousands, and nothing else
-_HAS_COMMA = re.compile(r"[-+]?[0-9.]*[0-9],[0-9.,]*[0-9]")
-_THOUSANDS = re.compile(r"[-+]?[1-9][0-9]{0,2}(?:,[0-9]{3})+(?:\.[0-9]+)?")
-_DECIMAL_COMMA = re.compile(r"[-+]?(?:[0-9]+|[1-9][0-9]{0,2}(?:\.[0-9]{3})+)(?:,[0-9]+)?")
 
 
 # ---- columns of codes
@@ -365,36 +361,6 @@ def _source(
 # ---- numbers
 
 
-def read_numbers(values: Iterable[str | None]) -> dict[str, Decimal]:
-    """Return the numbers that a column's values write, by value; values that write none are left out.
-
-    Blanks and apostrophes may stand between thousands. Commas do so too if each value with one has them between groups
-    of three digits; otherwise they are decimal marks, and dots stand between thousands. Numbers with commas are left
-    out if neither fits all values.
-
-    >>> sorted(read_numbers(["1000", "1e3", "1,000", "x"])), read_numbers(["2,5", "x"])
-    (['1,000', '1000', '1e3'], {'2,5': Decimal('2.5')})
-    """
-    plain = {text: _GROUPED.sub("", text) for text in values if text is not None and text not in tabular.EMPTY_NUMBERS}
-    commas = [text for text in plain.values() if _HAS_COMMA.fullmatch(text)]
-    if commas and all(map(_THOUSANDS.fullmatch, commas)):
-        plain = {text: each.replace(",", "") for text, each in plain.items()}
-    elif commas:
-        pointed = [text for text in plain.values() if "." in text and _number(text) is not None]
-        if all(map(_DECIMAL_COMMA.fullmatch, [*commas, *pointed])):
-            plain = {text: each.replace(".", "").replace(",", ".") for text, each in plain.items()}
-    found = {text: _number(each) for text, each in plain.items()}
-    return {text: number for text, number in found.items() if number is not None}
-
-
-def _number(text: str) -> Decimal | None:
-    if text.isascii() and "_" not in text:
-        with contextlib.suppress(InvalidOperation):
-            number = Decimal(text)
-            return None if number.is_nan() else number
-    return None
-
-
 def as_written(bounds: Iterable[Bound], table: CodedTable) -> tuple[Bound, ...]:
     """Return bounds, each once, with a sensitive number as its column writes it: 1000 where a template says 1000.0."""
     found = []
@@ -406,15 +372,10 @@ def as_written(bounds: Iterable[Bound], table: CodedTable) -> tuple[Bound, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def _words(values: Collection[str | None], numbers: Mapping[str, Decimal]) -> list[str]:
-    """Return the values that are neither numbers, missing, nor marks of hidden cells."""
-    return [each for each in values if each not in (None, *tabular.EMPTY_NUMBERS, *MARKS) and each not in numbers]
-
-
 def _plain_spellings(values: Collection[str | None]) -> dict[str | None, str]:
     """Return the plainest value that writes the same number, of each; nothing unless all write numbers."""
     numbers, plainest = read_numbers(values), dict[Decimal, str]()
-    if len(numbers) < sum(each not in (None, *tabular.EMPTY_NUMBERS) for each in values):
+    if len(numbers) < sum(each not in (None, *EMPTY_NUMBERS) for each in values):
         return {}
     for text in sorted(numbers, key=lambda text: (not text.isdecimal(), len(text), text)):
         plainest.setdefault(numbers[text], text)
@@ -427,7 +388,7 @@ def value_numbers(values: Sequence[str | None]) -> NDArray[np.float64] | None:
     Two values are two categories, however they are written.
     """
     read = read_numbers(values)
-    if len(read) < sum(each not in (None, *tabular.EMPTY_NUMBERS) for each in values):
+    if len(read) < sum(each not in (None, *EMPTY_NUMBERS) for each in values):
         return None
     numbers = np.array([float(read.get(text or "", math.nan)) for text in values])
     return numbers if np.isfinite(numbers).sum() > 2 else None
@@ -525,7 +486,9 @@ def bin_columns(
 def _check_category(source: SourceTable, name: str, handling: Handling, is_masking: bool) -> None:
     as_category = f"columns='{name}=category' takes each value as a category"
     if handling.get(name) != CATEGORY:
-        _refuse_words(source.coded.column(name), name in handling, as_category)
+        column = source.coded.column(name)
+        if said := words_among_numbers(column.values, column.codes, MARKS, is_asked=name in handling):
+            raise TemplateError(f"column {name} of a channel holds numbers, {said}; {as_category}")
     if handling.get(name, CATEGORY) != CATEGORY:
         why = "it holds no three numbers" if is_masking else "it is sensitive in another template"
         raise TemplateError(f"column {name} cannot be binned: {why}; {as_category}")
@@ -534,28 +497,6 @@ def _check_category(source: SourceTable, name: str, handling: Handling, is_maski
     what = "numbers" if name in source.numbers else "times"
     bins = f"columns='{name}=8' releases 8 intervals of them; " * (what == "numbers" and is_masking)
     raise TemplateError(f"column {name} of a channel holds {what}; {bins}{as_category}")
-
-
-def _refuse_words(column: CodedColumn, is_binned: bool, as_category: str) -> None:
-    """Refuse a column of numbers with a few words among them; a word is shown if it is a usual missing-value marker."""
-    numbers = read_numbers(column.values)
-    words = _words(column.values, numbers)
-    records = np.flatnonzero(np.isin(column.codes, [column.values.index(word) for word in words]))
-    n_numbers = int(np.isin(column.codes, [column.values.index(text) for text in numbers]).sum())
-    is_few = len(words) * _MOST_WORDS <= len(words) + len(numbers)
-    is_few |= len(records) * _MOST_WORDS <= len(records) + n_numbers
-    has_commas = all(map(_HAS_COMMA.fullmatch, words))
-    if not words or len(set(numbers.values())) <= 2 or not (is_few or has_commas or is_binned):
-        return
-    remedy = "if they stand for missing values, name each of them with missing=, otherwise correct them"
-    if has_commas:
-        remedy = "write a dot as the decimal mark, and nothing between thousands"
-    elif all(word.casefold() in tabular.MISSING_WORDS for word in words):
-        remedy = f"if they stand for missing values, say {' '.join(f'missing={word!r}' for word in sorted(words))}"
-    raise TemplateError(
-        f"column {column.name} of a channel holds numbers, but something else in {counted(len(records), 'record')}, "
-        f"first in record {int(records[0]) + 1:,}; {remedy}; {as_category}"
-    )
 
 
 def _binned(column: CodedColumn, numbers: NDArray[np.float64], bins: int) -> tuple[CodedColumn, tuple[str, ...]]:
