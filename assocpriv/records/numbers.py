@@ -56,6 +56,18 @@ def _number(text: str) -> Decimal | None:
     return None
 
 
+def missing_remedy(words: Collection[str]) -> str:
+    """Return what an error advises for words where numbers are wanted; they are shown if all mark missing values.
+
+    >>> missing_remedy(["unknown"]), missing_remedy(["secret"])[:30]
+    ("if it stands for a missing value, say missing='unknown'", 'if words stand for missing val')
+    """
+    if all(word.casefold() in MISSING_WORDS for word in words):
+        said = " ".join(f"missing={word!r}" for word in sorted(words))
+        return f"if {'it stands for a' if len(words) == 1 else 'they stand for a'} missing value, say {said}"
+    return "if words stand for missing values, name each of them with missing=, otherwise correct them"
+
+
 def words_among_numbers(
     values: Sequence[str | None], codes: NDArray[Any], marks: Collection[str] = (), *, is_asked: bool = False
 ) -> str:
@@ -68,19 +80,13 @@ def words_among_numbers(
         is_asked: somebody asks for numbers, so that any number of words is too many.
     """
     numbers = read_numbers(values)
-    words = [each for each in values if each not in (None, *EMPTY_NUMBERS, *marks) and each not in numbers]
+    words = [each for each in values if each and each not in (*EMPTY_NUMBERS, *marks) and each not in numbers]
     counts = np.bincount(codes, minlength=len(values))
     records, others = (int(counts[[each in of for each in values]].sum()) for of in (words, numbers))
-    has_commas = all(map(_HAS_COMMA.fullmatch, map(str, words)))
+    has_commas = all(map(_HAS_COMMA.fullmatch, words))
     is_few = len(words) * _MOST_WORDS <= len(words) + len(numbers) or records * _MOST_WORDS <= records + others
     if not words or len(set(numbers.values())) <= 2 or not (is_few or has_commas or is_asked):
         return ""
-    remedy = "if they stand for missing values, name each of them with missing=, otherwise correct them"
-    if has_commas:
-        remedy = "write a dot as the decimal mark, and nothing between thousands"
-    elif all(str(word).casefold() in MISSING_WORDS for word in words):
-        remedy = (
-            f"if they stand for missing values, say {' '.join(f'missing={word!r}' for word in sorted(map(str, words)))}"
-        )
+    remedy = "write a dot as the decimal mark, and nothing between thousands" if has_commas else missing_remedy(words)
     first = int(np.flatnonzero(np.isin(codes, [values.index(word) for word in words]))[0])
     return f"but something else in {counted(records, 'record')}, first in record {first + 1:,}; {remedy}"

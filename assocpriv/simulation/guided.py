@@ -39,7 +39,7 @@ from threadpoolctl import threadpool_limits
 
 from assocpriv.client.guided import TupleRandomizer
 from assocpriv.files.reports import Reports
-from assocpriv.planning.schema import NUMBER, read_schema
+from assocpriv.planning.schema import NUMBER, read_schema, warn_of_twins
 from assocpriv.plans.guidance import MIXED_TOTAL, Guidance, bit_weights, coin_of, mixed, mixing
 from assocpriv.plans.guided import BATCH, GuidedPlan, category, class_label, number, plan_guided
 from assocpriv.plans.kind import shown_by
@@ -169,6 +169,7 @@ def _numbers(known: "pd.Series") -> NDArray[np.float64] | None:
 def _plan_of_schema(schema: Any, class_column: str, **settings: Any) -> GuidedPlan:
     """Return a plan of a schema's columns, in which no value of a table stands; a number is cut at equal distances."""
     asked = read_schema(schema)
+    warn_of_twins(asked)
     label = next((each for each in asked if each.name == class_column), None)
     if label is None or label.kind == NUMBER:
         raise PlanError(f"the schema lacks the class {class_column[:80]} with its values; write it with kind = 'label'")
