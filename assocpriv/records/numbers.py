@@ -4,7 +4,6 @@ What a whole column holds decides how its commas are read. A few words among num
 ages, stand for missing values mostly: taken as categories, every number would be a category of its own.
 """
 
-import contextlib
 import re
 from collections.abc import Collection, Iterable, Sequence
 from decimal import Decimal, InvalidOperation
@@ -19,6 +18,7 @@ from assocpriv.records.columns import EMPTY_NUMBERS
 MISSING_WORDS = frozenset(
     ("unknown", "missing", "n/a", "na", "#n/a", "none", "null", "nil", "nan", "<na>", "?", "-", "--", ".")
 )
+_EMPTY = frozenset((None, *EMPTY_NUMBERS))
 _MOST_WORDS = 10  # one of so many values, or cells, of a column of numbers may be a word
 _GROUPED = re.compile(r"(?<=\d)[ '\u2019\u00a0\u202f](?=\d{3}(?!\d))")  # between thousands, and nothing else
 _HAS_COMMA = re.compile(r"[-+]?[0-9.]*[0-9],[0-9.,]*[0-9]")
@@ -36,8 +36,8 @@ def read_numbers(values: Iterable[str | None]) -> dict[str, Decimal]:
     >>> sorted(read_numbers(["1000", "1e3", "1,000", "x"])), read_numbers(["2,5", "x"])
     (['1,000', '1000', '1e3'], {'2,5': Decimal('2.5')})
     """
-    plain = {text: _GROUPED.sub("", text) for text in values if text is not None and text not in EMPTY_NUMBERS}
-    commas = [text for text in plain.values() if _HAS_COMMA.fullmatch(text)]
+    plain = {text: _GROUPED.sub("", text) for text in values if text not in _EMPTY and text is not None}
+    commas = [text for text in plain.values() if "," in text and _HAS_COMMA.fullmatch(text)]
     if commas and all(map(_THOUSANDS.fullmatch, commas)):
         plain = {text: each.replace(",", "") for text, each in plain.items()}
     elif commas:
@@ -48,12 +48,20 @@ def read_numbers(values: Iterable[str | None]) -> dict[str, Decimal]:
     return {text: number for text, number in found.items() if number is not None}
 
 
+def all_numbers(values: Collection[str | None]) -> dict[str, Decimal]:
+    """Return the numbers that a column's values write, as :func:`read_numbers`; none if a value is something else."""
+    numbers = read_numbers(values)
+    return numbers if len(numbers) == sum(each not in _EMPTY for each in values) else {}
+
+
 def _number(text: str) -> Decimal | None:
-    if text.isascii() and "_" not in text:
-        with contextlib.suppress(InvalidOperation):
-            number = Decimal(text)
-            return None if number.is_nan() else number
-    return None
+    if not text.isascii() or "_" in text:
+        return None
+    try:
+        number = Decimal(text)
+    except InvalidOperation:
+        return None
+    return None if number.is_nan() else number
 
 
 def missing_remedy(words: Collection[str]) -> str:
@@ -80,7 +88,7 @@ def words_among_numbers(
         is_asked: somebody asks for numbers, so that any number of words is too many.
     """
     numbers = read_numbers(values)
-    words = [each for each in values if each and each not in (*EMPTY_NUMBERS, *marks) and each not in numbers]
+    words = [each for each in values if each and each not in _EMPTY and each not in marks and each not in numbers]
     counts = np.bincount(codes, minlength=len(values))
     records, others = (int(counts[[each in of for each in values]].sum()) for of in (words, numbers))
     has_commas = all(map(_HAS_COMMA.fullmatch, words))

@@ -31,8 +31,7 @@ from assocpriv.files.arrow import pa, pc
 from assocpriv.promise.errors import RecordError, TemplateError, counted
 from assocpriv.records import columns as tabular
 from assocpriv.records import sources
-from assocpriv.records.columns import EMPTY_NUMBERS
-from assocpriv.records.numbers import read_numbers, words_among_numbers
+from assocpriv.records.numbers import all_numbers, read_numbers, words_among_numbers
 from assocpriv.records.tables import TableOptions
 from assocpriv.suppress.templates import Bound
 
@@ -263,7 +262,7 @@ def _is_weight(name: str, values: Any) -> bool:
         return False
     texts = {str(value).strip() for value in _encoded(values, name).dictionary.to_pylist() if value is not None}
     numbers = read_numbers(texts)
-    return len(texts) == len(numbers) > 0 and all(each > 0 and each % 1 == 0 for each in numbers.values())
+    return len(texts) == len(numbers) > 0 and all(0 < each == each.to_integral_value() for each in numbers.values())
 
 
 # ---- coding
@@ -318,16 +317,17 @@ class _Coder:
         text = "" if missing else str(value).strip()
         return None if not text or text in self.missing else text
 
-    def column(self) -> tuple[CodedColumn, list[Any]]:
-        """Return the column with its values sorted, and their spellings."""
-        plain = {} if self.is_category else _plain_spellings(self.texts)
-        values = sorted({plain.get(text, text) for text in self.texts}, key=text_order)
+    def column(self) -> tuple[CodedColumn, list[Any], NDArray[np.float64] | None]:
+        """Return the column with its values sorted, their spellings, and their numbers if all are such."""
+        read = all_numbers(self.texts)
+        plain = {} if self.is_category else _plain_spellings(read)
+        values = sorted({plain.get(text, text) for text in self.texts} if plain else self.texts, key=text_order)
         self.respelled |= len(values) < len(self.texts)
         new = {value: code for code, value in enumerate(values)}
         places = np.array([new[plain.get(text, text)] for text in self.texts], dtype=_smallest_unsigned(len(values)))
         codes = np.concatenate([places[part] for part in self.parts] or [places[:0]])
         spellings = [self.spellings[self.texts[value]] for value in values]
-        return CodedColumn(self.name, tuple(values), codes), spellings
+        return CodedColumn(self.name, tuple(values), codes), spellings, value_numbers(values, read)
 
 
 def _source(
@@ -338,10 +338,12 @@ def _source(
     separator: str = "",
     stamp: tuple[int, int] = (0, 0),
 ) -> SourceTable:
-    columns, spellings = [], {}
+    columns, spellings, numbers = [], {}, {}
     for coder in coders:
-        column, spellings[coder.name] = coder.column()
+        column, spellings[coder.name], found = coder.column()
         columns.append(column)
+        if found is not None:
+            numbers[coder.name] = found
     if not coders[0].rows:
         raise RecordError("the table has no records; check that it is the right one")
     return SourceTable(
@@ -349,7 +351,7 @@ def _source(
         tuple(names),
         spellings,
         frozenset(coder.name for coder in coders if coder.respelled),
-        {column.name: found for column in columns if (found := value_numbers(column.values)) is not None},
+        numbers,
         frozenset(coder.name for coder in coders if coder.kind is not None and pa.types.is_temporal(coder.kind)),
         tuple(naming),
         tuple(weights),
@@ -372,24 +374,21 @@ def as_written(bounds: Iterable[Bound], table: CodedTable) -> tuple[Bound, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def _plain_spellings(values: Collection[str | None]) -> dict[str | None, str]:
-    """Return the plainest value that writes the same number, of each; nothing unless all write numbers."""
-    numbers, plainest = read_numbers(values), dict[Decimal, str]()
-    if len(numbers) < sum(each not in (None, *EMPTY_NUMBERS) for each in values):
+def _plain_spellings(numbers: Mapping[str, Decimal]) -> dict[str | None, str]:
+    """Return the plainest text that writes the same number, of each; nothing if all numbers differ."""
+    plainest = dict[Decimal, str]()
+    if len(set(numbers.values())) == len(numbers):
         return {}
     for text in sorted(numbers, key=lambda text: (not text.isdecimal(), len(text), text)):
         plainest.setdefault(numbers[text], text)
     return {text: plainest[number] for text, number in numbers.items()}
 
 
-def value_numbers(values: Sequence[str | None]) -> NDArray[np.float64] | None:
-    """Return the numbers that a column's values write, NaN for a missing one; None unless all of three or more do.
+def value_numbers(values: Sequence[str | None], read: Mapping[str, Decimal]) -> NDArray[np.float64] | None:
+    """Return the numbers of a column's values, ``read`` of them all, NaN for a missing one; None if they are not three.
 
     Two values are two categories, however they are written.
     """
-    read = read_numbers(values)
-    if len(read) < sum(each not in (None, *EMPTY_NUMBERS) for each in values):
-        return None
     numbers = np.array([float(read.get(text or "", math.nan)) for text in values])
     return numbers if np.isfinite(numbers).sum() > 2 else None
 

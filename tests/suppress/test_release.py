@@ -541,6 +541,8 @@ def test_a_column_of_counts_is_warned_about(kind, tmp_path):
     assert suppress.check(source, templates, columns="Count=drop").weights == ()
     other = as_source(frame.assign(Count=frame["Count"] / 2), kind, tmp_path)
     assert suppress.check(other, templates).weights == ()
+    huge = as_source(frame.assign(Count=["1e30", "2", "inf", "3"] * 2), kind, tmp_path)
+    assert suppress.check(huge, templates).weights == ("Count",)
 
 
 def test_the_mark_is_no_value():

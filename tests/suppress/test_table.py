@@ -9,6 +9,7 @@ import pytest
 
 from assocpriv import suppress
 from assocpriv.promise.errors import TemplateError
+from assocpriv.records.numbers import all_numbers
 from assocpriv.suppress.table import bin_labels, equal_starts, read_handling, value_numbers
 
 
@@ -58,7 +59,7 @@ def test_a_csv_of_numbers(tmp_path):
 )  # fmt: skip
 def test_what_are_numbers(values, wanted):
     """A column of three numbers or more, and nothing else but missing values, is one of numbers."""
-    assert (value_numbers(values) is not None) == wanted
+    assert (value_numbers(values, all_numbers(values)) is not None) == wanted
 
 
 @pytest.mark.parametrize("bins", ["x", 1, 1001, True, 2.5, ["3", "4"], "age=", {"age": "many"}])
