@@ -54,6 +54,11 @@ def all_numbers(values: Collection[str | None]) -> dict[str, Decimal]:
     return numbers if len(numbers) == sum(each not in _EMPTY for each in values) else {}
 
 
+def unread_numbers(values: Iterable[str | None], numbers: Collection[str]) -> list[str]:
+    """Return the values that write numbers with commas, but are none of the ``numbers`` that could be read."""
+    return [each for each in values if each and each not in numbers and _HAS_COMMA.fullmatch(each)]
+
+
 def _number(text: str) -> Decimal | None:
     if not text.isascii() or "_" in text:
         return None
@@ -91,7 +96,7 @@ def words_among_numbers(
     words = [each for each in values if each and each not in _EMPTY and each not in marks and each not in numbers]
     counts = np.bincount(codes, minlength=len(values))
     records, others = (int(counts[[each in of for each in values]].sum()) for of in (words, numbers))
-    has_commas = all(map(_HAS_COMMA.fullmatch, words))
+    has_commas = len(unread_numbers(words, numbers)) == len(words)
     is_few = len(words) * _MOST_WORDS <= len(words) + len(numbers) or records * _MOST_WORDS <= records + others
     if not words or len(set(numbers.values())) <= 2 or not (is_few or has_commas or is_asked):
         return ""

@@ -452,6 +452,23 @@ def test_a_sensitive_number_among_words_has_one_spelling(named):
             suppress.check(frame, templates, columns=columns)
 
 
+@pytest.mark.parametrize(
+    ("spellings", "named"),
+    [
+        (["1.5", "1,5", "2.25"], ["1.5", "1,5"]),
+        (["1.5", "1,50", "2.25"], ["1,50"]),
+        (["1,000.5", "1.000,5", "2"], ["2"]),
+    ],
+)
+def test_commas_that_cannot_be_read_in_one_way_are_refused(spellings, named):
+    """Where 1,5 may be 1.5, a sensitive number has no share that holds for all readers."""
+    frame = bank().assign(Bankruptcy=spellings * 8)
+    with pytest.raises(TemplateError, match="numbers with commas that cannot be read in one way, as 1,5"):
+        suppress.check(frame, [TEMPLATES[0] | {"sensitive": {"Bankruptcy": named}}])
+    frame = bank().assign(Bankruptcy=[*spellings[:2], "ill"] * 8)
+    assert suppress.check(frame, [TEMPLATES[0] | {"sensitive": {"Bankruptcy": ["ill"]}}]).records == 24
+
+
 SPELLINGS = ["1000", "1000.0", "1e3", " 1000", "01000", "1,000", "1 000", "+1000"]
 
 
