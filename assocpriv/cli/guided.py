@@ -27,8 +27,9 @@ def guide() -> None:
 
 
 @guide.command()
-@click.argument("table", type=opt.PATH)
+@click.argument("table", type=opt.PATH, required=False)
 @opt.class_option
+@click.option("--schema", type=opt.PATH, help="TOML of columns, as of plan: values and ranges from it, not from TABLE.")
 @opt.missing_option
 @opt.layout_option
 @opt.usual(
@@ -40,24 +41,28 @@ def guide() -> None:
 @click.option("--known", is_flag=True, help="Start with TABLE's own tuples instead of nobody's.")
 @click.option("-o", "--output", type=opt.OUTPUT, required=True, help="Plan file to write (JSON).")
 @click.option("--state", type=opt.OUTPUT, required=True, help="State file to write (JSON).")
-def start(table: Path, output: Path, state: Path, force: bool, **options: Any) -> None:
+def start(table: Path | None, schema: Path | None, output: Path, state: Path, force: bool, **options: Any) -> None:
     """Make a plan of TABLE's columns, and the state that the miner keeps.
 
-    TABLE holds records of people who do not mind, or public ones: its values and quartiles are published. The class is
-    collected in clear. Without --prior and --posterior, or --epsilon, nothing is promised.
+    TABLE holds records of people who do not mind, or public ones: its values and quartiles become public with the plan.
+    With --schema none does, and TABLE may be left out. The class is collected in clear. Without --prior and
+    --posterior, or --epsilon, nothing is promised.
 
     \b
     Example:
       assocpriv guide start sample.csv --class party --missing ? -o plan.json --state state.json
       assocpriv guide start sample.csv --class party --epsilon 2 -o plan.json --state state.json
+      assocpriv guide start --schema schema.toml --class party -o plan.json --state state.json
     """
+    if table is None and (schema is None or options["known"]):
+        raise click.UsageError("give TABLE, whose values are published, or a --schema without --known")
     for path in (output, state):
-        opt.check_output(path, force, [table])
+        opt.check_output(path, force, [table, schema])
     reading = opt.table_reading(options)
-    made = ap.guided.start(table, promise=opt.take_promise(options), **options, **reading)
+    made = ap.guided.start(table, schema=schema, promise=opt.take_promise(options), **options, **reading)
     ap.guided.write_state(made, state, force=force)
     ap.write_plan(made.plan, output, force=force)
-    opt.show(ap.show.guided.started(made, output, state))
+    opt.show(ap.show.guided.started(made, output, state, is_of_table=schema is None))
 
 
 @guide.command()

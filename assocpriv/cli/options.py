@@ -393,8 +393,8 @@ memory_option = click.option(
 )  # fmt: skip
 layout_option = click.option(
     "--layout", metavar="WORDS",
-    help="How a file lies, as 'long transaction=receipt item=product separator=; header=no', one-hot, lines, dat or "
-    "list, sheet=#1 of a workbook; of a table 'separator=;' or sheet=#1.  [default: by the first lines]",
+    help="File layout, as 'long transaction=receipt item=#2 separator=; header=no', one-hot, lines, dat or list; of a "
+    "table 'separator=;'; of a workbook sheet=#1.  [default: by the first lines]",
 )  # fmt: skip
 reading_options = joined(  # of baskets
     layout_option,

@@ -23,7 +23,7 @@ _WRITING = ("output", "least", "cap", "free_only", "paper", "new_key", "force")
 @click.option("--class", "class_column", metavar="COLUMN", help="Column that readers know, to be told well.")
 @click.option(
     "--column", "columns", metavar="NAME=HOW", multiple=True,
-    help="age=8 makes intervals, zip=category, id=drop; 8 is for all; repeatable.",
+    help="age=8 makes intervals, zip=category takes each text as a value, id=drop; 8 is for all; repeatable.",
 )  # fmt: skip
 @opt.usual("--least", default=2, help="Records that cannot be told apart, at least.")
 @opt.usual("--cap", default=3.0, help="ε that refusals may cost a group at most.", type=opt.NUMBER)
@@ -36,9 +36,10 @@ _WRITING = ("output", "least", "cap", "free_only", "paper", "new_key", "force")
 def suppress(table: Path, templates: Path, only_check: bool, output: Path | None, **options: Any) -> None:
     """Hide cells of TABLE until no inference that the templates name is above its confidence.
 
-    TABLE is the owner's, CSV with a header line or Parquet; of templates over items it is a file of baskets. The output
-    has its records in a random order, and is checked as written before it takes its name. The key of the coins lies
-    beside TABLE, and is the owner's. With --check the exit status is 1 where an inference is above its bound.
+    A row is one person: bounds count rows. TABLE is the owner's, CSV with a header line or Parquet; of templates over
+    items it is a file of baskets. The output has its records in a random order, and is checked as written before it
+    takes its name. The key of the coins lies beside TABLE, and is the owner's. With --check the exit status is 1 where
+    an inference is above its bound.
 
     \b
     Example:

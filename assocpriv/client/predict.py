@@ -53,8 +53,14 @@ def predict_record(record: Mapping[str, Any], model: TreeModel) -> str:
     None, NaN and a column that is left out are missing values; further columns are not looked at.
 
     Raises:
-        RecordError: something that is no number in a column of numbers; it is not shown.
+        RecordError: something that is no number in a column of numbers, or a record of other columns alone; no value is
+            shown.
     """
+    if record and not any(column.name in record for column in model.columns):
+        names = ", ".join(column.name for column in model.columns[:10])
+        raise RecordError(
+            f"the record has none of the model's columns, {names}; names must be those of the model, letter for letter"
+        )
     values = [_value(record.get(column.name), column) for column in model.columns]
     return model.classes[model.likeliest(model.leaf(values))]
 
@@ -65,7 +71,10 @@ def _value(value: Any, column: Input) -> float:
     if isinstance(column, CategoryInput):
         return _category(value, column)
     if isinstance(value, bool) or not isinstance(value, Real):
-        raise RecordError(f"column {column.name} takes numbers, got a {type(value).__name__}")
+        raise RecordError(
+            f"column {column.name} takes numbers, got a {type(value).__name__}; pass a number, or None where "
+            "it is missing"
+        )
     try:
         return float(value)
     except OverflowError:

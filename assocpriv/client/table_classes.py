@@ -25,6 +25,7 @@ from assocpriv.plans.tables import shortened
 from assocpriv.plans.tree_model import CategoryInput, NumberInput, TreeModel
 from assocpriv.promise.errors import FileError, RecordError, counted
 from assocpriv.records.columns import CsvTable, ParquetTable, open_table
+from assocpriv.records.numbers import missing_remedy
 from assocpriv.records.sources import Budget, named_after
 from assocpriv.records.tables import CellOptions, TableOptions, cell_numbers, place_of
 
@@ -55,7 +56,10 @@ def predict_table(table: Any, model: TreeModel, options: TableOptions) -> tuple[
     with contextlib.suppress(TypeError):
         frame = nw.from_native(table, eager_only=True)
     if frame is None:
-        raise TypeError(f"a table must be a pandas, polars or pyarrow table, got a {type(table).__name__}")
+        raise TypeError(
+            "data must be a record, as {'age': 34}, or a pandas, polars or pyarrow table (predict_file takes files), "
+            f"got a {type(table).__name__}"
+        )
     with contextlib.suppress(pa.ArrowException, TypeError, ValueError, OverflowError):  # their texts quote cells
         arrow = frame.to_arrow()
     if arrow is None:
@@ -164,12 +168,18 @@ def _numbers(values: Any, column: NumberInput, cells: CellOptions, counts: Predi
     if wrong.any():
         row = counts.records + int(np.flatnonzero(wrong)[0]) + 1
         raise RecordError(
-            f"column {column.name} has no number in record {row:,}; correct it, or name a word for missing values with "
-            "missing="
+            f"column {column.name} has no number in record {row:,}; {_remedy(values.filter(pa.array(wrong)), cells)}"
         )
     counts.missing[column.name] += int(np.isnan(numbers).sum())
     counts.outside[column.name] += int(((numbers < column.low) | (numbers > column.high)).sum())
     return numbers
+
+
+def _remedy(refused: Any, cells: CellOptions) -> str:
+    if not cells.written:
+        return "Parquet and frames must hold numbers there, not text; convert the column"
+    words = {str(each).strip() for each in refused.unique().to_pylist()}
+    return f"write numbers as 1234.5; {missing_remedy(words)}"
 
 
 def _places(values: Any, column: CategoryInput, cells: CellOptions, counts: PredictionCounts) -> NDArray[np.float64]:
@@ -207,8 +217,8 @@ def _predicted(
         while (batch := step(lambda: next(batches, None))) is not None:
             if column in map(str.strip, batch.schema.names):
                 raise RecordError(
-                    f"{table.name}: the table has a column {column!r} already; give the new one another name with "
-                    "column="
+                    f"{table.name}: the table has a column {column!r} already, as the new one is called; rename it "
+                    "there (in Python, predict_file takes another name)"
                 )
             classes = step(partial(_predict, batch, model, cells, counts))
             yield batch.append_column(column, to_arrow(classes).cast(pa.string()))

@@ -161,11 +161,19 @@ class _SingleReports:
             raise WireError(IS_LEDGER)
         return self._plan_of(report, max(status.st_size, len(report))), report
 
+    def _remedy(self, size: int) -> str:
+        if size > max(self._by_length):
+            return "it is of another plan, so name that one, or no single report"
+        return (
+            "it is half-written, and stays there until it is whole (write a report elsewhere, then rename it), or of "
+            "another plan, so name that one"
+        )
+
     def _plan_of(self, report: bytes, size: int) -> PublishedPlan:
         plan = self._by_length.get(len(report))
         if plan is None:
             allowed = " or ".join(f"{length:,}" for length in sorted(self._by_length))
-            raise WireError(f"has {counted(size, 'byte')}, where a report has {allowed}")
+            raise WireError(f"has {counted(size, 'byte')}, where a report has {allowed}; {self._remedy(size)}")
         try:
             pack_reports([report], plan)
         except WireError as error:

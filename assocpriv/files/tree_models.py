@@ -105,7 +105,9 @@ def read_tree(path: str | Path) -> TreeModel:
     except UnicodeDecodeError:
         raise EstimateError(f"{path} is no model of assocpriv tree: it is not UTF-8 text") from None
     except EstimateError as error:
-        raise EstimateError(f"{path} is no model of assocpriv tree: {error}") from None
+        raise EstimateError(
+            f"{path} is no model of assocpriv tree: {error}; name its output, before the table"
+        ) from None
 
 
 def tree_from_text(text: str) -> TreeModel:

@@ -67,7 +67,8 @@ def central_bounds(request: "PlanRequest", share: Fraction) -> list[Bound]:
     if cap <= _GAIN * central.epsilon:
         raise PlanError(
             f"a local cap of {cap:.3g} leaves nothing to gain over a central epsilon of {float(central.epsilon):.3g}: "
-            "a plan without a channel (a promise, as epsilon) keeps that against everybody; raise the cap"
+            f"a plan without a channel keeps that against everybody; give epsilon={float(central.epsilon):.3g} instead "
+            f"of central=, or a smaller epsilon in central=, or local_cap= above {_GAIN * float(central.epsilon):.3g}"
         )
     free = _largest_free(central, cap, count)
     steps = (free + _STEP * step for step in range(_MOST_STEPS + 1))
@@ -102,7 +103,8 @@ def _largest_free(central: CentralPromise, cap: float, count: int) -> float:
 
 def _too_few(central: CentralPromise, count: int) -> PlanError:
     """Say how many reports would do, found by doubling; fewer may."""
-    wanted = share_limit(_limit(1.5 * float(central.epsilon)), count, 64)
+    least = _GAIN * float(central.epsilon) + 3 / _HUNDREDTHS  # limits are rounded to hundredths, twice
+    wanted = share_limit(_limit(max(1.5 * float(central.epsilon), least)), count, 64)
     enough = central.reports
     for _ in range(_MOST_DOUBLINGS):
         enough *= 2
@@ -110,11 +112,14 @@ def _too_few(central: CentralPromise, count: int) -> PlanError:
             break
         if CentralPromise(central.epsilon, central.delta, enough, central.helping).holds(wanted, Fraction(0), count):
             return PlanError(
-                f"{central.reports:,} reports hide nobody at a central promise of ({float(central.epsilon):.3g}, "
-                f"{float(central.delta):.1g}): an anonymous channel gains nothing over a plan without one. About "
-                f"{enough:,} would do"
+                f"{central.reports:,} reports are too few for a central promise of ({float(central.epsilon):.3g}, "
+                f"{float(central.delta):.1g}): at so few, an anonymous channel gains nothing over a plan without one. "
+                f"Expect {enough:,} together, reports={enough} (fewer are never read), or give a larger epsilon in "
+                f"central=, or epsilon={float(central.epsilon):.3g} in its place"
             )
-    return PlanError("no number of reports proves this central promise by a channel; give a larger epsilon or delta")
+    return PlanError(
+        "no number of reports proves this central promise by a channel; give a larger epsilon or delta in central="
+    )
 
 
 def kept_promise(amplification: Fraction) -> Breach:

@@ -5,17 +5,18 @@ Numbers are taken as they are written: a float means its shortest decimal form, 
 
 import math
 import tomllib
-from collections.abc import Callable, Mapping
+import warnings
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from os import PathLike
 from typing import Any
 
-from assocpriv.files.plans import read_text
+from assocpriv.files.plans import read_text, twins
 from assocpriv.plans.columns import MOST_OUTPUTS, MOST_WHOLE, CategoryColumn, LabelColumn, NumberColumn, check_text
 from assocpriv.plans.tables import MOST_COLUMNS
 from assocpriv.promise.breaches import parse_number, parse_probability
-from assocpriv.promise.errors import PlanError
+from assocpriv.promise.errors import PlanError, counted
 
 AS_IS, MEMBERSHIP, UNIFORM, GAUSSIAN = "as-is", "membership", "uniform", "gaussian"
 SQUARE_WAVE, RESPONSE = "square-wave", "response"
@@ -33,6 +34,7 @@ _OF_KIND = {
     LABEL: _OF_ALL | {"values"},
 }
 _MOST_PRIVACY = 10  # ranges; more than 2 is of little use already
+_TWINS_SHOWN = 5  # groups
 _LARGEST = 10**30  # of a bound's numerator and denominator, which the plan writes
 
 
@@ -79,6 +81,23 @@ def read_schema(schema: "str | PathLike[str] | Mapping[str, Any]") -> tuple[Colu
         raise PlanError(f"{schema}: not TOML: {error}; write each column as [columns.NAME]") from None
     except PlanError as error:
         raise PlanError(f"{schema}: {error}") from None
+
+
+def warn_of_twins(columns: Iterable[ColumnRequest]) -> None:
+    """Warn of values that are equal but for case, Unicode form or blanks; they are shown, as the plan publishes them.
+
+    Warns:
+        UserWarning: the column, and its values that people may take for one.
+    """
+    for column in columns:
+        if alike := twins(column.values):
+            shown = "; ".join(" | ".join(group) for group in alike[:_TWINS_SHOWN])
+            warnings.warn(
+                f"column {column.name}: {counted(len(alike), 'group')} of values differ only in case, Unicode form or "
+                f"blanks: {shown}{' …' * (len(alike) > _TWINS_SHOWN)}; each counts as a value of its own, so keep one "
+                "of each group in the schema, and write the data so",
+                stacklevel=3,
+            )
 
 
 def _read(content: Mapping[str, Any]) -> tuple[ColumnRequest, ...]:

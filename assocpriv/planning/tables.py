@@ -50,6 +50,7 @@ from assocpriv.planning.schema import (
     UNIFORM,
     ColumnRequest,
     read_schema,
+    warn_of_twins,
 )
 from assocpriv.plans.columns import (
     COLUMNS,
@@ -129,6 +130,9 @@ def plan_table(
     Raises:
         PlanError: what is wrong in the schema, or a promise where no column is protected.
 
+    Warns:
+        UserWarning: values of a column that are equal but for case, Unicode form or blanks.
+
     Source: EGS03, section 4, for γ; Li and others, SIGMOD 2020, section 5, for the square wave; AS00, section 2, for
     noise.
 
@@ -140,6 +144,7 @@ def plan_table(
     check_range("reports", reports, 1, MOST_REPORTS)
     check_range("reports_per_person", reports_per_person, 1, MOST_REPORTS_PER_PERSON)
     asked = [_recognized(column, whole) for column in read_schema(schema)]
+    warn_of_twins(asked)
     if not any(column.is_protected for column in asked):
         if promise is not None or answer is not None:
             what = "promise" if promise is not None else "number of columns to answer"

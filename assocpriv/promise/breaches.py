@@ -51,6 +51,8 @@ _LARGEST_WRITTEN = 10**500  # of a γ, above and below, that is written exactly
 _LOG_DIGITS = 400
 _ROOT_BITS = 1200
 _LARGEST_EPSILON = 700  # e^700 is still a double
+_MOST_WRITTEN = 55  # ε of a promise: beyond it posteriors have no denominator of 24 digits
+_USUAL = "1 to 5 is usual, as epsilon=2.9, with which 5% becomes 49% at most"
 _LARGEST_ROUNDING = 1e-9  # by which floats may miss a sum of 1
 _LIMIT_DECIMALS = 12  # of a limit of γ given as ε: as many as the posteriors of usual priors have room for
 _WRITTEN_LOGARITHM = re.compile(r"ln ?\(?([0-9]{1,24}(?:\.[0-9]{1,24})?)\)?", re.ASCII)
@@ -211,16 +213,21 @@ def Epsilon(epsilon: "str | float | Fraction", prior: "str | float | Fraction" =
         high = highest_posterior(low, rounded)
         if high.denominator <= LARGEST_DENOMINATOR:
             return Breach(low, high)
+    if not 0 < low < 1:
+        raise PlanError(f"prior must lie between 0 and 1, both excluded, got {float(low):g}; 5% is usual: prior='5%'")
+    why = (
+        "with so small a one reports say nothing" if limit < 2 else "with so large a one any belief may become certain"
+    )
     raise PlanError(
-        f"no promise of epsilon {str(epsilon)[:40]} at a prior of {float(low):g} can be written: epsilon must be above "
-        "0, the prior between 0 and 1, and the posterior a fraction with a denominator of at most 10^24"
+        f"epsilon must be above 0 and at most {_MOST_WRITTEN}, got {str(epsilon)[:40]}: {why}, and no posterior can be "
+        f"written as a fraction; {_USUAL}"
     )
 
 
 def _limit_of(epsilon_limit: "str | float | Fraction") -> Fraction:
     """Return e^ε rounded down to 24 decimals, or of ``"ln 19"`` 19 exactly."""
     match = _WRITTEN_LOGARITHM.fullmatch(str(epsilon_limit).strip())
-    return Fraction(match[1]) if match else amplification_of(epsilon_limit)
+    return Fraction(match[1]) if match else amplification_of(epsilon_limit, _MOST_WRITTEN)
 
 
 def highest_posterior(prior: Fraction, amplification: Fraction) -> Fraction:
@@ -266,21 +273,21 @@ def float_up(exact: Decimal | Fraction) -> float:
     return nearest if Fraction(nearest) >= Fraction(exact) else math.nextafter(nearest, math.inf)
 
 
-def amplification_of(epsilon_limit: "str | float | Fraction") -> Fraction:
+def amplification_of(epsilon_limit: "str | float | Fraction", most: int = _LARGEST_EPSILON) -> Fraction:
     """Return e^ε as a limit for γ: the largest multiple of 10^-24 that is not above it.
 
     ε is in nats, given as ``"2.9"``, 2.9 or a Fraction, and taken as written, as :func:`parse_probability` does.
 
     Raises:
-        PlanError: not a number from 0 to 700.
+        PlanError: not a number from 0 to ``most``.
 
     >>> float(amplification_of("1")), amplification_of(0)
     (2.718281828459045, Fraction(1, 1))
     """
     text = str(epsilon_limit).strip()[:80]
-    exponent = _parse(text, f"epsilon must be a number of nats such as 2.9, got {text[:40]!r}")
-    if not 0 <= exponent <= _LARGEST_EPSILON:
-        raise PlanError(f"epsilon must lie between 0 and {_LARGEST_EPSILON}, got {text[:40]}")
+    exponent = _parse(text, f"epsilon must be a number of nats, got {text[:40]!r}; {_USUAL}")
+    if not 0 <= exponent <= most:
+        raise PlanError(f"epsilon must lie between 0 and {most}, got {text[:40]}; {_USUAL}")
     with localcontext(prec=2 * _LOG_DIGITS) as context:
         quotient = context.divide(Decimal(exponent.numerator), Decimal(exponent.denominator))
         power = Fraction(context.exp(quotient)) * (1 - Fraction(1, 10**_LOG_DIGITS))  # safely below e^ε

@@ -37,7 +37,7 @@ from numpy.typing import NDArray
 
 from assocpriv.promise.breaches import LARGEST_DENOMINATOR, amplification_of, format_fraction, read_fraction
 from assocpriv.promise.breaches import epsilon as local_epsilon
-from assocpriv.promise.errors import EstimateError, PlanError
+from assocpriv.promise.errors import EstimateError, PlanError, counted
 
 _MOST_REPORTS = 10**12
 _LARGEST_AMPLIFICATION = 10**12  # beyond it even the most reports hide nobody, and floats run short
@@ -89,14 +89,23 @@ class CentralPromise:
         if any(getattr(self, name).denominator > LARGEST_DENOMINATOR for name in self.fractions):
             raise PlanError("numbers of a central promise must be fractions of a denominator of at most 10^24")
         if not 0 < self.epsilon <= _MOST_EPSILON:
-            raise PlanError(f"a central promise needs an epsilon above 0, at most {_MOST_EPSILON}")
+            raise PlanError(
+                f"a central promise needs an epsilon above 0, at most {_MOST_EPSILON}, got {float(self.epsilon):.3g}; "
+                "1 is usual"
+            )
         if not 0 < self.delta * self.reports < 1:
             raise PlanError(
-                f"a central promise of {self.reports:,} reports needs a delta above 0 and below 1/reports: with more "
-                "it would allow to publish the basket of one of these people"
+                f"a central promise of {self.reports:,} reports needs a delta above 0 and below 1/reports, got "
+                f"{float(self.delta):.3g}: with more it would allow to publish the basket of one of these people; 1e-8 "
+                "is usual"
             )
-        if not 0 < self.helping < 1 or not self.people:
-            raise PlanError("a central promise needs a share that may help the reader above 0, and people besides them")
+        if not 0 < self.helping < 1:
+            raise PlanError("a central promise needs a share that may help the reader, above 0 and below 1")
+        if not self.people:
+            raise PlanError(
+                f"{counted(self.reports, 'report')} cannot keep a central promise: without the share that may help the "
+                "reader none is left; expect more together, as reports=100000"
+            )
 
     @property
     def people(self) -> int:

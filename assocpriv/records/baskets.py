@@ -601,7 +601,7 @@ def _without_rows(
 def _are_totals(texts: Any) -> NDArray[np.bool_]:
     """Tell which texts of Arrow are words for a total."""
     words = pc.utf8_lower(pc.utf8_trim(texts.dictionary if pa.types.is_dictionary(texts.type) else texts, " :"))
-    found = array_to_numpy(pc.is_in(words, pa.array(TOTALS)))
+    found = _fits(words, _any_of(TOTALS))
     if pa.types.is_dictionary(texts.type):
         found = np.append(found, False)[array_to_numpy(texts.indices, -1)]
     return np.asarray(found, dtype=np.bool_)
@@ -836,7 +836,7 @@ def _refuse_rounded(ids: Any, places: NDArray[np.int64] | None, rows: Rows, what
     letters = np.frombuffer(names.buffers()[2] or b"", dtype=np.uint8)
     if not (((letters | 32) == ord("e")) | (letters == ord("."))).any():  # as of integers, of which there may be many
         return
-    rounded = array_to_numpy(pc.fill_null(pc.match_substring_regex(names, f"^{ROUNDED.pattern}$"), False))
+    rounded = _fits(names, f"^{ROUNDED.pattern}$")
     if names is not ids and rounded.any():
         rounded = np.append(rounded, False)[array_to_numpy(ids.indices, -1)]
     if rounded.any():
@@ -932,8 +932,19 @@ def _is_nothing(texts: Any, absent: Collection[str]) -> NDArray[np.bool_]:
         short = np.flatnonzero(array_to_numpy(pc.binary_length(texts), 9) < _LONGEST_WORD)
         if len(short):
             lowered = pc.utf8_lower(texts.take(to_arrow(short)))
-            nothing[short] |= array_to_numpy(pc.is_in(lowered, pa.array(sorted(absent))))
+            nothing[short] |= _fits(lowered, _any_of(absent))
     return nothing
+
+
+def _fits(texts: Any, expression: str) -> NDArray[np.bool_]:
+    """Tell which texts of Arrow an expression fits; null is none."""
+    fits = pc.match_substring_regex(texts, expression)
+    return np.asarray(array_to_numpy(fits) & ~_is_null(fits))
+
+
+def _any_of(words: Collection[str]) -> str:
+    """Return an expression for whole texts; an array of the words would load pandas."""
+    return f"^({'|'.join(map(re.escape, sorted(words)))})$"
 
 
 def _texts(values: Any, what: str, absent: Collection[str] = ()) -> Any:

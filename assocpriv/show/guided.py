@@ -58,8 +58,8 @@ def plan(facts: "GuidedFacts") -> Record:
 # ---- the miner
 
 
-def started(state: "MinerState", output: Path, path: Path) -> Record:
-    """Return a new state."""
+def started(state: "MinerState", output: Path, path: Path, *, is_of_table: bool) -> Record:
+    """Return a new state; ``is_of_table``: its plan holds values of a table."""
     made = state.plan
     content = promise_content(made) | {
         "attributes": len(made.attributes),
@@ -73,7 +73,12 @@ def started(state: "MinerState", output: Path, path: Path) -> Record:
         ("plan", ["{output}"]),
         ("state", ["{path}"]),
     ]
-    return Record(content, [Facts(rows, {"output": output, "path": path})])
+    public = (
+        "the plan holds the table's own classes, and categories and cut points of {attributes:#column}: they get "
+        "published with {output}, so read it first; schema=FILE takes them from a file instead"
+    )
+    notes = [Say(public, {"output": output})] * is_of_table
+    return Record(content, [Facts(rows, {"output": output, "path": path})], notes=notes)
 
 
 def published(state: "MinerState", worth: "list[Worth]", new: bool, output: Path) -> Record:

@@ -37,14 +37,14 @@ def check(content: Mapping[str, Any]) -> Record:
         "a release, counted over all columns of channels; a file cannot show that coins decided, that rows were "
         "shuffled, or that there is no other release"
     )
-    notes = [released] if content["is_release"] else []
+    notes = _people(content) + [released] * content["is_release"]
     notes += ["no basket has {absent:some}: dropped for everybody, or misspelled"] * bool(content["absent"])
     return Record(content, [f"{{{things}:#{things[:-1]}}}", *_bins(content), *(found if rows else passed)], notes=notes)
 
 
 def release(content: Mapping[str, Any], output: Path) -> Record:
     """Return what was hidden and what that took, and what the written file tells at most."""
-    notes = ["records are in a random order; the bytes of the file are not the input's"]
+    notes = [*_people(content), "records are in a random order; the bytes of the file are not the input's"]
     notes += ["columns written anew, as they write a value in several ways: {respelled:some}"] * bool(
         content["respelled"]
     )
@@ -58,7 +58,8 @@ def page(content: Mapping[str, Any], title: str = "What is withheld", rows: int 
     """Return the report of a suppression as a page shows it, to the owner."""
     answer, *rest = _released(content, rows)
     last = Section("May I publish this?", [_PUBLIC], "publish")
-    return Record(content, [answer, Page([Say(_OWN, kind="wrong")]), *rest, Page([last])], title)
+    people = Page([Say(each, kind="wrong") for each in _people(content)])
+    return Record(content, [answer, Page([Say(_OWN, kind="wrong")]), people, *rest, Page([last])], title)
 
 
 def _released(content: Mapping[str, Any], rows: int) -> list[Part]:
@@ -66,7 +67,7 @@ def _released(content: Mapping[str, Any], rows: int) -> list[Part]:
     given = {"places": sum(cells.values()), "how": _MODES[content["mode"]]}
     of_all = f"{{{things}:#{things[:-1]}}}; all bounds hold in the file."
     answer = f"{{shown:.1%}} of the cells of channels shown, {{places:#cell}} hidden, of {of_all}"
-    bounds = [Column("before", "{before:.1%}"), Column("after", "{after:.1%}"), _MOST, _INFERENCE]
+    bounds = [Column("before", "{before:above}"), Column("after", "{after:above}"), _MOST, _INFERENCE]
     caption = "Highest confidence of each inference, before and after:"
     took: list[Part] = [Say("{how:text}", given)]
     if content["mode"] != "paper":
@@ -87,6 +88,17 @@ def _released(content: Mapping[str, Any], rows: int) -> list[Part]:
         Section("How was it decided?", took),
         Section("What is hidden?", _table("hidden", columns, hidden, rows)),
     ]  # fmt: skip
+
+
+def _people(content: Mapping[str, Any]) -> list[str]:
+    """Return what a row is taken for, and columns that say something else."""
+    said = [f"each {_things(content)[:-1]} counts as one person; the bounds do not hold for a person with several"]
+    drop = " ".join(f"columns='{name}=drop'" for name in content["weights"])
+    weights = (
+        "warning: {weights:some} may say how many people a row stands for, but bounds count rows: repeat each row as "
+        f"often as it says; then, or if it says something else, leave the column out by {drop}"
+    )
+    return said + [weights] * bool(drop)
 
 
 def _things(content: Mapping[str, Any]) -> str:

@@ -39,12 +39,14 @@ from threadpoolctl import threadpool_limits
 
 from assocpriv.client.guided import TupleRandomizer
 from assocpriv.files.reports import Reports
+from assocpriv.planning.schema import NUMBER, read_schema, warn_of_twins
 from assocpriv.plans.guidance import MIXED_TOTAL, Guidance, bit_weights, coin_of, mixed, mixing
 from assocpriv.plans.guided import BATCH, GuidedPlan, category, class_label, number, plan_guided
 from assocpriv.plans.kind import shown_by
 from assocpriv.promise.breaches import Breach, parse_probability
-from assocpriv.promise.errors import RecordError, counted, options_of
+from assocpriv.promise.errors import PlanError, RecordError, counted, options_of
 from assocpriv.records.columns import open_table
+from assocpriv.records.numbers import words_among_numbers
 from assocpriv.records.sources import Budget, named_after
 from assocpriv.records.tables import TableOptions, stream_table
 from assocpriv.server import guided
@@ -58,6 +60,7 @@ _ALL = Budget.within(None)
 _MOST_CATEGORIES = 10  # numbers of more different values than this are cut at their quartiles
 _LOG = logging.getLogger("assocpriv")
 _QUARTILES = (0.25, 0.5, 0.75)
+_INTERVALS = 4  # of a number in a schema that says no other
 _MISSING = ("", "nan", "None", "<NA>")
 _MOST_TERMS = 1 << 22  # of a sum over all reports and all tuples that there are
 _HELD_BACK = 3  # one in so many people, to test on
@@ -143,6 +146,9 @@ def attribute_values(cells: "pd.Series") -> tuple[str, ...] | tuple[float, ...]:
     if not len(known):
         raise RecordError(f"column {cells.name} holds nothing but missing values; leave it out")
     numbers = _numbers(known)
+    codes, values = known.factorize()
+    if said := words_among_numbers([*values], codes):
+        raise RecordError(f"column {cells.name} holds numbers, {said}; schema= takes its values from a file instead")
     if numbers is None or len(np.unique(numbers)) <= _MOST_CATEGORIES:
         return tuple(sorted(known.unique(), key=lambda text: (numbers is not None and float(text), text)))
     distinct = np.unique(numbers)
@@ -158,6 +164,24 @@ def _numbers(known: "pd.Series") -> NDArray[np.float64] | None:
     except ValueError:
         return None
     return numbers if np.isfinite(numbers).all() else None
+
+
+def _plan_of_schema(schema: Any, class_column: str, **settings: Any) -> GuidedPlan:
+    """Return a plan of a schema's columns, in which no value of a table stands; a number is cut at equal distances."""
+    asked = read_schema(schema)
+    warn_of_twins(asked)
+    label = next((each for each in asked if each.name == class_column), None)
+    if label is None or label.kind == NUMBER:
+        raise PlanError(f"the schema lacks the class {class_column[:80]} with its values; write it with kind = 'label'")
+    attributes = [
+        number(each.name, [each.low + (each.high - each.low) * cut / parts for cut in range(1, parts)])
+        if each.kind == NUMBER
+        else category(each.name, each.values)
+        for each in asked
+        for parts in [each.intervals or _INTERVALS]
+        if each is not label
+    ]
+    return plan_guided(attributes, class_label(class_column, label.values), **settings)
 
 
 def plan_of(cells: "pd.DataFrame", class_column: str, **settings: Any) -> GuidedPlan:
@@ -494,6 +518,7 @@ def start(
     table: Any,
     class_column: str,
     *,
+    schema: Any = None,
     promise: Breach | None = None,
     keep: str = "bits",
     mu: str | float | Fraction = "15%",
@@ -508,8 +533,11 @@ def start(
 
     Args:
         table: records of people who do not mind, or public ones: a pandas, polars or pyarrow table, or the name of a
-            CSV or Parquet file. Values of categories and quartiles of numbers are taken from it.
+            CSV or Parquet file. Values of categories and quartiles of numbers are taken from it, and become public
+            with the plan. With a schema it may be None; what it holds must fit the plan.
         class_column: the class, two or more labels; it is collected in clear.
+        schema: the path of a TOML file, or what one holds, as :func:`assocpriv.numeric.plan_table` takes it: values and
+            ranges are taken from it, and none from the table. How it releases columns does not count here.
         promise: what every report is to keep; without one none does, whoever publishes the guidance.
         keep: how a promise is kept: ``"bits"`` mixes every bit with a coin, ``"tuple"`` mixes whole
             tuples.
@@ -536,10 +564,15 @@ def start(
 
     options = TableOptions(separator, missing, sheet)
     settings = {"promise": promise, "keep": keep, "mu": parse_probability(mu, "mu"), "batch": batch}
-    plan = plan_of(read_cells(table, options), class_column, **settings)
-    if not known:
+    if schema is None:
+        plan = plan_of(read_cells(table, options), class_column, **settings)
+    else:
+        plan = _plan_of_schema(schema, class_column, **settings)
+    if not known and (schema is None or table is None):
         return guided.explore(plan, seed)
     people = read_people(table, plan, options, seed)
+    if not known:
+        return guided.explore(plan, seed)
     return guided.start(plan, people.classes, plan.to_bits(people.raw_positions), seed)
 
 

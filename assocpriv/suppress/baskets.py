@@ -145,7 +145,7 @@ def _flags(data: Any, items: Collection[str], options: ReadOptions) -> tuple[Col
     """Return the names of a one-hot table of 0, 1 and hidden, and of some items these cells; none of another table."""
     source = None
     with contextlib.suppress(RecordError, TypeError):  # whoever reads another table says what is wrong
-        source = read_source(data, items, (), TableOptions(memory_bytes=options.memory_bytes))
+        source = read_source(data, items, {}, TableOptions(memory_bytes=options.memory_bytes))
     columns = source.coded.columns if source else ()
     values = {value for column in columns for value in column.values}
     signs = _SIGNS if source and source.separator else _SIGNS | {None: 2}

@@ -14,13 +14,12 @@ from assocpriv.suppress import paper
 from assocpriv.suppress.coins import KEEP, OF, Coins
 from assocpriv.suppress.inferences import group_records, highest_confidence, masking_columns
 from assocpriv.suppress.local import limits_of, search_cells, search_columns
-from assocpriv.suppress.table import CodedTable
+from assocpriv.suppress.table import MARKS, CodedTable
 from assocpriv.suppress.templates import Bound, check_spellings
 
 LOCAL, FREE, PAPER, GLOBAL = "local", "free", "paper", "global"
 _MOST_RECORDS = 2**31 - 1  # products of two counts fit 64 bits
 _UNIT = log(OF / KEEP)
-MARKS = ("*", "**", "***", "(hidden)", "(withheld)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,11 +148,11 @@ def _check_possible(weights: NDArray[np.int64], bounds: Sequence[Bound]) -> None
     for start in range(0, len(sums), width):
         for bound, hits in zip(bounds, sums[start + 1 :], strict=False):
             if not bound.allows(hits, sums[start]):
-                in_class, most = len(sums) > width, float(bound.confidence)
+                in_class, most = len(sums) > width, float(100 * bound.confidence)
                 raise TemplateError(
                     "no suppression meets the templates: in a table with all their channels suppressed "
-                    f"{bound.column} = {bound.value} is in {hits / sums[start]:.2%} of "
-                    f"{counted(sums[start], 'record')}{' of a class' * in_class}, {most:.2%} allowed; "
+                    f"{bound.column} = {bound.value} is in {-(-1000 * hits // sums[start]) / 10:.1f}% of "
+                    f"{counted(sums[start], 'record')}{' of a class' * in_class}, {most:.6g}% allowed; "
                     f"ask for a higher confidence{', or leave the class out' * in_class}"
                 )
 

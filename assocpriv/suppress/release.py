@@ -26,7 +26,17 @@ from assocpriv.suppress.baskets import BasketSource
 from assocpriv.suppress.checking import Checked, count_columns, count_file
 from assocpriv.suppress.coins import Keys, key_path
 from assocpriv.suppress.inferences import inferences, masking_columns
-from assocpriv.suppress.table import DROP, CodedTable, Handling, SourceTable, bin_columns, read_handling, read_source
+from assocpriv.suppress.table import (
+    DROP,
+    MARKS,
+    CodedTable,
+    Handling,
+    SourceTable,
+    as_written,
+    bin_columns,
+    read_handling,
+    read_source,
+)
 from assocpriv.suppress.templates import HELD, Bound, are_of_items, bounds, read_templates
 from assocpriv.suppress.write import Release, released_table, write_file
 
@@ -127,7 +137,8 @@ class Check:
     """What data tell as they are: of each bound the inferences above it, highest confidence first.
 
     ``is_release``: cells of channels hold a mark, or no basket has an item of a channel, so that bounds were counted
-    over all columns of all channels; ``absent`` are these items.
+    over all columns of all channels; ``absent`` are these items. ``weights`` are columns that may say how many people a
+    row stands for.
     """
 
     things: str
@@ -137,6 +148,7 @@ class Check:
     violations: tuple[Checked, ...]
     is_release: bool
     absent: tuple[str, ...] = ()
+    weights: tuple[str, ...] = ()
 
     @property
     def passed(self) -> bool:
@@ -160,6 +172,7 @@ class Publication:
     bins: dict[str, tuple[str, ...]]
     respelled: tuple[str, ...] = ()
     dropped: tuple[str, ...] = ()
+    weights: tuple[str, ...] = ()
 
 
 # ---- from data to their release
@@ -168,6 +181,7 @@ class Publication:
 def check(data: Any, templates: Any, class_column: str | None = None, *, columns: Any = None, **reading: Any) -> Check:
     """List the inferences that a table, or baskets, allow above their bounds; nothing is written.
 
+    A row is one person, as is a basket. In a column of numbers alone equal numbers are one value: 10, 10.0 and 1e1.
     A release is checked over all columns of all channels together, which is what its reader knows. That verifies that
     no share is above its bound; not that chance decided, that rows were shuffled, or that there is no other release.
 
@@ -179,13 +193,13 @@ def check(data: Any, templates: Any, class_column: str | None = None, *, columns
             and ``sensitive`` list items.
         class_column: that is released as it is.
         columns: what becomes of columns: a number of intervals of about equally many records for all columns of numbers
-            in a channel; or by column such a number, ``"category"`` for numbers that are categories, or ``"drop"`` for
-            what is not released. As texts: ``"age=5"``.
+            in a channel; or by column such a number, ``"category"`` for what holds categories, each text one, or
+            ``"drop"`` for what is not released. As texts: ``"age=5"``.
         reading: by name ``separator`` (of the cells of a CSV file; found out from its header by default), ``sheet`` (of
             a workbook, by name or as "#1"), ``missing`` (a word, or several, for missing values, as "?"; a missing
-            cell is a value of its own), ``memory_bytes`` (what reading a file may hold; a
-            quarter of the free memory by default) and ``progress`` (called with bytes read, bytes of the file); of
-            baskets ``layout``, ``memory_bytes`` and ``progress``.
+            cell is a value of its own), ``memory_bytes`` (what reading a file may hold; a quarter of the free memory
+            by default) and ``progress`` (called with bytes read, bytes of the file); of baskets ``layout``,
+            ``incomplete``, ``memory_bytes`` and ``progress``.
 
     Raises:
         TemplateError: templates that break a rule, or do not fit the table.
@@ -200,19 +214,20 @@ def check(data: Any, templates: Any, class_column: str | None = None, *, columns
     """
     data, request = as_table(data), Request.made(templates, class_column, columns, reading)
     wanted, bins, dropped = request.bounds, dict[str, tuple[str, ...]](), list[str]()
+    weights: tuple[str, ...] = ()
     channel = tuple(dict.fromkeys(name for bound in wanted for name in bound.channel))
     if isinstance(request.reading, ReadOptions):
         coded = baskets.shown(data, wanted, request.reading)
         dropped = [item for item in channel if not coded.column(item).has(HELD).any()]
     else:
         table = _Table.read(data, request, request.reading)
-        coded, bins = table.coded, table.bins
+        coded, bins, wanted, weights = table.coded, table.bins, table.request.bounds, table.source.weights
     decide.check_columns(coded, wanted, class_column)
-    marked = (set(decide.MARKS) & set(coded.column(name).values) for name in masking_columns(wanted))
+    marked = (set(MARKS) & set(coded.column(name).values) for name in masking_columns(wanted))
     is_release = any(marked) or bool(dropped)
     counted = tuple(replace(bound, channel=channel) for bound in wanted) if is_release else wanted
     found = [each for bound in counted for each in inferences(coded, bound, above=bound.confidence)]
-    return Check(request.things, coded.n_records, bins, wanted, tuple(found), is_release, tuple(dropped))
+    return Check(request.things, coded.n_records, bins, wanted, tuple(found), is_release, tuple(dropped), weights)
 
 
 def suppress(
@@ -262,9 +277,9 @@ def suppress_file(
 ) -> Publication:  # fmt: skip
     """Write what :func:`suppress` returns, from a file of any size to another one of its kind, CSV or Parquet.
 
-    Cells that are not hidden stay as they are written; rows come in a random order. The output is checked as it lies on
-    disk before it takes its name, so that it appears whole and checked, or not at all. The key lies beside the table,
-    as ``table.csv.key``; with it another run gives the same release.
+    A workbook's sheet becomes CSV. Cells that are not hidden stay as they are written; rows come in a random order. The
+    output is checked as it lies on disk before it takes its name, so that it appears whole and checked, or not at all.
+    The key lies beside the table, as ``table.csv.key``; with it another run gives the same release.
 
     Args:
         data, templates, class_column, columns, new_key, options: as of :func:`suppress`.
@@ -290,7 +305,9 @@ def suppress_file(
     check_writable(output, force=force, inputs=inputs)
     request = Request.made(templates, class_column, columns, options)
     kinds = [path.name.lower().endswith(PARQUET) for path in (table, output)]
-    if kinds[0] != kinds[1] or output.suffix.lower() in WORKBOOKS:
+    if output.suffix.lower() in WORKBOOKS:
+        raise FileError(f"{output}: a sheet of a workbook is released as text; let the output's name end in .csv")
+    if kinds[0] != kinds[1]:
         wanted = ".parquet or .pq" if kinds[0] else ".csv, .tsv, .data or .txt, also with .gz,"
         raise FileError(
             f"{output} must end in {wanted}: of such a file {'Parquet' if kinds[0] else 'text'} is released"
@@ -306,7 +323,9 @@ def _release(
 ) -> tuple[Any, Publication]:
     """Return, or write, what is released; the key is kept first, so that without it nothing is."""
     source = request.read(data)
+    weights: tuple[str, ...] = ()
     if isinstance(source, _Table):
+        request, weights = source.request, source.source.weights
         for name in source.source.naming:
             raise TemplateError(
                 f"column {name} has another value in each row; drop it ({name}=drop), or put it in a channel"
@@ -327,7 +346,7 @@ def _release(
     return released, Publication(
         request.things, source.coded.n_records, request.class_column, source.mark, request.bounds, outcome.before,
         checked, decide.facts(outcome, source.coded, request.wishes), keys.number, source.bins, source.respelled,
-        tuple(sorted(request.dropped)),
+        tuple(sorted(request.dropped)), weights,
     )  # fmt: skip
 
 
@@ -344,7 +363,8 @@ class _Table:
     @classmethod
     def read(cls, data: Any, request: Request, reading: TableOptions) -> "_Table":
         """Read a table, and bin its numbers."""
-        table = read_source(data, request.columns, request.dropped, reading)
+        table = read_source(data, request.columns, request.handling, reading)
+        request = replace(request, bounds=as_written(request.bounds, table.coded))
         channels = {name for bound in request.bounds for name in bound.channel}
         return cls(
             data, request, reading, *bin_columns(table, channels, masking_columns(request.bounds), request.handling)
@@ -386,6 +406,8 @@ class _Table:
 def record(found: Check | Publication) -> dict[str, Any]:
     """Return what :func:`check` found, or :func:`suppress` did, as JSON content, for the owner alone.
 
+    A row counts as one person; ``weights`` are columns that may say that it stands for several.
+
     >>> import pandas as pd
     >>> import assocpriv as ap
     >>> table = pd.DataFrame({"job": ["cook", "cook", "clerk"], "ill": ["no", "yes", "yes"]})
@@ -395,6 +417,7 @@ def record(found: Check | Publication) -> dict[str, Any]:
     (False, {'job': 'clerk'})
     """
     shared = {found.things: found.records, "bins": {name: list(labels) for name, labels in found.bins.items()}}
+    shared["weights"] = list(found.weights)
     if isinstance(found, Check):
         return shared | {
             "passed": found.passed,

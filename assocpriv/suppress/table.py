@@ -3,7 +3,9 @@
 The columns that templates and the class name are read from CSV, Parquet and frames, in batches. A value is its cell's
 text without the blanks around it; a missing cell is a value of its own. A table may write one value in several ways
 ("x" and " x", in quotes or not); such columns are respelled when the table is released, because the difference would
-tell more than the values that were counted.
+tell more than the values that were counted. In a column whose values are all numbers, missing ones aside, equal
+numbers are one value, however they are written (10, 10.0, 1e1, 010), and are released in the plainest of their
+spellings. A reader who counts numbers then finds the same shares as one who counts texts.
 
 Of what a table says beside its cells a release has nothing: nobody checks metadata, and they may hold raw values:
 levels of a factor, notes, ``attrs`` of pandas. An index of pandas is a column.
@@ -15,8 +17,9 @@ what is released, and are counted as any other value; no promise rests on how th
 import contextlib
 import math
 import os
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from decimal import Decimal
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -28,13 +31,17 @@ from assocpriv.files.arrow import pa, pc
 from assocpriv.promise.errors import RecordError, TemplateError, counted
 from assocpriv.records import columns as tabular
 from assocpriv.records import sources
+from assocpriv.records.numbers import all_numbers, read_numbers, words_among_numbers
 from assocpriv.records.tables import TableOptions
+from assocpriv.suppress.templates import Bound
 
 _RECORD_BYTES = 48  # of a record while groups are found and rows shuffled, beside two a column
 _VALUE_BYTES = 400  # of a distinct value while it is coded, beside its text
 CATEGORY, DROP = "category", "drop"
 Handling = Mapping[str, int | str]  # what becomes of columns, by name, and of all others by ""
+MARKS = ("*", "**", "***", "(hidden)", "(withheld)")  # of hidden cells
 _MOST_BINS = 1000
+_WEIGHTS = frozenset(("count", "counts", "n", "freq", "frequency", "weight", "weights"))
 
 
 # ---- columns of codes
@@ -98,7 +105,7 @@ def code_cells(columns: Mapping[str, Sequence[str | None]]) -> CodedTable:
     """
     texts = {name: [None if cell is None else str(cell) for cell in cells] for name, cells in columns.items()}
     table = pa.table({name: pa.array(cells, pa.string()) for name, cells in texts.items()})
-    return read_source(table, columns, (), TableOptions()).coded
+    return read_source(table, columns, {}, TableOptions()).coded
 
 
 def hide(column: CodedColumn, hidden: NDArray[np.bool_], mark: str) -> CodedColumn:
@@ -129,6 +136,7 @@ class SourceTable:
         numbers: columns whose values are all numbers, and more than two, with these as float64 by code.
         times: columns of dates or times of day.
         naming: columns that nobody named whose values are all different, so that they name the row.
+        weights: columns that may say how many people a row stands for, by their names and numbers.
         separator, sheet: of the cells of text, and which sheets of a workbook; empty of other tables.
         stamp: size and time of the file, for a second reading to find it as the first did.
     """
@@ -140,15 +148,16 @@ class SourceTable:
     numbers: dict[str, NDArray[np.float64]]
     times: frozenset[str]
     naming: tuple[str, ...]
+    weights: tuple[str, ...] = ()
     separator: str = ""
     sheet: str = ""
     stamp: tuple[int, int] = (0, 0)
 
 
-def read_source(source: Any, wanted: Collection[str], dropped: Collection[str], options: TableOptions) -> SourceTable:
+def read_source(source: Any, wanted: Collection[str], handling: Handling, options: TableOptions) -> SourceTable:
     """Read those columns of a table, a file's name or a pandas, polars or pyarrow table, that are wanted.
 
-    Columns that are neither wanted nor ``dropped`` are looked at until a value occurs twice.
+    Columns that are neither wanted nor dropped are looked at until a value occurs twice.
 
     Raises:
         RecordError: a file that cannot be read, a column that the table lacks or has twice, or no record.
@@ -156,22 +165,22 @@ def read_source(source: Any, wanted: Collection[str], dropped: Collection[str], 
     """
     if isinstance(source, str | os.PathLike):
         path = Path(source)
-        return sources.named_after(path, lambda: _read_file(path, wanted, dropped, options), RecordError)
+        return sources.named_after(path, lambda: _read_file(path, wanted, handling, options), RecordError)
     columns = tabular.frame_columns(source)
     names = [str(column.name).strip() for column in columns]
+    dropped = [name for name, said in handling.items() if said == DROP]
     places, others = _places(names, wanted, dropped, "the table")
     arrays = [tabular.series_to_arrow(columns[place], names[place]) for place in places]
     coders = [
-        _Coder(names[place], options.cells.missing, each.type) for place, each in zip(places, arrays, strict=True)
+        _Coder(names[place], options.cells.missing, each.type, handling.get(names[place]) == CATEGORY)
+        for place, each in zip(places, arrays, strict=True)
     ]
     for coder, values in zip(coders, arrays, strict=True):
         coder.add(_encoded(values, coder.name))
-    naming = [
-        names[place]
-        for place in others
-        if _all_differ(tabular.series_to_arrow(columns[place], names[place]), names[place])
-    ]
-    return _source(coders, names, naming)
+    rest = {names[place]: tabular.series_to_arrow(columns[place], names[place]) for place in others}
+    naming = [name for name, values in rest.items() if _all_differ(values, name)]
+    weights = tuple(name for name, values in rest.items() if _is_weight(name, values))
+    return _source(coders, names, naming, weights=weights)
 
 
 def file_stamp(path: Path) -> tuple[int, int]:
@@ -180,7 +189,7 @@ def file_stamp(path: Path) -> tuple[int, int]:
     return facts.st_size, facts.st_mtime_ns
 
 
-def _read_file(path: Path, wanted: Collection[str], dropped: Collection[str], options: TableOptions) -> SourceTable:
+def _read_file(path: Path, wanted: Collection[str], handling: Handling, options: TableOptions) -> SourceTable:
     if path.exists() and not path.is_file() and not path.is_dir():
         raise RecordError("a table is read twice, and this is no regular file; save it as one")
     budget = sources.Budget.within(options.memory_bytes)
@@ -188,17 +197,22 @@ def _read_file(path: Path, wanted: Collection[str], dropped: Collection[str], op
         path, wanted, options.separator, sheet=options.sheet
     ) as table:  # whose first piece shows what may name rows
         names = [name.strip() for name in table.names]
+        dropped = [name for name, said in handling.items() if said == DROP]
         places, others = _places(names, wanted, dropped, table.where)
         first = next(table.map(lambda part: part.columns, others, budget), []) if others else []
         book = table.text.sheets if isinstance(table, tabular.CsvTable) else None
         sheet = book.words if book else None
+        weights = [names[at] for at, values in zip(others, first, strict=False) if _is_weight(names[at], values)]
         others = [place for place, values in zip(others, first, strict=False) if _all_differ(values, names[place])]
     stamp, naming = file_stamp(path), set(others)
     with tabular.open_table(path, wanted, options.separator, options.progress, sheet) as table:
         kinds = [
             None if isinstance(table, tabular.CsvTable) else table.schema.field(table.names[at]).type for at in places
         ]
-        coders = [_Coder(names[place], options.cells.missing, kind) for place, kind in zip(places, kinds, strict=True)]
+        coders = [
+            _Coder(names[place], options.cells.missing, kind, handling.get(names[place]) == CATEGORY)
+            for place, kind in zip(places, kinds, strict=True)
+        ]
 
         def encode(part: tabular.Rows) -> tuple[list[Any], list[Any]]:
             return [_encoded(values, each.name) for values, each in zip(part.columns, coders, strict=False)], [
@@ -220,6 +234,7 @@ def _read_file(path: Path, wanted: Collection[str], dropped: Collection[str], op
             coders,
             names,
             [names[place] for place in sorted(naming)],
+            weights=tuple(weights),
             separator=getattr(table, "separator", ""),
             sheet=sheet or "",
             stamp=stamp,
@@ -254,6 +269,15 @@ def _all_differ(values: Any, name: str) -> bool:
     return 1 < len(codes) == len(pc.unique(codes))
 
 
+def _is_weight(name: str, values: Any) -> bool:
+    """Return whether a column's name and whole numbers above 0 may say how many people a row stands for."""
+    if name.casefold() not in _WEIGHTS:
+        return False
+    texts = {str(value).strip() for value in _encoded(values, name).dictionary.to_pylist() if value is not None}
+    numbers = read_numbers(texts)
+    return len(texts) == len(numbers) > 0 and all(0 < each == each.to_integral_value() for each in numbers.values())
+
+
 # ---- coding
 
 
@@ -264,6 +288,7 @@ class _Coder:
     name: str
     missing: frozenset[str]
     kind: Any = None
+    is_category: bool = False  # each text is a value of its own, also where it writes a number
     codes: dict[Any, int] = field(default_factory=dict)  # of what is written
     texts: dict[str | None, int] = field(default_factory=dict)
     spellings: list[Any] = field(default_factory=list)
@@ -305,15 +330,17 @@ class _Coder:
         text = "" if missing else str(value).strip()
         return None if not text or text in self.missing else text
 
-    def column(self) -> tuple[CodedColumn, list[Any]]:
-        """Return the column with its values sorted, and their spellings."""
-        values = sorted(self.texts, key=text_order)
-        order = [self.texts[text] for text in values]
-        kind = _smallest_unsigned(len(values))
-        places = np.empty(len(values), dtype=kind)
-        places[order] = np.arange(len(values))
+    def column(self) -> tuple[CodedColumn, list[Any], NDArray[np.float64] | None]:
+        """Return the column with its values sorted, their spellings, and their numbers if all are such."""
+        read = all_numbers(self.texts)
+        plain = {} if self.is_category else _plain_spellings(read)
+        values = sorted({plain.get(text, text) for text in self.texts} if plain else self.texts, key=text_order)
+        self.respelled |= len(values) < len(self.texts)
+        new = {value: code for code, value in enumerate(values)}
+        places = np.array([new[plain.get(text, text)] for text in self.texts], dtype=_smallest_unsigned(len(values)))
         codes = np.concatenate([places[part] for part in self.parts] or [places[:0]])
-        return CodedColumn(self.name, tuple(values), codes), [self.spellings[place] for place in order]
+        spellings = [self.spellings[self.texts[value]] for value in values]
+        return CodedColumn(self.name, tuple(values), codes), spellings, value_numbers(values, read)
 
 
 def _source(
@@ -322,10 +349,12 @@ def _source(
     naming: Sequence[str],
     **origin: Any,
 ) -> SourceTable:
-    columns, spellings = [], {}
+    columns, spellings, numbers = [], {}, {}
     for coder in coders:
-        column, spellings[coder.name] = coder.column()
+        column, spellings[coder.name], found = coder.column()
         columns.append(column)
+        if found is not None:
+            numbers[coder.name] = found
     if not coders[0].rows:
         raise RecordError("the table has no records; check that it is the right one")
     return SourceTable(
@@ -333,28 +362,43 @@ def _source(
         tuple(names),
         spellings,
         frozenset(coder.name for coder in coders if coder.respelled),
-        {column.name: found for column in columns if (found := value_numbers(column.values)) is not None},
+        numbers,
         frozenset(coder.name for coder in coders if coder.kind is not None and pa.types.is_temporal(coder.kind)),
         tuple(naming),
         **origin,
     )
 
 
-def value_numbers(values: Sequence[str | None]) -> NDArray[np.float64] | None:
-    """Return the numbers that a column's values write, NaN for a missing one; None unless all of three or more do.
+# ---- numbers
+
+
+def as_written(bounds: Iterable[Bound], table: CodedTable) -> tuple[Bound, ...]:
+    """Return bounds, each once, with a sensitive number as its column writes it: 1000 where a template says 1000.0."""
+    found = []
+    for bound in bounds:
+        values = table.column(bound.column).values
+        numbers = {} if bound.value in values else read_numbers([*values, bound.value])
+        alike = [each for each in values if each in numbers and numbers[each] == numbers.get(bound.value)]
+        found.append(replace(bound, value=alike[0]) if alike else bound)
+    return tuple(dict.fromkeys(found))
+
+
+def _plain_spellings(numbers: Mapping[str, Decimal]) -> dict[str | None, str]:
+    """Return the plainest text that writes the same number, of each; nothing if all numbers differ."""
+    plainest = dict[Decimal, str]()
+    if len(set(numbers.values())) == len(numbers):
+        return {}
+    for text in sorted(numbers, key=lambda text: (not text.isdecimal(), len(text), text)):
+        plainest.setdefault(numbers[text], text)
+    return {text: plainest[number] for text, number in numbers.items()}
+
+
+def value_numbers(values: Sequence[str | None], read: Mapping[str, Decimal]) -> NDArray[np.float64] | None:
+    """Return the numbers of a column's values, ``read`` of them all, NaN for a missing one; None if they are not three.
 
     Two values are two categories, however they are written.
     """
-    numbers = np.full(len(values), np.nan)
-    for place, text in enumerate(values):
-        if text is None or text in tabular.EMPTY_NUMBERS:
-            continue
-        if not text.isascii() or "_" in text:
-            return None
-        try:
-            numbers[place] = float(text)
-        except ValueError:
-            return None
+    numbers = np.array([float(read.get(text or "", math.nan)) for text in values])
     return numbers if np.isfinite(numbers).sum() > 2 else None
 
 
@@ -428,7 +472,7 @@ def bin_columns(
         TemplateError: a column of numbers or times in a channel that nothing is said of, or one that cannot be binned.
     """
     for name, said in handling.items():
-        if name and name not in channels and said != DROP:
+        if name and name not in channels and said not in (DROP, CATEGORY):
             raise TemplateError(f"column {name} stands in no channel; take it out of columns=")
     columns, labels = [], {}
     for column in source.coded.columns:
@@ -448,16 +492,19 @@ def bin_columns(
 
 
 def _check_category(source: SourceTable, name: str, handling: Handling, is_masking: bool) -> None:
+    as_category = f"columns='{name}=category' takes each value as a category"
+    if handling.get(name) != CATEGORY:
+        column = source.coded.column(name)
+        if said := words_among_numbers(column.values, column.codes, MARKS, is_asked=name in handling):
+            raise TemplateError(f"column {name} of a channel holds numbers, {said}; {as_category}")
     if handling.get(name, CATEGORY) != CATEGORY:
-        why = "it holds no three numbers and nothing else" if is_masking else "it is sensitive in another template"
-        raise TemplateError(
-            f"column {name} cannot be binned: {why}; if a word stands for missing values, name it with missing="
-        )
+        why = "it holds no three numbers" if is_masking else "it is sensitive in another template"
+        raise TemplateError(f"column {name} cannot be binned: {why}; {as_category}")
     if name in handling or (name not in source.numbers and name not in source.times):
         return
     what = "numbers" if name in source.numbers else "times"
-    bins = "say how many intervals of them are released; " * (what == "numbers" and is_masking)
-    raise TemplateError(f"column {name} of a channel holds {what}; {bins}{name}=category takes each as a category")
+    bins = f"columns='{name}=8' releases 8 intervals of them; " * (what == "numbers" and is_masking)
+    raise TemplateError(f"column {name} of a channel holds {what}; {bins}{as_category}")
 
 
 def _binned(column: CodedColumn, numbers: NDArray[np.float64], bins: int) -> tuple[CodedColumn, tuple[str, ...]]:

@@ -11,12 +11,11 @@ WFY05, definition 3.1, with a column of yes and no for each item. It bounds the 
 part of IC (lemma 3.1), and of what is absent.
 """
 
-import contextlib
 import tomllib
 import unicodedata
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from fractions import Fraction
 from os import PathLike, fspath
 from pathlib import Path
@@ -26,6 +25,7 @@ from assocpriv.files.atomic import read_bounded
 from assocpriv.promise.breaches import parse_probability
 from assocpriv.promise.errors import PlanError, TemplateError
 from assocpriv.promise.json_text import RepeatedFieldError, json_fields
+from assocpriv.records.numbers import read_numbers, unread_numbers
 
 _KEYS = ("channel", "sensitive", "confidence")
 _MOST_BYTES = 16 << 20
@@ -119,27 +119,35 @@ def bounds(templates: Iterable[Template]) -> tuple[Bound, ...]:
     )
 
 
-def plain_spelling(value: str) -> str | Decimal:
-    """Return what a reader takes a value for: a number however it is written, text but for case and width of letters.
-
-    >>> plain_spelling("Yes ") == plain_spelling("yes"), plain_spelling("1.0") == plain_spelling("01")
-    (True, True)
-    """
-    with contextlib.suppress(InvalidOperation):
-        number = Decimal(value)
-        if number.is_finite():
-            return number
-    return " ".join(unicodedata.normalize("NFKC", value).casefold().split())
-
-
 def check_spellings(named: Collection[str], written: Iterable[str | None], where: str) -> None:
-    """Refuse what is sensitive and also written otherwise: who reads Test or 1.0 has learned what test or 1 means."""
-    plain = {plain_spelling(each): each for each in named}
-    for each in written:
-        if each is not None and each not in named and (alike := plain.get(plain_spelling(each))) is not None:
+    """Refuse what is sensitive and also written otherwise: who reads Test or 1.0 has learned what test or 1 means.
+
+    Words are one but for case, blanks and width of letters, numbers however they are written. Words may be named in
+    each of their spellings, which bounds each on its own. A number may not: together they would be above the bound.
+
+    >>> check_spellings(["yes"], ["yes", "no", None], "column x also writes")
+    """
+    texts = {each: unicodedata.normalize("NFKC", each) for each in (*named, *written) if each is not None}
+    numbers = read_numbers(texts.values())
+    plain = {each: numbers.get(text, " ".join(text.casefold().split())) for each, text in texts.items()}
+    alike = {plain[each]: each for each in named}
+    if unread_numbers(texts.values(), numbers) and (unread_numbers(named, numbers) or numbers.keys() & named):
+        raise TemplateError(
+            f"{where} numbers with commas that cannot be read in one way, as 1,5 and 1.5; write a dot as the decimal "
+            "mark, and nothing between thousands"
+        )
+    for each, spelling in plain.items():
+        other = alike.get(spelling, each)
+        if other == each:
+            continue
+        if isinstance(spelling, Decimal):
             raise TemplateError(
-                f"{where} {alike} in another way, as 1 and 1.0 or yes and Yes are one; write it in one way, or name "
-                "each of them as sensitive, which bounds it on its own"
+                f"{where} {other} in another way, as 1 and 1.0 are one number; write it in one way in the data"
+            )
+        if each not in named:
+            raise TemplateError(
+                f"{where} {other} in another way, as yes and Yes are one; write it in one way, or name each of them as "
+                "sensitive, which bounds it on its own"
             )
 
 

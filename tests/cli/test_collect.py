@@ -12,6 +12,7 @@ from command_line import python, refused, run, run_json
 import assocpriv as ap
 
 GOOD, BAD = bytes(2), bytes(3)  # reports of the plan have 2 bytes
+WHY = "has 3 bytes, where a report has 2; it is of another plan, so name that one, or no single report"
 
 
 @pytest.fixture
@@ -45,9 +46,9 @@ def test_the_record(home: Path, inbox: Path, tmp_path: Path) -> None:
     result = run(*command)
     record = json.loads(result.stdout)
     assert record["plan_id"] == ap.read_plan(home / "plan.json").plan_id
-    assert record["refused"] == [{"file": str(inbox / "bad"), "reason": "has 3 bytes, where a report has 2"}]
+    assert record["refused"] == [{"file": str(inbox / "bad"), "reason": WHY}]
     assert [(each["path"], each["unsealed"]) for each in record["collections"]] == [(str(tmp_path / "c"), 3)]
-    assert result.stderr == f"warning: left where it is: {inbox / 'bad'} has 3 bytes, where a report has 2\n"
+    assert result.stderr == f"warning: left where it is: {inbox / 'bad'} {WHY}\n"
     for name in ("0.bin", "4.bin"):
         (inbox / name).write_bytes(GOOD)
     again = run(*command)
@@ -61,10 +62,12 @@ def test_exit_status(home: Path, inbox: Path, tmp_path: Path) -> None:
     arguments = ["--plan", home / "plan.json", "-o", tmp_path / "c"]
     run("gather", inbox, *arguments)
     message = refused("gather", inbox, *arguments)
-    assert message == f"nothing was gathered: {inbox / 'bad'} has 3 bytes, where a report has 2"
+    assert message == f"nothing was gathered: {inbox / 'bad'} {WHY}"
     (inbox / "bad2").write_bytes(BAD)
     assert refused("gather", inbox, *arguments) == f"{message}; 1 other file refused, too"
     assert "is not there" in refused("gather", tmp_path / "typo", *arguments)
+    (inbox / "bad2").write_bytes(GOOD[:1])
+    assert "it is half-written, and stays there until it is whole" in refused("gather", inbox / "bad2", *arguments)
     for bad in inbox.iterdir():
         bad.unlink()
     assert "nothing to do" in run("gather", inbox, *arguments).stdout
@@ -79,7 +82,7 @@ def test_names_of_files_are_no_lines_of_ours(home: Path, tmp_path: Path) -> None
     (tmp_path / "in" / "good").write_bytes(GOOD)
     done = python("gather", tmp_path / "in", "--plan", home / "plan.json", "-o", tmp_path / "c", "--json")
     left = f"{tmp_path / 'in'}/a?Error: b?[31m?"
-    assert done.stderr == f"warning: left where it is: {left} has 3 bytes, where a report has 2\n"
+    assert done.stderr == f"warning: left where it is: {left} {WHY}\n"
     assert os.fsencode(json.loads(done.stdout)["refused"][0]["file"]).endswith(name)
 
 

@@ -71,6 +71,62 @@ def answer(state: Path, path: Path, n: int = 30, seed: int = 1) -> Path:
     return path
 
 
+SCHEMA = '[columns.party]\nkind = "label"\nvalues = ["left", "right"]\nrelease = "as-is"\n' + "".join(
+    f'[columns.v{place}]\nkind = "category"\nvalues = ["n", "y"]\nrelease = "as-is"\n' for place in range(VOTES - 1)
+) + f'[columns.v{VOTES - 1}]\nkind = "number"\nlow = 0\nhigh = 10\nintervals = 5\nrelease = "as-is"\n'  # fmt: skip
+
+
+def test_a_tables_values_are_said_to_become_public(table: Path, tmp_path: Path) -> None:
+    """start says that the plan publishes the table's values, and names the option that takes them from a file."""
+    wanted = ["-o", tmp_path / "plan.json", "--state", tmp_path / "state.json"]
+    said = run("guide", "start", table, "--class", "party", "--missing", "?", *wanted).stderr
+    assert f"cut points of {VOTES} columns: they get published with" in said
+    assert "--schema FILE takes them from a file" in said
+
+
+def test_a_plan_of_a_schema_holds_no_value_of_a_table(tmp_path: Path) -> None:
+    """With a schema the plan has its values and equal intervals, with and without a table, which must fit."""
+    (tmp_path / "schema.toml").write_text(SCHEMA)
+    votes = "n,n,y,y,n"
+    rows = f"left,{votes},3.25\nright,{votes},99\n" * 8
+    (tmp_path / "t.csv").write_text(f"party,v0,v1,v2,v3,v4,v5\n{rows}")
+    (tmp_path / "bad.csv").write_text(f"party,v0,v1,v2,v3,v4,v5\nleft,canary,{votes[2:]},3\n")
+    given = ["--schema", tmp_path / "schema.toml", "--class", "party", "-o", tmp_path / "p.json", "--state",
+             tmp_path / "s.json"]  # fmt: skip
+    alone = run("guide", "start", *given)
+    assert "published" not in alone.stderr
+    plan = (tmp_path / "p.json").read_text()
+    assert json.loads(plan)["attributes"][-1] == {"name": "v5", "kind": "number", "cuts": ["2/1", "4/1", "6/1", "8/1"]}
+    assert run_json("guide", "start", tmp_path / "t.csv", "--known", *given, "--force")["classes"] == {
+        "left": 8,
+        "right": 8,
+    }
+    assert (tmp_path / "p.json").read_text() == plan
+    said = refused("guide", "start", tmp_path / "bad.csv", *given, "--force")
+    assert "column v0 has a value that is none of the plan's" in said
+    assert "canary" not in said
+
+
+@pytest.mark.parametrize("label", ["v5", "other"])
+def test_a_class_is_a_label_or_category_of_the_schema(label: str, tmp_path: Path) -> None:
+    """A class that the schema lacks, or has as a number, is refused."""
+    (tmp_path / "schema.toml").write_text(SCHEMA)
+    said = refused("guide", "start", "--schema", tmp_path / "schema.toml", "--class", label,
+                   "-o", tmp_path / "p.json", "--state", tmp_path / "s.json")  # fmt: skip
+    assert "the schema lacks the class" in said
+
+
+def test_an_unknown_number_is_no_category(tmp_path: Path) -> None:
+    """One word among ages would publish each age; it is refused with the option that reads the column as numbers."""
+    lines = "".join(f"{'ab'[place % 2]},{20 + place}\n" for place in range(40))
+    (tmp_path / "t.csv").write_text(f"party,age\n{lines}a,unknown\n")
+    given = ["guide", "start", tmp_path / "t.csv", "--class", "party", "-o", tmp_path / "p.json", "--state",
+             tmp_path / "s.json"]  # fmt: skip
+    assert "column age holds numbers, but something else in 1 record, first in record" in refused(*given)
+    assert "say --missing unknown; --schema takes" in refused(*given)
+    assert run_json(*given, "--missing", "unknown")["width"] == 4
+
+
 def test_a_collection_from_its_start(table: Path, tmp_path: Path) -> None:
     """start, publish, collect and publish again: guidance is new once a batch has come in."""
     state = begin(table, tmp_path)

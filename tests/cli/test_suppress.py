@@ -68,7 +68,7 @@ def test_check_says_by_its_status(table_folder):
     found = CliRunner().invoke(main, ["suppress", "table.csv", "--templates", "t.toml", "--check"])
     assert found.exit_code == 1
     assert "     80.0%      75%        5  job = trader, country = UK → debt = none left" in found.stdout
-    assert found.stderr == ""
+    assert found.stderr == "each record counts as one person; the bounds do not hold for a person with several\n"
     run("suppress", "table.csv", "--templates", "t.toml", "--paper", "-o", "out.csv")
     assert "no inference is above its bound" in run("suppress", "out.csv", "--templates", "t.toml", "--check").stdout
     listed = CliRunner().invoke(main, ["suppress", "table.csv", "--templates", "t.toml", "--check", "--json"])
@@ -85,7 +85,7 @@ def test_check_says_by_its_status(table_folder):
         (["--templates", "t.toml", "-o", "out.csv", "--column", "many"], "say a number of intervals"),
         (["--templates", "t.toml", "-o", "out.csv", "--layout", "separator=tab"], "lacks columns job, country, debt"),
         (["--templates", "t.toml", "-o", "out.csv", "--layout", "sheet=#1"], "sheet= is said of workbooks"),
-        (["--templates", "t.toml", "-o", "out.xlsx"], "must end in .csv, .tsv, .data or .txt"),
+        (["--templates", "t.toml", "-o", "out.xlsx"], "released as text; let the output's name end in .csv"),
     ],
 )  # fmt: skip
 def test_bad_input(table_folder, options, message):
@@ -156,3 +156,44 @@ def test_errors_show_no_item(baskets_folder: Path) -> None:
     message = refused_without_output(baskets_folder, *BASKET, "-o", "out.csv")
     assert "repeats an item" in message
     assert "canary" not in message
+
+
+def test_an_unknown_age_is_refused_with_an_option(table_folder):
+    """The error names the option, and what it says to type reads the column as numbers, or as categories."""
+    lines = "".join(f"{20 + place % 40},{'yes' if place % 5 == 0 else 'no'}\n" for place in range(100))
+    (table_folder / "ages.csv").write_text(f"age,ill\n{lines}unknown,no\n")
+    (table_folder / "ages.toml").write_text(
+        '[[template]]\nchannel = ["age"]\nsensitive = {ill = ["yes"]}\nconfidence = "75%"\n'
+    )
+    asked = ("suppress", "ages.csv", "--templates", "ages.toml", "--check")
+    assert "say --missing unknown; --column age=category takes" in refused(*asked)
+    assert "--column age=8 releases 8 intervals" in refused(*asked, "--missing", "unknown")
+    assert run(*asked, "--missing", "unknown", "--column", "age=8").exit_code == 0
+    assert "age = 20" in CliRunner().invoke(main, [*asked, "--column", "age=category"]).stdout
+
+
+def test_a_count_of_people_is_warned_about(table_folder):
+    """A column named count with whole numbers is named in a warning, with the option that leaves it out."""
+    (table_folder / "counted.csv").write_text("job,ill,count\n" + "cook,no,3\ncook,yes,1\nclerk,no,2\n" * 3)
+    (table_folder / "ill.toml").write_text(
+        '[[template]]\nchannel = ["job"]\nsensitive = {ill = ["yes"]}\nconfidence = "75%"\n'
+    )
+    for last in (["--check"], ["-o", "out.csv"]):
+        asked = ["suppress", "counted.csv", "--templates", "ill.toml"]
+        assert "leave the column out by --column count=drop" in run(*asked, *last).stderr
+        assert "warning" not in run(*asked, *last, "--column", "count=drop", *["--force"] * (last[0] == "-o")).stderr
+
+
+def test_shares_are_rounded_up(table_folder):
+    """The release and its check print one share, 544 of 987 or 55.12%, rounded up."""
+    rows = "".join(f"cook,{'yes' if place < 544 else 'no'}\n" for place in range(987))
+    (table_folder / "p.csv").write_text(f"job,ill\n{rows}")
+    template = '[[template]]\nchannel = ["job"]\nsensitive = {{ill = ["yes"]}}\nconfidence = "{}%"\n'
+    (table_folder / "p60.toml").write_text(template.format(60))
+    (table_folder / "p50.toml").write_text(template.format(50))
+    assert " 55.2%  55.2%      60%  job" in run("suppress", "p.csv", "--templates", "p60.toml", "-o", "o.csv").stdout
+    listed = CliRunner().invoke(main, ["suppress", "o.csv", "--templates", "p50.toml", "--check"]).stdout
+    assert " 55.2%      50%" in listed
+    assert "is in 55.2% of 987 records, 50% allowed" in refused(
+        "suppress", "p.csv", "--templates", "p50.toml", "-o", "x.csv"
+    )

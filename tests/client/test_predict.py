@@ -107,7 +107,15 @@ BAD = {
     "twice.csv": ("age,age,region\n3,3,south\n", "names a column twice"),
     "text.csv": ("age,region\n30,south\nsecret,south\n", "column age has no number in record 2"),
     "ragged.csv": ("age,region\n30,south\n30\n", "line 3 has 1 cell, but"),
-    "done.csv": ("age,region,predicted\n30,south,x\n", r"'predicted' already; .* with column="),
+    "done.csv": (
+        "age,region,predicted\n30,south,x\n",
+        "'predicted' already, as the new one is called; rename it there",
+    ),
+    "unknown.csv": (
+        "age,region\nunknown,south\n",
+        r"write numbers as 1234\.5; if it stands for .*, say missing='unknown'",
+    ),
+    "words.csv": ("age,region\nsecret,south\n", "if words stand for missing values, name each of them with missing="),
     "empty.csv": ("", "empty"),
     "header.csv": ("age,region\n", "no records|no CSV"),
     "no.parquet": ("age,region\n", "not Parquet"),
@@ -141,3 +149,14 @@ def test_outputs_and_arguments(tmp_path: Path) -> None:
         predict_file(MODEL, tmp_path / "t.csv", tmp_path / "o.csv", column=" ")
     with pytest.raises(TypeError, match="pandas, polars or pyarrow"):
         predict([1, 2], MODEL)
+
+
+def test_a_record_of_other_columns_is_refused():
+    """Names in another case predicted the commonest class without a word; an empty record is one of missing values."""
+    with pytest.raises(RecordError, match="the record has none of the model's columns, age, region"):
+        predict({"Age": 30, "place": "south"}, MODEL)
+    assert predict({}, MODEL) == predict({"age": None}, MODEL)
+    with pytest.raises(TypeError, match="data must be a record"):
+        predict([30, "south"], MODEL)
+    with pytest.raises(RecordError, match="pass a number, or None where it is missing"):
+        predict({"age": "30"}, MODEL)

@@ -1,8 +1,10 @@
 """Plans for an anonymous channel: which operators keep a central promise, which are chosen, and what is refused."""
 
 import math
+import re
 from dataclasses import replace
 from fractions import Fraction
+from typing import Any
 
 import pytest
 from shown import check
@@ -112,11 +114,21 @@ def test_several_reports_of_a_person_share_the_cap_and_the_central_promise() -> 
         more.check_central()
 
 
-def test_few_reports_hide_nobody() -> None:
+@pytest.mark.parametrize(
+    ("central", "reports"), [(CENTRAL, 30), ((1, 1e-8), 20), ((0.001, 1e-10), 100), ((0.0001, 1e-8), 1000)]
+)
+def test_few_reports_hide_nobody(central: Any, reports: int) -> None:
     """It is said how many would do, and so many do."""
-    with pytest.raises(PlanError, match="About 240 would do"):
-        ap.plan(5, central=CENTRAL, reports=30)
-    assert ap.plan(5, central=CENTRAL, reports=240).central
+    with pytest.raises(PlanError, match=f"{reports:,} reports are too few for a central promise") as few:
+        ap.plan(5, central=central, reports=reports)
+    (enough,) = re.findall(r"reports=([0-9]+) \(fewer are never read\)", str(few.value))
+    assert ap.plan(5, central=central, reports=int(enough)).central
+
+
+def test_no_person_left_is_said_to_be_too_few() -> None:
+    """One report, without the share that may help the reader, is nobody's; the error names reports."""
+    with pytest.raises(PlanError, match=r"1 report cannot keep a central promise: .* as reports=100000"):
+        ap.plan(5, central=CENTRAL, reports=1)
 
 
 @pytest.mark.parametrize("reports", [90, 333, 1000, 4567])

@@ -315,3 +315,17 @@ def test_windows_stay_below_any_limit() -> None:
         design_window(60_000, Fraction(2**20 + 1, 2**20), optional=False, near=1)
     with pytest.raises(PlanError, match="so weak that it protects nothing; take a smaller ε"):
         design_window(5, Fraction(2**80), optional=False, near=1)
+
+
+@pytest.mark.parametrize(
+    "values", [["north", "North"], ["Caf\u00e9", "Cafe\u0301"], ["new york", "new  york"], ["\uff21", "a"]]
+)
+def test_values_that_people_take_for_one_are_warned_about(values):
+    """Values of a schema that differ in case, Unicode form or blanks are shown in a warning, with the column."""
+    schema = {"columns": {"region": {"kind": "category", "values": [*values, "south"], "release": "response"}}}
+    with pytest.warns(
+        UserWarning, match="column region: 1 group of values differ only in case, Unicode form or blanks"
+    ):
+        plan_table(schema)
+    schema["columns"]["region"]["values"] = ["north", "south"]
+    plan_table(schema)

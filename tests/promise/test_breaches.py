@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from assocpriv.promise.breaches import (
     Breach,
     Channel,
+    Epsilon,
     amplification_of,
     breach_curve,
     compose,
@@ -85,6 +86,14 @@ def test_no_epsilon_is_refused(wrong: Any) -> None:
     """What is no number of nats from 0 to 700 is refused by name."""
     with pytest.raises(PlanError, match="epsilon must"):
         amplification_of(wrong)
+
+
+@pytest.mark.parametrize("wrong", [0, "0", "1e-20", 56, "1e6", -1, "ln 1"])
+def test_an_epsilon_that_is_no_promise_is_refused_with_one_that_is(wrong: Any) -> None:
+    """The error says between which numbers ε lies, and names an option with a usual value."""
+    with pytest.raises(PlanError, match=r"epsilon must .* 55, got .*; 1 to 5 is usual, as epsilon=2\.9, with which"):
+        Epsilon(wrong)
+    assert 0.48 < Epsilon("2.9").posterior < 0.49
 
 
 @given(AMPLIFICATIONS)

@@ -36,7 +36,9 @@ def test_a_plan_and_its_miner(keep: str, tmp_path: Path) -> None:
     assert ("no γ" in said) == (keep == "none")
     assert ("no report lifts a belief from 5% to 50%" in said) == (keep != "none")
     assert ("random tuple" in said) == (keep == "tuple")
-    check(room.started(state, OUT, OUT))
+    started = [room.started(state, OUT, OUT, is_of_table=is_of_table) for is_of_table in (True, False)]
+    check(started[0])
+    assert [len(each.notes) for each in started] == [1, 0]
     guided.write_state(state, tmp_path / "s.json")
     done, new = guided.publish_file(tmp_path / "s.json", tmp_path / "g.json")
     assert ("γ           infinite" in check(room.published(done, [], new, OUT))) == (keep == "none")

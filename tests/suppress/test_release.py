@@ -439,9 +439,127 @@ def test_a_sensitive_value_written_in_two_ways_is_refused(other):
         suppress.check(frame, TEMPLATES)
     named = [TEMPLATES[0] | {"sensitive": {"Bankruptcy": ["Discharged", other]}}]
     assert len(suppress.suppress(frame, named)[1].checked) == 2
-    numbers = frame.assign(Bankruptcy=["1", "1.0", "2"] * 8)
-    with pytest.raises(TemplateError, match="also writes 1 in another way"):
-        suppress.check(numbers, [TEMPLATES[0] | {"sensitive": {"Bankruptcy": ["1"]}}])
+
+
+@pytest.mark.parametrize("named", [["1"], ["1", "1.0"]])
+def test_a_sensitive_number_among_words_has_one_spelling(named):
+    """Where equal numbers do not count as one, a sensitive one in two spellings is refused, even if both are named."""
+    templates = [TEMPLATES[0] | {"sensitive": {"Bankruptcy": named}}]
+    mixed = bank().assign(Bankruptcy=["1", "1.0", "x"] * 8)
+    numbers = bank().assign(Bankruptcy=["1", "1.0", "2"] * 8)
+    for frame, columns in ((mixed, None), (numbers, {"Bankruptcy": "category"})):
+        with pytest.raises(TemplateError, match=r"also writes 1(\.0)? in another way, as 1 and 1\.0 are one number"):
+            suppress.check(frame, templates, columns=columns)
+
+
+@pytest.mark.parametrize(
+    ("spellings", "named"),
+    [
+        (["1.5", "1,5", "2.25"], ["1.5", "1,5"]),
+        (["1.5", "1,50", "2.25"], ["1,50"]),
+        (["1,000.5", "1.000,5", "2"], ["2"]),
+    ],
+)
+def test_commas_that_cannot_be_read_in_one_way_are_refused(spellings, named):
+    """Where 1,5 may be 1.5, a sensitive number has no share that holds for all readers."""
+    frame = bank().assign(Bankruptcy=spellings * 8)
+    with pytest.raises(TemplateError, match="numbers with commas that cannot be read in one way, as 1,5"):
+        suppress.check(frame, [TEMPLATES[0] | {"sensitive": {"Bankruptcy": named}}])
+    frame = bank().assign(Bankruptcy=[*spellings[:2], "ill"] * 8)
+    assert suppress.check(frame, [TEMPLATES[0] | {"sensitive": {"Bankruptcy": ["ill"]}}]).records == 24
+
+
+SPELLINGS = ["1000", "1000.0", "1e3", " 1000", "01000", "1,000", "1 000", "+1000"]
+
+
+def wages(spellings: list[str]) -> pd.DataFrame:
+    """Return 40 cooks and 40 clerks; two thirds of the cooks have one wage, however it is written."""
+    cooks = [spellings[place % len(spellings)] for place in range(27)] + [str(3000 + each) for each in range(13)]
+    return pd.DataFrame(
+        {"Job": ["Cook"] * 40 + ["Clerk"] * 40, "wage": cooks + [str(5000 + each) for each in range(40)]}
+    )
+
+
+def as_source(frame: pd.DataFrame, kind: str, folder: Any) -> Any:
+    """Return a table as a file of a kind, or a frame."""
+    path = folder / f"table.{kind}"
+    if kind == "csv":
+        frame.to_csv(path, index=False)
+    elif kind == "parquet":
+        frame.to_parquet(path)
+    else:
+        return {"pandas": frame.copy, "polars": lambda: pl.from_pandas(frame), "pyarrow": lambda: pa.table(frame)}[
+            kind
+        ]()
+    return path
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet", "pandas", "polars", "pyarrow"])
+def test_equal_numbers_are_one_value(kind, tmp_path):
+    """A wage in eight spellings is one wage when it is checked and released, to a reader of texts or of numbers."""
+    source = as_source(wages(SPELLINGS), kind, tmp_path)
+    templates = [{"channel": ["Job"], "sensitive": {"wage": ["1000.00"]}, "confidence": "50%"}]
+    (found,) = suppress.check(source, templates).violations
+    assert (found.bound.value, found.values, found.hits, found.support) == ("1000", ("Cook",), 27, 40)
+    if kind in ("csv", "parquet"):
+        suppress.suppress_file(source, templates, output := tmp_path / f"out.{kind}")
+        released = pd.read_csv(output, dtype=str) if kind == "csv" else pd.read_parquet(output)
+    else:
+        table, _ = suppress.suppress(source, templates)
+        released = table if kind == "pandas" else table.to_pandas()
+    assert sorted(set(released["wage"])) == [
+        "1000",
+        *(str(3000 + each) for each in range(13)),
+        *map(str, range(5000, 5040)),
+    ]
+    shares = released.assign(hit=released["wage"] == "1000").groupby("Job")["hit"].mean()
+    assert shares.max() <= 0.5
+
+
+@pytest.mark.parametrize(
+    ("words", "remedy"),
+    [
+        (["unknown"], r"say missing='unknown'; columns='age=category' takes each value as a category"),
+        (["n/a", "?"], r"say missing='\?' missing='n/a'; "),
+        (["Canary"], r"name each of them with missing=, otherwise correct them; columns='age=category'"),
+        (["12,5", "1.250,0x"], r"name each of them with missing="),
+        (["12,50"], r"write a dot as the decimal mark, and nothing between thousands; columns='age=category'"),
+    ],
+)
+@pytest.mark.parametrize("kind", ["csv", "parquet", "pandas", "polars", "pyarrow"])
+def test_words_among_numbers_are_refused(words, remedy, kind, tmp_path):
+    """A column of ages with a few words is no column of categories; a word is shown if it marks missing values."""
+    ages = [f"{20 + place % 50}.5" for place in range(100)]
+    ages[6 : 6 + len(words)] = words
+    frame = pd.DataFrame({"age": ages, "ill": ["no", "yes", "no", "no"] * 25})
+    source, templates = as_source(frame, kind, tmp_path), of_job("50%", channel="age")
+    with pytest.raises(TemplateError, match=remedy) as refused:
+        suppress.check(source, templates)
+    assert f"holds numbers, but something else in {len(words)} record" in str(refused.value)
+    assert "first in record 7" in str(refused.value)
+    assert "Canary" not in str(refused.value)
+    assert suppress.check(source, templates, columns="age=category").records == 100
+    if "missing='" in remedy:
+        assert suppress.check(source, templates, columns="age=5", missing=words).bins["age"]
+
+
+def test_words_with_a_few_numbers_are_categories():
+    """A column in which fewer than nine of ten values and cells are numbers is taken as categories."""
+    frame = pd.DataFrame({"size": ["1", "2", "3", "4+", "10 or more"] * 8, "ill": ["no", "yes", "no", "no"] * 10})
+    assert suppress.check(frame, of_job("50%", channel="size")).records == 40
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet", "pandas", "polars", "pyarrow"])
+def test_a_column_of_counts_is_warned_about(kind, tmp_path):
+    """Whole numbers above 0 below a name as count may say how many people a row stands for."""
+    frame = pd.DataFrame({"job": ["cook", "clerk"] * 4, "ill": ["no", "yes"] * 4, "Count": [3, 1, 2, 2, 1, 4, 1, 1]})
+    source, templates = as_source(frame, kind, tmp_path), of_job("99%", channel="job")
+    assert suppress.check(source, templates).weights == ("Count",)
+    assert suppress.check(source, templates, columns="Count=drop").weights == ()
+    other = as_source(frame.assign(Count=frame["Count"] / 2), kind, tmp_path)
+    assert suppress.check(other, templates).weights == ()
+    huge = as_source(frame.assign(Count=["1e30", "2", "inf", "3"] * 2), kind, tmp_path)
+    assert suppress.check(huge, templates).weights == ("Count",)
 
 
 def test_the_mark_is_no_value():
@@ -474,8 +592,8 @@ def test_a_file_is_no_table_in_memory(tmp_path):
             {"confidence": "1%"},
             r"no suppression meets .* Bankruptcy = Discharged is in \d+\.\d+% of \d+ records.* allowed",
         ),
-        ({"channel": ["age"]}, "column age of a channel holds numbers; say how many"),
-        ({"channel": ["day"]}, "column day of a channel holds times; day=category"),
+        ({"channel": ["age"]}, "column age of a channel holds numbers; columns='age=8' releases"),
+        ({"channel": ["day"]}, "column day of a channel holds times; columns='day=category'"),
     ],
 )
 def test_requests_that_cannot_be_met(change, message):
@@ -526,3 +644,13 @@ def test_coins_are_apart() -> None:
         first = one.refuses(half)
         agreed += [first == one.refuses(half), first == other.refuses(half)]
     assert all(160 < each < 240 for each in agreed)
+
+
+def test_a_workbook_is_released_as_csv(tmp_path):
+    """A sheet is read as CSV is, and written as CSV; an output named as a workbook is refused."""
+    wages(SPELLINGS).to_excel(tmp_path / "t.xlsx", index=False)
+    templates = [{"channel": ["Job"], "sensitive": {"wage": ["1000"]}, "confidence": "50%"}]
+    with pytest.raises(FileError, match=r"let the output's name end in \.csv"):
+        suppress.suppress_file(tmp_path / "t.xlsx", templates, tmp_path / "o.xlsx")
+    suppress.suppress_file(tmp_path / "t.xlsx", templates, tmp_path / "o.csv")
+    assert (pd.read_csv(tmp_path / "o.csv", dtype=str)["wage"] == "1000").sum() == 27
