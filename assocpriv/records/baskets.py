@@ -31,6 +31,7 @@ from assocpriv.records.layout import FALSE_WORDS, TRUE_WORDS, Layout, no_flag, u
 from assocpriv.records.sources import FirstRows
 
 _LONG_ROW_BYTES, _LONG_NAME_BYTES = 48, 8  # memory of a row of the long layout, and of a byte of its distinct names
+EXHAUSTED = "the iterator gives no basket; one that was read before is empty: give a list of the baskets"
 _NO_TEXT = "must be text in UTF-8, numbers or dates, not nested; choose another column"
 _QUANTITY = re.compile(r"[-+−]?[0-9][0-9.,' \u00a0]*-?")  # with decimal commas; some write a minus after the number
 
@@ -271,7 +272,10 @@ def _baskets_of(cells: Cells, catalogue: Catalogue | None, unknown: str, repeats
 
 
 def _cells_of_sets(baskets: Iterable[object]) -> Cells:
-    return cells_of_names(_names_of(basket, row) for row, basket in enumerate(baskets))
+    cells = cells_of_names(_names_of(basket, row) for row, basket in enumerate(baskets))
+    if not len(cells.sizes) and isinstance(baskets, Iterator):
+        raise BasketError(EXHAUSTED)
+    return cells
 
 
 def _names_of(basket: object, row: int) -> list[str]:
