@@ -11,7 +11,6 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -26,7 +25,7 @@ from assocpriv.records.cells import check_choices
 from assocpriv.records.layout import _NOTHING, LONG_ALONE
 from assocpriv.records.sources import is_file
 
-_NUMBER = re.compile(r"[-+]?[0-9]+(\.[0-9]*)?")
+_NUMBER = re.compile(r"(?:(-)|\+)?0*([0-9]+?)(?:\.([0-9]*?)0*)?")
 _MISSING = _NOTHING | {"na"}
 _AS_WRITTEN = "or take all ids as they are written with person_as='written'"
 
@@ -106,14 +105,36 @@ def check_spellings(persons: Sequence[str]) -> None:
     """
     if all(map(str.isdecimal, persons)) and "".join(persons).isascii() and not any(map(_has_zero_before, persons)):
         return  # most ids: distinct digits are distinct numbers
-    keys = [folded(person) for person in persons]
-    if missing := sum(key in _MISSING for key in keys):
+    keys = [person_key(person) for person in persons]
+    refuse_spellings(keys.count(None), sum(count > 1 for count in Counter(filter(None, keys)).values()))
+
+
+def person_key(person: str) -> str | None:
+    """Return what the ids of one person have in common, None for a word for a missing value.
+
+    >>> person_key(" 007.0") == person_key("7"), person_key("N/A")
+    (True, None)
+    """
+    key = folded(person)
+    if number := _NUMBER.fullmatch(key):
+        minus, whole, decimals = number.groups()
+        return f"{minus or ''}{whole}{'.' if decimals else ''}{decimals or ''}"
+    return None if key in _MISSING else key
+
+
+def refuse_spellings(missing: int, several: int) -> None:
+    """Refuse ids that are words for missing values, and persons with several ids, if there are any.
+
+    Raises:
+        BasketError: their numbers, and what to do.
+    """
+    if missing:
+        words = "is a word" if missing == 1 else "are words"
         raise BasketError(
-            f"{counted(missing, 'person id')} of {len(persons):,} {'is a word' if missing == 1 else 'are words'} for a "
-            f"missing value, as NaN or None; take such rows out, {_AS_WRITTEN}"
+            f"{counted(missing, 'person id')} {words} for a missing value, as NaN or None; take such rows out, "
+            f"{_AS_WRITTEN}"
         )
-    groups = Counter[str | Decimal](Decimal(key) if _NUMBER.fullmatch(key) else key for key in keys)
-    if several := sum(count > 1 for count in groups.values()):
+    if several:
         raise BasketError(
             f"{counted(several, 'person')} may stand under several ids, which differ in case, blanks, Unicode form, or "
             "leading zeros or decimals of a number (7, 007, 7.0) only: more would be disclosed about each than the "
