@@ -601,6 +601,8 @@ def read_messages(path: str | Path, plan: "GuidedPlan") -> Reports:
         lines = Path(path).read_bytes().split(b"\n")
     except OSError as error:
         raise FileError(f"cannot read {path}: {error.strerror or error}") from None
+    if "guided" not in PublishedPlan.of(plan).kinds:
+        raise PlanError(f"messages are of a guided plan, not of one of the kind {plan.kind}")
     labels = {label: place for place, label in enumerate(plan.labels)}
     rows = [_row(line, plan, labels, f"{path}: line {number}") for number, line in enumerate(lines, 1) if line.strip()]
     if not rows:

@@ -64,7 +64,7 @@ def page(
     >>> "<h1>Breakfast</h1>" in ap.page(found, made, title="Breakfast")
     True
     """
-    known = read_plan(plan) if isinstance(plan, str | Path) else plan and PublishedPlan.of(plan)
+    known = read_plan(plan) if isinstance(plan, str | Path) else plan if plan is None else PublishedPlan.of(plan)
     thing: Any = _read(Path(found)) if isinstance(found, str | Path) else found
     if isinstance(thing, Distributions):
         thing = thing.record()

@@ -82,6 +82,9 @@ WRONG = {  # what is called with an argument of another type or out of range, an
     "no plan to write": (lambda: ap.write_plan("plan.json", "p.json"), TypeError, "plan must be a PublishedPlan"),
     "no plan to look at": (lambda: ap.reports_to_discover(5, "5%"), TypeError, "plan must be a Plan"),
     "no plan of a page": (lambda: ap.page(MADE, plan=5), TypeError, "plan must be a PublishedPlan"),
+    "a falsy plan of a page": (lambda: ap.page(MADE, plan=0), TypeError, "plan must be a PublishedPlan"),
+    "no plan of messages": (lambda: ap.guided.read_messages(__file__, 5), TypeError, "plan must be a PublishedPlan"),
+    "a plan of baskets": (lambda: ap.guided.read_messages(__file__, MADE), ap.AssocprivError, "of a guided plan"),
     "no catalogue to check": (lambda: ap.check_catalogue(["a"]), TypeError, "catalogue must be of the class Catalogue"),
     "no catalogue to try": (
         lambda: ap.try_catalogue(["a"], [[["a"]]]),
