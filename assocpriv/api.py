@@ -14,13 +14,14 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from assocpriv.files.reports import Reports, as_collections, as_reports, days_of
+from assocpriv.files.reports import Reports, as_collections, as_reports, check_copies, days_of
 from assocpriv.plans.baskets import Plan
 from assocpriv.plans.kind import knows, load_for
 from assocpriv.plans.published import PublishedPlan
 from assocpriv.promise.breaches import Breach, compose, epsilon
 from assocpriv.promise.entropy import SystemEntropy
-from assocpriv.promise.errors import EstimateError, FileError, PlanError, check_names, counted
+from assocpriv.promise.errors import EstimateError, FileError, PlanError, check_names, check_type, counted
+from assocpriv.promise.numbers import MOST_MEMORY, check_range
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -405,10 +406,18 @@ def mine(
     from assocpriv.server.intervals import ErrorOptions
     from assocpriv.server.itemsets import describe_limits, mining_facts
     from assocpriv.server.mining import MiningRequest
-    from assocpriv.server.selection import EVERYTHING
+    from assocpriv.server.selection import EVERYTHING, ItemsetFilter
 
     errors = ErrorOptions(confidence_level)
-    request = MiningRequest(min_support, top, max_itemset, certain, certain_by, errors, among or EVERYTHING)
+    request = MiningRequest(
+        min_support,
+        top,
+        max_itemset,
+        certain,
+        certain_by,
+        errors,
+        check_type("among", among or EVERYTHING, ItemsetFilter),
+    )
     backends = _backends(reports, memory_bytes, progress)
     request.among.check([each.plan for each in backends])
     run = load_for(backends[0].plan.kind, "server.mine", "mined")
@@ -437,6 +446,8 @@ def _backends(
     progress: Callable[[str, int, int], None] | None,
 ) -> "list[CountingBackend]":
     """Return who counts reports, where they are: one for each collection."""
+    if memory_bytes is not None:
+        memory_bytes = check_range("memory_bytes", memory_bytes, 1, MOST_MEMORY)
     return [_backend(each, memory_bytes, progress) for each in as_collections(reports)]
 
 
@@ -777,7 +788,7 @@ def compare(
 
     Raises:
         EstimateError: fewer than two sides, tables of different meaning, or a number out of range.
-        WireError: files that are damaged.
+        WireError: files that are damaged, or a copy of another side's.
 
     Source: docs/why-it-works.md.
 
@@ -813,6 +824,7 @@ def compare(
     sources = [_sources(side, given[name]) for name, side in zip(called, sides, strict=True)]
     if len(set().union(*sources)) < sum(map(len, sources)):
         raise EstimateError(f"some reports or tables are on two sides of {called}; a comparison is of different people")
+    check_copies(reports for each in given.values() if isinstance(each, list) for reports in each)
     tables = {name: each for name, each in given.items() if not isinstance(each, list)}
     collections = {name: each for name, each in given.items() if isinstance(each, list)}
     backends = {
@@ -855,7 +867,7 @@ def _sources(side: Any, opened: Any) -> set[Any]:
     if isinstance(opened, list):
         memory = {sha256(reports.in_memory.tobytes()).digest() for reports in opened if len(reports.in_memory)}
         return memory | {path.resolve() for reports in opened for path in reports.paths}
-    return {Path(side).resolve() if isinstance(side, str | PathLike) else id(opened)}
+    return {sha256(Path(side).read_bytes()).digest() if isinstance(side, str | PathLike) else id(opened)}
 
 
 # ---- both sides, and the promise
@@ -981,6 +993,7 @@ def to_frame(table: "pd.DataFrame", backend: str) -> Any:
 
     Raises:
         ValueError: another backend.
+        TypeError: no table.
 
     >>> import pandas as pd
     >>> to_frame(pd.DataFrame({"itemsets": [frozenset({"tea", "milk"})], "support": [0.5]}), "pyarrow").to_pylist()
@@ -990,6 +1003,8 @@ def to_frame(table: "pd.DataFrame", backend: str) -> Any:
 
     if backend not in ("pandas", "polars", "pyarrow"):
         raise ValueError(f"backend must be pandas, polars or pyarrow, got {backend!r}")
+    if not hasattr(table, "columns"):
+        raise TypeError(f"table must be a table of itemsets, rules or distributions, got a {type(table).__name__}")
     columns = {str(name): table[name].tolist() for name in table.columns}
     plain = {name: [sorted(each) if isinstance(each, frozenset) else each for each in values]
              for name, values in columns.items()}  # fmt: skip

@@ -109,7 +109,7 @@ def items_plan(
     reports_per_person: int = 1,
 ) -> Plan:
     """Make a plan of one question about items, numbered or named, for itemsets of up to k."""
-    catalogue = Catalogue.numbered(items) if isinstance(items, int) else Catalogue(items)
+    catalogue = Catalogue.numbered(items) if isinstance(items, int) else Catalogue(list(items))
     question = Question(len(catalogue), operator, generator or Generator(), k)
     return Plan(catalogue, (question,), promise, reports_per_person=reports_per_person)
 

@@ -5,6 +5,7 @@ Of reports it can also be asked whether honest people could have sent them (serv
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -81,6 +82,11 @@ def inspect(
     >>> ap.inspect(file).kind, ap.inspect(file).reports
     ('reports', 2)
     """
+    if not isinstance(path, str | PathLike):
+        raise TypeError(
+            f"inspect() takes the path of a file or folder, got a {type(path).__name__}; print() shows plans, reports "
+            "and tables in memory, and to_baskets() reads a table of baskets"
+        )
     path = Path(path)
     if not path.exists():
         raise FileError(f"there is no file {path}")

@@ -24,7 +24,7 @@ from assocpriv.kernels.parallel import default_memory, map_ahead, workers_within
 from assocpriv.plans.generator import WORD_BITS, item_columns
 from assocpriv.promise.entropy import SystemEntropy, WordEntropy, read_only
 from assocpriv.promise.errors import BasketError, PlanError, options_of
-from assocpriv.promise.numbers import binomial_words, to_words, words_for
+from assocpriv.promise.numbers import MOST_MEMORY, binomial_words, check_range, to_words, words_for
 from assocpriv.records.baskets import Baskets, count_sizes
 from assocpriv.records.columns import as_table
 from assocpriv.records.layout import ReadOptions
@@ -381,7 +381,7 @@ def randomize_records(
         raise BasketError("person_as goes with person, the column that says whose a transaction is; name it, too")
     if output is not None:
         check_report_output(output)
-    memory = default_memory() if memory_bytes is None else memory_bytes
+    memory = default_memory() if memory_bytes is None else check_range("memory_bytes", memory_bytes, 1, MOST_MEMORY)
     in_file = is_file(baskets)
     told = {"memory_bytes": memory, "progress": progress} if in_file else {}
     options, people = options_of(ReadOptions, reading | told), None

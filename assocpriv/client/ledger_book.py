@@ -17,7 +17,7 @@ from fractions import Fraction
 from assocpriv.client import ledger_file
 from assocpriv.plans.kind import shown_by
 from assocpriv.plans.published import PublishedPlan
-from assocpriv.promise.breaches import Breach, Epsilon, epsilon, round_up
+from assocpriv.promise.breaches import Breach, Epsilon, epsilon, log_up, round_up
 from assocpriv.promise.errors import BudgetError, PlanError
 
 _PRODUCT_BITS = 192  # after the point of a product of γ, which is rounded up there
@@ -114,7 +114,7 @@ class Told:
     @property
     def left_epsilon(self) -> float | None:
         """ln of :attr:`left` in nats, rounded down."""
-        return None if self.left is None else 0.0 - epsilon(1 / self.left)
+        return None if self.left is None else 0.0 - log_up(1 / self.left)
 
 
 # ---- records

@@ -11,7 +11,6 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,14 +21,14 @@ from assocpriv.promise.entropy import SystemEntropy, WordEntropy
 from assocpriv.promise.errors import BasketError, counted
 from assocpriv.records.basket_files import read_persons
 from assocpriv.records.baskets import JOINT, Baskets, is_frame, persons_of_frame
-from assocpriv.records.cells import check_choices
+from assocpriv.records.cells import MISSING_WORDS, check_choices
 from assocpriv.records.layout import LONG_ALONE, ReadOptions
 from assocpriv.records.sources import is_file
 
 if TYPE_CHECKING:
     from assocpriv.plans.baskets import Plan
 
-_NUMBER = re.compile(r"[-+]?[0-9]+(\.[0-9]*)?")
+_NUMBER = re.compile(r"(?:(-)|\+)?0*([0-9]+?)(?:\.([0-9]*?)0*)?")
 _AS_WRITTEN = "or take all ids as they are written with person_as='written'"
 
 
@@ -115,9 +114,36 @@ def check_spellings(persons: Sequence[str]) -> None:
     """
     if all(map(str.isdecimal, persons)) and "".join(persons).isascii() and not any(map(_has_zero_before, persons)):
         return  # most ids: distinct digits are distinct numbers
-    keys = (tuple(folded(part) for part in person.split(JOINT)) for person in persons)
-    groups = Counter(tuple(Decimal(part) if _NUMBER.fullmatch(part) else part for part in key) for key in keys)
-    if several := sum(count > 1 for count in groups.values()):
+    keys = (JOINT.join(person_key(part) or part for part in person.split(JOINT)) for person in persons)
+    refuse_spellings(0, sum(count > 1 for count in Counter(keys).values()))
+
+
+def person_key(person: str) -> str | None:
+    """Return what the ids of one person have in common, None for a word for a missing value.
+
+    >>> person_key(" 007.0") == person_key("7"), person_key("N/A")
+    (True, None)
+    """
+    key = folded(person)
+    if number := _NUMBER.fullmatch(key):
+        minus, whole, decimals = number.groups()
+        return f"{minus or ''}{whole}{'.' if decimals else ''}{decimals or ''}"
+    return None if key in MISSING_WORDS else key
+
+
+def refuse_spellings(missing: int, several: int) -> None:
+    """Refuse ids that are words for missing values, and persons with several ids, if there are any.
+
+    Raises:
+        BasketError: their numbers, and what to do.
+    """
+    if missing:
+        words = "is a word" if missing == 1 else "are words"
+        raise BasketError(
+            f"{counted(missing, 'person id')} {words} for a missing value, as NaN or None; take such rows out, "
+            f"{_AS_WRITTEN}"
+        )
+    if several:
         raise BasketError(
             f"{counted(several, 'person')} may stand under several ids, which differ in case, blanks, Unicode form, or "
             "leading zeros or decimals of a number (7, 007, 7.0) only: more would be disclosed about each than the "

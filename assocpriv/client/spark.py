@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from assocpriv.client.bulk import randomize_chunks
-from assocpriv.client.persons import chosen
+from assocpriv.client.persons import chosen, person_key, refuse_spellings
 from assocpriv.client.transactions import NameReader
 from assocpriv.files.arrow import pa
 from assocpriv.files.atomic import sync_folder
@@ -32,8 +32,9 @@ from assocpriv.files.reports import write_reports
 from assocpriv.promise.entropy import SystemEntropy
 from assocpriv.promise.errors import BasketError, FileError, counted
 from assocpriv.records.baskets import Baskets, count_sizes, named_baskets
+from assocpriv.records.cells import check_choices
 from assocpriv.records.layout import ReadOptions
-from assocpriv.spark.session import column_of, run
+from assocpriv.spark.session import column_of, quiet_pandas, run
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -51,11 +52,13 @@ def randomize_frame(
     columns: tuple[str, str | None, str | None],
     unknown: str,
     repeats: str,
+    person_as: str = "checked",
 ) -> Counter[int]:
     """Write the reports of all baskets into a new folder; return how many transactions there are of each size.
 
     ``columns`` are that of items, that of transactions and that of persons. Without transactions each row is a basket,
-    an array of items. With persons as many baskets of each are reported as the plan promises.
+    an array of items. With persons as many baskets of each are reported as the plan promises; ``person_as`` is as of
+    :func:`~assocpriv.client.persons.keep_of_each`.
 
     Raises:
         BasketError: no such column, one of another type, no basket, or one that does not fit the plan; nothing is
@@ -65,7 +68,10 @@ def randomize_frame(
     """
     if os.path.lexists(output):
         raise FileError(f"{output} exists already; name a new folder")
+    check_choices(person_as=person_as)
     baskets = _baskets_of(frame, *columns)
+    if columns[2] is not None and person_as == "checked":
+        _check_persons(frame, columns[2])
     staging = output.with_name(f".{output.name}.{secrets.token_hex(8)}.part")
     try:
         staging.mkdir()
@@ -124,6 +130,15 @@ def _baskets_of(
     return baskets
 
 
+def _check_persons(frame: "DataFrame", column: str) -> None:
+    """Refuse persons that stand under several ids, as :func:`~assocpriv.client.persons.check_spellings` does."""
+    ids = frame.select(column_of(frame, column).cast("string").alias("id")).where("id is not null").distinct()
+    with quiet_pandas():
+        keys = ids.mapInArrow(_keys, "key string").groupBy("key").count().where("key is null or count > 1")
+    answers = run(keys, _count_keys, "missing long, several long", quote=False)
+    refuse_spellings(*(sum(row[place] for row in answers) for place in (0, 1)))
+
+
 def _publish(staging: Path, names: list[str], output: Path) -> None:
     """Move the files of accepted attempts to their folder, and give it its name."""
     kept = staging / "kept"
@@ -162,6 +177,21 @@ def _randomize_task(
     chunks = randomize_chunks(_transactions(plan, unknown, repeats, columns, sizes), plan, entropy=SystemEntropy())
     if write_reports((chunk.packed for chunk in chunks), plan, staging / name):
         yield pa.RecordBatch.from_pylist([{"name": name, "sizes": json.dumps(sizes)}])
+
+
+def _keys(batches: Iterator[Any]) -> Iterator[Any]:
+    """Yield the keys of ids."""
+    for batch in batches:
+        keys = [person_key(person) for person in batch.column(0).to_pylist()]
+        yield pa.RecordBatch.from_arrays([pa.array(keys, pa.string())], ["key"])
+
+
+def _count_keys(batches: Iterator[Any]) -> Iterator[Any]:
+    """Yield how many ids have no key, and how many keys there are."""
+    for batch in batches:
+        missing = sum(row["count"] for row in batch.to_pylist() if row["key"] is None)
+        several = len(batch) - batch.column(0).null_count
+        yield pa.RecordBatch.from_pylist([{"missing": missing, "several": several}])
 
 
 def _of_each_person(people: Any, most: int) -> Any:

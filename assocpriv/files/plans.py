@@ -22,7 +22,7 @@ from assocpriv.plans.catalogue import Catalogue
 from assocpriv.plans.kind import parse_plan
 from assocpriv.plans.names import MAX_ANCESTORS, Names
 from assocpriv.plans.published import AnyPlan, PublishedPlan
-from assocpriv.promise.errors import GuidanceError, NotAPlanError, PlanError
+from assocpriv.promise.errors import GuidanceError, NotAPlanError, PlanError, check_type
 
 if TYPE_CHECKING:
     from assocpriv.plans.guidance import Guidance
@@ -50,8 +50,9 @@ def write_plan(plan: PublishedPlan, path: str | Path, *, force: bool = False) ->
     >>> made = ap.plan(["milk", "tea"], transaction_size=2, promise=ap.Breach("5%", "50%"))
     >>> ap.write_plan(made, f"{mkdtemp()}/plan.json")
     """
+    content = PublishedPlan.of(plan).to_json()
     with atomic_output(path, force=force) as stream:
-        stream.write((json.dumps(plan.to_json(), indent=1) + "\n").encode("ascii"))
+        stream.write((json.dumps(content, indent=1) + "\n").encode("ascii"))
 
 
 @overload
@@ -227,7 +228,7 @@ def write_catalogue(catalogue: Catalogue, path: str | Path, *, force: bool = Fal
     >>> file.read_text().split()
     ['tea', 'milk']
     """
-    check_first(catalogue)
+    check_first(check_type("catalogue", catalogue, Catalogue))
     with atomic_output(path, force=force) as stream:
         stream.write("".join(f"{name}\n" for name in catalogue).encode("utf-8"))
 
@@ -402,7 +403,7 @@ def check_catalogue(catalogue: Catalogue) -> CatalogueCheck:
     >>> check_catalogue(Catalogue(["milk", "Milk"])).twins
     (('Milk', 'milk'),)
     """
-    if catalogue.is_numbered:
+    if check_type("catalogue", catalogue, Catalogue).is_numbered:
         return CatalogueCheck(catalogue, (), ())
     odd = tuple(name for name in catalogue if name != normalized(name))
     return CatalogueCheck(catalogue, odd, twins(catalogue))

@@ -237,8 +237,7 @@ def read_reports(paths: str | Path | Iterable[str | Path]) -> Reports:
         other, count = _open(file, plan)
         _check_same(other, file, plan, files[0])
         counts.append(count)
-    least = 1 if plan.least_batch > 1 else _LEAST_COPIED
-    _check_copies(files, [file for file, count in zip(files, counts, strict=False) if count >= least])
+    _check_copies(files, [file for file, count in zip(files, counts, strict=False) if count >= _least_copied(plan)])
     sealed = [file for file in files if SEALED_NAME.fullmatch(file.name)]
     _check_folders([*sealed, *(file for each in open_epochs for file in each.to_be_sealed)])
     total = sum(counts)
@@ -246,6 +245,22 @@ def read_reports(paths: str | Path | Iterable[str | Path]) -> Reports:
         _check_same(each.plan, each.folder, plan, files[0] if files else listed[0])
     packed = np.concatenate([np.empty((0, plan.report_bytes), np.uint8), *unsealed])
     return Reports(plan, packed, tuple(files), total)
+
+
+def check_copies(collections: Iterable[Any]) -> None:
+    """Refuse that collections hold the same file, or a copy of it: the people of each are others."""
+    opened = [
+        (file, _open(file, reports.plan)[1] >= _least_copied(reports.plan))
+        for reports in collections
+        if isinstance(reports, Reports)
+        for file in reports.paths
+    ]
+    _check_copies([file for file, _ in opened], [file for file, is_large in opened if is_large])
+
+
+def _least_copied(plan: PublishedPlan) -> int:
+    """Return how many reports are not the same in two files by chance."""
+    return 1 if plan.least_batch > 1 else _LEAST_COPIED
 
 
 def _check_copies(files: list[Path], large: list[Path]) -> None:
@@ -586,6 +601,8 @@ def read_messages(path: str | Path, plan: "GuidedPlan") -> Reports:
         lines = Path(path).read_bytes().split(b"\n")
     except OSError as error:
         raise FileError(f"cannot read {path}: {error.strerror or error}") from None
+    if "guided" not in PublishedPlan.of(plan).kinds:
+        raise PlanError(f"messages are of a guided plan, not of one of the kind {plan.kind}")
     labels = {label: place for place, label in enumerate(plan.labels)}
     rows = [_row(line, plan, labels, f"{path}: line {number}") for number, line in enumerate(lines, 1) if line.strip()]
     if not rows:

@@ -27,7 +27,7 @@ from assocpriv.plans.published import MOST_REPORTS_PER_PERSON, PublishedPlan
 from assocpriv.promise import breaches
 from assocpriv.promise.errors import PlanError
 from assocpriv.promise.information import information_limit
-from assocpriv.promise.numbers import check_range, check_whole
+from assocpriv.promise.numbers import check_range
 from assocpriv.promise.shuffling import Central, central_guarantee
 from assocpriv.server.crafted import Liars, liars_among, most_targets
 from assocpriv.server.intervals import DiscoverableSupports, discoverable_supports, level_discoverable_support
@@ -277,9 +277,7 @@ def foresee(plan: "Plan", reports: int, *, forged: bool = True) -> Prospects:
         PlanError: fewer reports than one.
     """
     plan.check_central()
-    reports = check_whole("reports", reports)
-    if reports < 1:
-        raise PlanError(f"reports must be at least 1, got {reports}")
+    reports = check_range("reports", reports, 1, MOST_REPORTS)
     return Prospects(
         plan=plan,
         reports=reports,
@@ -346,7 +344,7 @@ def reports_to_discover(plan: "Plan", support: "float | str | Fraction") -> dict
     >>> ap.reports_to_discover(made, "10%")
     {1: 1858, 2: 853}
     """
-    wanted, found = _support(support), dict[int, int | None]()
+    plan, wanted, found = Plan.of(plan), _support(support), dict[int, int | None]()
     for k in range(1, plan.items.itemset_size + 1):
 
         def discovers(number: int, k: int = k) -> bool:

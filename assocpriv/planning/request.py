@@ -14,8 +14,8 @@ from assocpriv.plans.catalogue import Catalogue
 from assocpriv.plans.names import Names
 from assocpriv.plans.operator import MAX_TRANSACTION_SIZE
 from assocpriv.plans.published import MOST_REPORTS_PER_PERSON
-from assocpriv.promise.breaches import Breach, share_limit
-from assocpriv.promise.errors import PlanError
+from assocpriv.promise.breaches import Breach, check_promise, share_limit
+from assocpriv.promise.errors import PlanError, check_type
 from assocpriv.promise.numbers import as_whole, check_range
 from assocpriv.promise.shuffling import CentralPromise
 
@@ -45,11 +45,8 @@ class PlanRequest:
     largest: int = field(init=False)  # K
 
     def __post_init__(self) -> None:
-        if not isinstance(self.promise, Breach):
-            raise TypeError(
-                f"promise must be a Breach, as Breach('5%', '50%') or Epsilon(2.5), got a {type(self.promise).__name__}"
-            )
-        self.names.check_catalogue(self.catalogue)
+        check_promise(self.promise)
+        check_type("names", self.names, Names).check_catalogue(self.catalogue)
         set_to = object.__setattr__
         for name, most in (("reports", MOST_REPORTS), ("reports_per_person", MOST_REPORTS_PER_PERSON)):
             set_to(self, name, check_range(name, getattr(self, name), 1, most))
@@ -116,7 +113,7 @@ def catalogue_of(items: int | Iterable[str]) -> Catalogue:
         return Catalogue.numbered(count)
     if isinstance(items, Mapping) and "columns" in items:
         raise TypeError("a table's columns are planned by assocpriv.numeric.plan_table; items are a number, or names")
-    if isinstance(items, str) or not isinstance(items, Iterable):
+    if isinstance(items, str | bytes) or not isinstance(items, Iterable):
         raise TypeError(f"items must be a number of items or a list of their names, got a {type(items).__name__}")
     # names from numpy or pandas are subclasses of str; numbers are names too
     names = [str(item) if isinstance(item, str | int | np.integer) else item for item in items]

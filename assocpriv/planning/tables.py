@@ -71,7 +71,7 @@ from assocpriv.plans.columns import (
 from assocpriv.plans.guided import TUPLE_BITS, GuidedPlan, TupleMix
 from assocpriv.plans.published import MOST_REPORTS_PER_PERSON
 from assocpriv.plans.tables import TablePlan, check_answers, shortened
-from assocpriv.promise.breaches import Breach, float_up, share_limit
+from assocpriv.promise.breaches import Breach, check_promise, float_up, share_limit
 from assocpriv.promise.errors import PlanError
 from assocpriv.promise.numbers import check_range, check_whole
 from assocpriv.server.intervals import lower_tails
@@ -143,6 +143,8 @@ def plan_table(
     """
     check_range("reports", reports, 1, MOST_REPORTS)
     check_range("reports_per_person", reports_per_person, 1, MOST_REPORTS_PER_PERSON)
+    if isinstance(whole, str | bytes):
+        raise TypeError("whole must be a list of names of columns, got text")
     asked = [_recognized(column, whole) for column in read_schema(schema)]
     warn_of_twins(asked)
     if not any(column.is_protected for column in asked):
@@ -151,7 +153,7 @@ def plan_table(
             raise PlanError(f"no column is protected, so there is no use for a {what}; {_HOW_TO_PROTECT}")
         columns = _columns(asked, None, reports)
         return TablePlan(columns, 0, None, reports_per_person)
-    breach = USUAL_PROMISE if promise is None else promise
+    breach = USUAL_PROMISE if promise is None else check_promise(promise)
     free = [column for column in asked if column.is_protected and column.kind != LABEL]
     labels = [column for column in asked if column.is_protected and column.kind == LABEL]
     sizes = [_size(column, reports) for column in (*free, *labels)]

@@ -52,6 +52,8 @@ class Catalogue(Sequence[str]):
     __slots__ = ("_count", "_index", "_names")
 
     def __init__(self, names: Iterable[str]) -> None:
+        if isinstance(names, str | bytes):
+            raise TypeError("names must be a list of names, got text; of a file give read_catalogue(path)")
         listed = tuple(sorted(names, key=_set_key) if isinstance(names, Set) else names)
         _check_names(listed)
         self._count = len(listed)

@@ -30,6 +30,7 @@ from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise
 from math import prod
+from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
@@ -38,8 +39,8 @@ from numpy.typing import NDArray
 from assocpriv.plans.columns import CategoryColumn, Clear, Column, LabelColumn, NumericColumn, read_bound
 from assocpriv.plans.published import MOST_REPORTS_PER_PERSON, PublishedPlan, check_fields, check_integer
 from assocpriv.plans.tables import shortened
-from assocpriv.promise.breaches import Breach, format_fraction, read_fraction
-from assocpriv.promise.errors import PlanError, PrivacyLimitError, WireError, counted
+from assocpriv.promise.breaches import Breach, check_promise, format_fraction, read_fraction
+from assocpriv.promise.errors import PlanError, PrivacyLimitError, WireError, check_type, counted
 
 MOST_VALUES = 1000  # of an attribute
 MOST_LABELS = 1 << 16
@@ -284,8 +285,8 @@ def safeguard_for(kind: str, promise: Breach, tuples: int, reports_per_person: i
     BitMix(limit=Fraction(1245183, 65536))
     """
     if kind not in SAFEGUARDS:
-        raise PlanError(f"a promise is kept by one of {' and '.join(SAFEGUARDS)}, got {kind[:40]!r}")
-    top = promise.amplification_limit
+        raise PlanError(f"a promise is kept by one of {' and '.join(SAFEGUARDS)}, got {str(kind)[:40]!r}")
+    top = check_promise(promise).amplification_limit
 
     def made(step: int) -> Safeguard:
         return TupleMix(step) if kind == TupleMix.kind else BitMix(Fraction(step, 1 << _RATIO_BITS))
@@ -355,7 +356,7 @@ class GuidedPlan(PublishedPlan):
         if not 1 <= len(self.attributes) <= MOST_ATTRIBUTES:
             raise PlanError(f"a guided plan needs 1 to {MOST_ATTRIBUTES:,} attributes, got {len(self.attributes):,}")
         for column in (*self.attributes, self.label):
-            if column.inputs < 2:
+            if check_type("a guided plan's column", column, Column).inputs < 2:  # type: ignore[type-abstract]  # of any class
                 raise PlanError(f"column {column.name} has one value only, which tells nothing; leave it out")
         if len(set(self.names)) != len(self.names):
             raise PlanError("two columns have the same name; names must differ")
@@ -364,7 +365,7 @@ class GuidedPlan(PublishedPlan):
                 f"the attributes have {self.width:,} values together, but at most {MOST_WIDTH:,} are possible; cut "
                 "numbers into fewer intervals, or leave attributes out"
             )
-        if not 0 < self.mu < 1:
+        if not isinstance(self.mu, Real) or not 0 < self.mu < 1:
             raise PlanError("plan field mu must lie between 0 and 1")
         check_integer(self.batch, "batch", 1, MOST_BATCH)
         check_integer(self.reports_per_person, "reports_per_person", 1, MOST_REPORTS_PER_PERSON)

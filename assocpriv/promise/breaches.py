@@ -42,6 +42,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, localcontext
 from fractions import Fraction
+from numbers import Real
 
 from assocpriv.promise.errors import PlanError
 
@@ -110,6 +111,22 @@ def _parse(digits: str, refusal: str) -> Fraction:
     except (ValueError, ZeroDivisionError):
         remedy = "; write decimals with a point, and no mark between thousands" if "," in digits else ""
         raise PlanError(refusal + remedy) from None
+
+
+def check_amplification(value: "str | float | Fraction") -> Fraction:
+    """Return a γ, a number of 1 or more; anything else raises PlanError.
+
+    >>> check_amplification(1.5)
+    Fraction(3, 2)
+    """
+    number = value if isinstance(value, Fraction) else parse_number(value, "γ", "a number of 1 or more, such as 19")
+    if number < 1:
+        raise PlanError(f"γ must be 1 or more, got {float(number):g}; it is 1 where a report tells nothing")
+    return number
+
+
+def _check_prior(value: "str | float | Fraction") -> Fraction:
+    return value if isinstance(value, Fraction) and 0 <= value <= 1 else parse_share(value, "prior")
 
 
 def read_fraction(text: object, name: str) -> Fraction:
@@ -186,6 +203,15 @@ class Breach:
         return self.posterior * (1 - self.prior) / (self.prior * (1 - self.posterior))
 
 
+def check_promise(promise: object) -> Breach:
+    """Return a promise; a TypeError of anything else."""
+    if not isinstance(promise, Breach):
+        raise TypeError(
+            f"promise must be a Breach, as Breach('5%', '50%') or Epsilon(2.5), got a {type(promise).__name__}"
+        )
+    return promise
+
+
 def Epsilon(epsilon: "str | float | Fraction", prior: "str | float | Fraction" = "5%") -> Breach:  # noqa: N802
     """Return the promise of ε-local differential privacy: γ below e^ε, written as what a prior may become.
 
@@ -233,32 +259,52 @@ def _limit_of(epsilon_limit: "str | float | Fraction") -> Fraction:
 def highest_posterior(prior: Fraction, amplification: Fraction) -> Fraction:
     """Return the largest posterior that one γ-amplifying report can give a property: γπ / (1 + (γ−1)π).
 
+    Raises:
+        PlanError: a γ below 1, or a prior outside 0..1.
+
     >>> highest_posterior(Fraction(1, 20), Fraction(19))
     Fraction(1, 2)
     """
+    amplification, prior = check_amplification(amplification), _check_prior(prior)
     return amplification * prior / (1 + (amplification - 1) * prior)
 
 
 def lowest_posterior(prior: Fraction, amplification: Fraction) -> Fraction:
     """Return the smallest posterior that one γ-amplifying report can leave a property: π / (γ − (γ−1)π).
 
+    Raises:
+        PlanError: as :func:`highest_posterior`.
+
     >>> lowest_posterior(Fraction(1, 2), Fraction(19))
     Fraction(1, 20)
     """
+    amplification, prior = check_amplification(amplification), _check_prior(prior)
     return prior / (amplification - (amplification - 1) * prior)
 
 
 def epsilon(amplification: Fraction) -> float:
     """Return ε = ln γ in nats, rounded up.
 
+    Raises:
+        PlanError: a γ below 1.
+
     >>> round(epsilon(Fraction(19)), 6), epsilon(Fraction(1))
     (2.944439, 0.0)
     """
-    if amplification == 1:
+    return log_up(check_amplification(amplification))
+
+
+def log_up(number: Fraction) -> float:
+    """Return the natural logarithm of a number above 0, rounded up.
+
+    >>> log_up(Fraction(1, 19)) > -2.944440
+    True
+    """
+    if number == 1:
         return 0.0
     with localcontext(prec=_LOG_DIGITS) as context:
         # each logarithm is right to its last digit, so the digits that cancel cannot reach the first seventeen
-        exact = context.subtract(Decimal(amplification.numerator).ln(), Decimal(amplification.denominator).ln())
+        exact = context.subtract(Decimal(number.numerator).ln(), Decimal(number.denominator).ln())
         exact += Decimal(1).scaleb(10 - _LOG_DIGITS)
     return float_up(exact)
 
@@ -297,10 +343,13 @@ def amplification_of(epsilon_limit: "str | float | Fraction", most: int = _LARGE
 def compose(amplifications: Iterable[Fraction]) -> Fraction:
     """Return the γ of several reports of one person together: the product.
 
+    Raises:
+        PlanError: a γ below 1.
+
     >>> compose([Fraction(19), Fraction(19)])
     Fraction(361, 1)
     """
-    return math.prod(amplifications, start=Fraction(1))
+    return math.prod(map(check_amplification, amplifications), start=Fraction(1))
 
 
 @dataclass(frozen=True, slots=True)
@@ -322,12 +371,15 @@ class BeliefRange:
 def breach_curve(amplification: Fraction, priors: Iterable[Fraction]) -> tuple[BeliefRange, ...]:
     """Return the largest breach, up and down, that a γ-amplifying report can cause at each prior; both are attained.
 
+    Raises:
+        PlanError: a γ below 1, or a prior outside 0..1.
+
     >>> [str(row.highest) for row in breach_curve(Fraction(19), [Fraction(1, 100), Fraction(1, 20)])]
     ['19/118', '1/2']
     """
     return tuple(
         BeliefRange(prior, lowest_posterior(prior, amplification), highest_posterior(prior, amplification))
-        for prior in priors
+        for prior in map(_check_prior, priors)
     )
 
 
@@ -336,9 +388,13 @@ def largest_rise(amplification: Fraction) -> float:
 
     The rise γπ/(1+(γ−1)π) − π is largest at π = 1/(1+√γ), where it is (√γ−1)/(√γ+1).
 
+    Raises:
+        PlanError: a γ below 1.
+
     >>> largest_rise(Fraction(9))
     0.5
     """
+    amplification = check_amplification(amplification)
     scale = amplification.denominator << _ROOT_BITS
     square = amplification.numerator * amplification.denominator << 2 * _ROOT_BITS  # of √γ · scale
     root = math.isqrt(square - 1) + 1  # rounded up; (r−1)/(r+1) grows with r
@@ -414,6 +470,8 @@ class Channel:
 
 
 def _check_distribution(values: Sequence[Number], name: str) -> None:
+    if not all(isinstance(value, Real) for value in values):
+        raise TypeError(f"{name} must be numbers")
     total = sum(values, Fraction(0))
     rounding = _LARGEST_ROUNDING if isinstance(total, float) else 0
     # written so that not-a-number is refused

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 _Options = TypeVar("_Options")
+_Wanted = TypeVar("_Wanted")
 
 
 class AssocprivError(Exception):
@@ -93,6 +94,13 @@ def options_of(made: type[_Options], given: Mapping[str, Any], beside: Sequence[
     own = (name for name, each in vars(made)["__dataclass_fields__"].items() if each.init)
     check_names(given, list(dict.fromkeys((*beside, *own))))
     return made(**given)
+
+
+def check_type(name: str, value: object, wanted: type[_Wanted]) -> _Wanted:
+    """Return a value of the type that an argument must have; a TypeError of any other."""
+    if not isinstance(value, wanted):
+        raise TypeError(f"{name} must be of the class {wanted.__name__}, got a {type(value).__name__}")
+    return value
 
 
 def check_names(given: Iterable[str], known: Sequence[str]) -> None:

@@ -17,15 +17,17 @@ where l takes both ends only; the rest is one variable, the prior of the end γa
 All measures are in bits, or to the ``base`` given (e for nats). Source: EGS03, section 7; the bounds are ours.
 """
 
+import contextlib
 import math
 from collections.abc import Callable
 from decimal import Decimal, localcontext
 from fractions import Fraction
+from numbers import Real
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from assocpriv.promise.breaches import Breach, float_up, parse_probability
+from assocpriv.promise.breaches import Breach, check_amplification, float_up, parse_probability
 from assocpriv.promise.errors import PlanError
 
 BITS = 2.0
@@ -79,7 +81,10 @@ def inverse_worst_information(
 
 def _posteriors(prior: ArrayLike, transition: ArrayLike) -> tuple[Array, Array, Array]:
     """Return P[X], P[Y] and P[X | Y] (values, outputs), of values and outputs that can occur."""
-    before, rows = np.asarray(prior, dtype=np.float64), np.asarray(transition, dtype=np.float64)
+    try:
+        before, rows = np.asarray(prior, dtype=np.float64), np.asarray(transition, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise PlanError("the prior and the rows of a randomizer must be numbers, rows of one length") from None
     if rows.ndim != 2 or rows.shape[:1] != before.shape:
         shapes = f"{rows.shape}, {before.shape}"
         raise PlanError(f"a randomizer needs a row for each value of the prior, got shapes {shapes}")
@@ -92,8 +97,22 @@ def _posteriors(prior: ArrayLike, transition: ArrayLike) -> tuple[Array, Array, 
 
 
 def _logarithm(base: float) -> Function:
-    scale = 1 / math.log(base)
+    scale = 1 / math.log(_check_base(base))
     return lambda ratios: np.log(ratios) * scale
+
+
+def _check_base(base: object) -> float:
+    number = _as_float(base)
+    if not 1 < number < math.inf:
+        raise PlanError("base must be a number above 1: 2 for bits, math.e for nats")
+    return number
+
+
+def _as_float(value: object) -> float:
+    """Return a number as a float, NaN for anything else."""
+    with contextlib.suppress(OverflowError):
+        return float(value) if isinstance(value, Real) else math.nan
+    return math.nan
 
 
 def _divergences(before: Array, after: Array, f: Function) -> Array:
@@ -114,6 +133,8 @@ def upward_threshold(breach: Breach, f: Function | None = None, *, base: float =
     >>> round(upward_threshold(Breach("5%", "50%")), 6)
     1.197964
     """
+    if not isinstance(breach, Breach):
+        raise TypeError(f"breach must be a Breach, as Breach('5%', '50%'), got a {type(breach).__name__}")
     return _two_values(float(breach.prior), float(breach.posterior), f or _logarithm(base))
 
 
@@ -155,7 +176,10 @@ def _inside(prior: "str | float | Fraction") -> Fraction:
 
 def _bisect(threshold: Callable[[float], float], measured: float, near: float, far: float) -> float | None:
     """Return the number nearest to ``near``, towards ``far``, whose threshold is safely above what was measured."""
-    least = measured * (1 + ABSOLUTE_ERROR) + ABSOLUTE_ERROR
+    information = _as_float(measured)
+    if not information >= 0:
+        raise PlanError("the information measured must be a number of 0 or more, as worst_information returns it")
+    least = information * (1 + ABSOLUTE_ERROR) + ABSOLUTE_ERROR
     if not threshold(far) > least:
         return None
     for _ in range(1100):  # also where far is tiny, and halving takes a thousand steps
@@ -175,6 +199,7 @@ def information_limit(amplification: Fraction, *, base: float = BITS) -> float:
     >>> round(information_limit(Fraction(19)), 6)
     1.405233
     """
+    amplification, base = check_amplification(amplification), _check_base(base)
     if amplification == 1:
         return 0.0
     # near γ = 1 the result, about (γ−1)²/8, is left of numbers near 1; that takes 4 · 0.3 digits a bit of 1/(γ−1)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+MOST_MEMORY = 1 << 62  # bytes
 PLAIN = range(-5, 16)  # powers of ten of numbers that are written without an exponent
 
 

@@ -285,7 +285,15 @@ def _label(paths: Paths) -> Path:
 
 
 def _paths(paths: Paths) -> list[Path]:
-    return [Path(paths)] if isinstance(paths, str | os.PathLike) else [Path(path) for path in paths]
+    listed = [paths] if isinstance(paths, str | os.PathLike) else paths
+    if not isinstance(listed, Sequence) or not all(isinstance(path, str | os.PathLike) for path in listed):
+        raise TypeError(
+            f"a file is named by its path, several by a list of paths, got a {type(paths).__name__}; a table or lists "
+            "in memory become baskets with to_baskets()"
+        )
+    if not listed:
+        raise BasketError("no file of baskets is named; name one at least")
+    return [Path(path) for path in listed]
 
 
 def _map_batches(

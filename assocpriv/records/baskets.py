@@ -67,6 +67,7 @@ _MOST_MILLIONTHS = 1 << 53
 _LONG_ROW_BYTES, _LONG_NAME_BYTES = 48, 8  # memory of a row of the long layout, and of a byte of its distinct names
 _LOG = logging.getLogger("assocpriv")  # told what is left out; the command line shows it
 JOINT = "\x01"  # between the texts of several columns that are one id
+EXHAUSTED = "the iterator gives no basket; one that was read before is empty: give a list of the baskets"
 _NO_TEXT = "must be text in UTF-8, numbers or dates, not nested; choose another column"
 _FRACTIONS = f"have fractions, which ids do not; name another column, or {STORE_AS_TEXT}"
 _QUANTITY = re.compile(r"[-+−]?[0-9][0-9.,' \u00a0]*-?")  # with decimal commas; some write a minus after the number
@@ -339,7 +340,10 @@ def refuse_several(cells: Cells, found: Found) -> None:
 
 
 def _cells_of_sets(baskets: Iterable[object], absent: Collection[str]) -> Cells:
-    return cells_of_names((_names_of(basket, row) for row, basket in enumerate(baskets)), absent)
+    cells = cells_of_names((_names_of(basket, row) for row, basket in enumerate(baskets)), absent)
+    if not len(cells.sizes) and isinstance(baskets, Iterator):
+        raise BasketError(EXHAUSTED)
+    return cells
 
 
 def _names_of(basket: object, row: int) -> list[str]:

@@ -15,6 +15,8 @@ from assocpriv.server.itemsets import mining_facts, parts_of
 from assocpriv.server.mixtures import NODES
 from assocpriv.server.undoing import shared_errors
 
+_MOST = 10_000_000  # draws
+
 Floats = NDArray[np.float64]
 
 
@@ -22,8 +24,10 @@ def draw_supports(itemsets: AnyFrame, count: int, seed: int) -> Floats:
     """Return supports, float64 (draws, itemsets), as :func:`assocpriv.draws`."""
     mining_facts(itemsets)  # refuses what is no such table
     number, chosen = as_whole(count), as_whole(seed)
-    if number is None or number < 1 or chosen is None or chosen < 0:
-        raise EstimateError(f"draws takes a number of draws from 1 and a seed from 0, got {count!r} and {seed!r}")
+    if number is None or not 1 <= number <= _MOST or chosen is None or chosen < 0:
+        raise EstimateError(
+            f"draws takes a number of draws from 1 to {_MOST:,} and a seed from 0, got {count!r} and {seed!r}"
+        )
     frame, rng = LightFrame.of(itemsets), np.random.default_rng(chosen)
     rows = {itemset: row for row, itemset in enumerate(frame["itemsets"].tolist())}
     support, error = frame["support"], frame["std_error"]

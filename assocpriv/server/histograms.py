@@ -22,7 +22,7 @@ from assocpriv.kernels.compiling import counting_kernels
 from assocpriv.kernels.parallel import add_up
 from assocpriv.plans.columns import CategoryColumn, Clear, Column, Noise, NumberColumn, Window
 from assocpriv.plans.tables import TablePlan
-from assocpriv.promise.errors import EstimateError, PlanError, WireError, counted
+from assocpriv.promise.errors import EstimateError, PlanError, WireError, check_type, counted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -198,7 +198,7 @@ def released_frame(reports: Reports) -> "pd.DataFrame":
     """
     import pandas as pd
 
-    plan = reports.plan.as_a(TablePlan)
+    plan = check_type("reports", reports, Reports).plan.as_a(TablePlan)
     columns: dict[str, Any] = {}
     for place, (column, codes) in enumerate(zip(plan.columns, released_codes(reports, plan), strict=True)):
         columns[column.name] = released_values(column)[np.minimum(codes, column.law.outputs)]

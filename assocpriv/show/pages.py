@@ -16,7 +16,7 @@ from assocpriv.files.tree_models import read_tree
 from assocpriv.plans.baskets import Plan
 from assocpriv.plans.published import PublishedPlan
 from assocpriv.plans.tree_model import TreeModel
-from assocpriv.promise.errors import EstimateError, PlanError, counted
+from assocpriv.promise.errors import EstimateError, PlanError, check_type, counted
 from assocpriv.server.compare import Comparison
 from assocpriv.server.distributions import Distributions
 from assocpriv.server.itemsets import mining_facts, read_table
@@ -64,7 +64,7 @@ def page(
     >>> "<h1>Breakfast</h1>" in ap.page(found, made, title="Breakfast")
     True
     """
-    known = read_plan(plan) if isinstance(plan, str | Path) else plan
+    known = read_plan(plan) if isinstance(plan, str | Path) else plan if plan is None else PublishedPlan.of(plan)
     thing: Any = _read(Path(found)) if isinstance(found, str | Path) else found
     if isinstance(thing, Distributions):
         thing = thing.record()
@@ -196,7 +196,7 @@ def chart(
         drawn = {each: partial(_rules_picture, found, each) for each in ("scatter", "graph")}
     else:
         drawn = {"intervals": partial(_intervals_picture, found), "sizes": partial(itemsets.sizes_picture, found)}
-    kind = kind or next(iter(drawn))
+    kind = next(iter(drawn)) if kind is None else check_type("kind", kind, str)
     if kind not in drawn:
         kinds = ", ".join(filter(None, drawn)) or "one kind"
         named = f"; a column is named by column={kind!r}" * (kind in getattr(found, "columns", ()))

@@ -22,7 +22,7 @@ from assocpriv.planning.baskets import make_plan
 from assocpriv.plans.catalogue import MAX_ITEMS, Catalogue
 from assocpriv.plans.names import Names
 from assocpriv.promise.breaches import Breach
-from assocpriv.promise.errors import BasketError, counted, options_of
+from assocpriv.promise.errors import BasketError, check_type, counted, options_of
 from assocpriv.promise.numbers import check_range
 from assocpriv.records.basket_files import stream_baskets
 from assocpriv.records.baskets import Baskets, named_baskets
@@ -218,8 +218,8 @@ def try_catalogue(
     (2, 1, 1)
     """
     options = options_of(ReadOptions, {"layout": layout, **_SAMPLE, "progress": progress} | reading)
+    known = check_type("catalogue", catalogue, Catalogue).index_of
     total, counts = _counted(sources, options, catalogue=catalogue)
-    known = catalogue.index_of
     unknown = sum(count for name, count in counts.items() if name not in known)
     return CatalogueUse(total, unknown, len(catalogue) - sum(name in known for name in counts))
 

@@ -145,6 +145,7 @@ def randomize(
     item_column: str = "items",
     transaction_column: str | None = None,
     person: str | None = None,
+    person_as: str = "checked",
     unknown: str = "error",
     repeats: str = "error",
 ) -> int:
@@ -161,6 +162,8 @@ def randomize(
         transaction_column: which basket a row's item belongs to.
         person: with ``transaction_column``, whose a transaction is: as many of each person are reported as the plan
             promises, drawn by the operating system's entropy. Without it every basket counts as another person's.
+        person_as: ``checked`` to refuse ids that may be one person's (case, blanks, Unicode form, 7 and 007), or
+            ``written`` to take each as a person.
         unknown: ``error``, or ``drop`` to leave out names that the plan does not know.
         repeats: ``error``, or ``merge`` to count a name once that a basket repeats.
 
@@ -187,6 +190,7 @@ def randomize(
     from assocpriv.plans.baskets import Plan
 
     chosen = read_plan(plan, Plan) if isinstance(plan, str | Path) else Plan.of(plan)
-    sizes = randomize_frame(baskets, chosen, Path(output), (item_column, transaction_column, person), unknown, repeats)
+    columns = item_column, transaction_column, person
+    sizes = randomize_frame(baskets, chosen, Path(output), columns, unknown, repeats, person_as)
     warn_of_sampling(sizes, chosen)
     return sizes.total()

@@ -54,12 +54,12 @@ def start_session(master: str) -> "SparkSession":
         SparkError: PySpark or Java is missing or too old, or the master is none or does not answer.
     """
     try:
-        with _quiet_pandas():
+        with quiet_pandas():
             from pyspark.sql import SparkSession
     except ImportError:
         raise errors.SparkError("PySpark is not installed: pip install 'assocpriv[spark]'") from None
     _check_there(master)
-    with tempfile.TemporaryFile() as said, _quiet_pandas():
+    with tempfile.TemporaryFile() as said, quiet_pandas():
         try:
             if master.startswith("sc://"):
                 return _connected(SparkSession.builder.remote(master).getOrCreate(), master)
@@ -125,7 +125,7 @@ def _start_java(master: str, said: IO[bytes]) -> None:
 
 
 @contextlib.contextmanager
-def _quiet_pandas() -> Iterator[None]:
+def quiet_pandas() -> Iterator[None]:
     """Keep PySpark from warning of pandas 3: nothing here goes through pandas."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".*PySpark does not yet fully support pandas", category=FutureWarning)
@@ -169,7 +169,7 @@ def run(frame: "DataFrame", task: Callable[[Iterator[Any]], Iterator[Any]], sche
         AssocprivError: what a task refused, of the class that it raised there.
         SparkError: Spark gave up.
     """
-    with _quiet_pandas():
+    with quiet_pandas():
         rows = frame.mapInArrow(partial(_on_its_cores, task), schema)
         try:
             # not in this thread: a signal in the middle of a call to Java would have PySpark make another within it

@@ -25,7 +25,7 @@ from assocpriv.files.arrow import pa, parquet_errors, pc, pq
 from assocpriv.files.arrow_rows import csv_lines, line_bytes
 from assocpriv.promise.errors import BasketError, RecordError, TemplateError
 from assocpriv.records.basket_files import BasketLayout, layout_of, read_baskets, rewritten_columns, stream_baskets
-from assocpriv.records.baskets import Baskets, frame_layout, named_baskets
+from assocpriv.records.baskets import EXHAUSTED, Baskets, frame_layout, named_baskets
 from assocpriv.records.columns import frame_columns, is_list_type, series_to_arrow
 from assocpriv.records.layout import ReadOptions
 from assocpriv.records.tables import TableOptions
@@ -106,7 +106,9 @@ def read(data: Any, bounds: Sequence[Bound], options: ReadOptions) -> BasketSour
             _refuse_mined(pq.read_schema(path).names)
         return BasketSource(data, baskets, _coded(baskets, bounds), layout.kind, layout.columns, layout)
     if not isinstance(data, Baskets) and not hasattr(data, "columns"):
-        data = list(data) if isinstance(data, Iterable) else data
+        is_iterator, data = isinstance(data, Iterator), list(data) if isinstance(data, Iterable) else data
+        if is_iterator and not data:
+            raise BasketError(EXHAUSTED)
     baskets, _ = named_baskets(data, None, options)
     if isinstance(data, Baskets) or not hasattr(data, "columns"):
         return BasketSource(data, baskets, _coded(baskets, bounds))

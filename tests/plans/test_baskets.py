@@ -132,14 +132,14 @@ def test_plan_prints_no_names() -> None:
 
 def test_catalogue_is_a_sequence() -> None:
     """Names are found by position, slice and iteration, numbered or not, and positions by name."""
-    for catalogue, names in ((Catalogue.numbered(3), ("0", "1", "2")), (Catalogue("abc"), ("a", "b", "c"))):
+    for catalogue, names in ((Catalogue.numbered(3), ("0", "1", "2")), (Catalogue(["a", "b", "c"]), ("a", "b", "c"))):
         assert tuple(catalogue) == names
         assert catalogue[1:] == names[1:]
         assert catalogue[-1] == names[-1]
         assert catalogue.index_of == {name: i for i, name in enumerate(names)}
         with pytest.raises(IndexError):
             catalogue[3]
-    assert Catalogue("abc") != ("a", "b", "c")
+    assert Catalogue(["a", "b", "c"]) != ("a", "b", "c")
 
 
 # ---- refusals

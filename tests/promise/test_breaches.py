@@ -1,6 +1,7 @@
 """Tests of the breach calculus: limits both ways, composition, any prior and randomizer, and what the command says."""
 
 import math
+from collections.abc import Callable
 from decimal import Decimal, getcontext, localcontext
 from fractions import Fraction
 from itertools import combinations
@@ -25,6 +26,7 @@ from assocpriv.promise.breaches import (
     parse_probability,
 )
 from assocpriv.promise.errors import PlanError
+from assocpriv.promise.information import excluded_fall, excluded_posterior, information_limit
 
 PROBABILITIES = st.fractions(Fraction(1, 1000), Fraction(999, 1000), max_denominator=1000)
 AMPLIFICATIONS = st.fractions(Fraction(101, 100), 500, max_denominator=100)
@@ -331,3 +333,52 @@ def test_what_is_no_probability_is_named(value: Any, said: str) -> None:
     """A comma is neither skipped nor taken for a point, and a number out of range is shown."""
     with pytest.raises(PlanError, match=said):
         parse_probability(value, "prior")
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        epsilon,
+        largest_rise,
+        lambda value: compose([value]),
+        lambda value: highest_posterior(Fraction(1, 20), value),
+        lambda value: lowest_posterior(Fraction(1, 20), value),
+        lambda value: breach_curve(value, [Fraction(1, 20)]),
+        information_limit,
+    ],
+)
+@pytest.mark.parametrize("value", [0, -1, 0.5, math.nan, math.inf, "x", "", None, True, b"2"])
+def test_what_is_no_amplification_is_refused(ask: Callable[[Any], object], value: Any) -> None:
+    """γ is a number of 1 or more; anything else gets no answer."""
+    with pytest.raises(PlanError, match="γ must be"):
+        ask(value)
+
+
+@pytest.mark.parametrize("ask", [highest_posterior, lowest_posterior])
+@pytest.mark.parametrize("prior", [1.5, -0.5, math.nan, "x", None, Fraction(3, 2)])
+def test_what_is_no_prior_is_refused(ask: Callable[[Any, Any], object], prior: Any) -> None:
+    """No posterior follows from a prior outside 0 to 1."""
+    with pytest.raises(PlanError, match="prior must"):
+        ask(prior, 19)
+
+
+def test_numbers_in_other_forms_mean_the_same() -> None:
+    """A γ may be a whole number, a float in its shortest form, or text."""
+    assert epsilon(19) == epsilon("19") == epsilon(19.0) == epsilon(Fraction(19))
+    assert compose([1.5, "2"]) == 3
+    assert highest_posterior("5%", 19) == Fraction(1, 2)
+
+
+@pytest.mark.parametrize("base", [0, 1, -2, math.nan, math.inf, "2", None, 10**400])
+def test_a_base_is_above_one(base: Any) -> None:
+    """Logarithms to other bases measure nothing."""
+    with pytest.raises(PlanError, match="base must be a number above 1"):
+        information_limit(Fraction(19), base=base)
+
+
+@pytest.mark.parametrize("measured", [-1, math.nan, "1", None])
+def test_information_is_not_negative(measured: Any) -> None:
+    """What is no information excludes nothing."""
+    for ask in (excluded_posterior, excluded_fall):
+        with pytest.raises(PlanError, match="must be a number of 0 or more"):
+            ask(measured, "5%")

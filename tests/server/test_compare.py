@@ -1,6 +1,8 @@
 """Comparisons: differences, what sides share, what is believed and what is certain."""
 
+import shutil
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,7 +12,7 @@ from scipy.stats import binom
 from shown import check
 
 import assocpriv as ap
-from assocpriv.promise.errors import EstimateError
+from assocpriv.promise.errors import EstimateError, WireError
 from assocpriv.server.compare import (
     CompareRequest,
     _contrast,
@@ -129,12 +131,28 @@ def test_what_cannot_be_compared_is_refused(rng: np.random.Generator) -> None:
         ([reports, [reports]], {}, "on two sides"),
         ([table, table], {}, "on two sides"),
         ([asked, other], {}, "in common"),
-        ([ap.association_rules(table), reports], {}, "does not carry"),
+        ([ap.association_rules(table, light=True), reports], {}, "does not carry"),
         ([reports, reports], {"at_least": 1}, "below 1"),
         ([reports, reports], {"certain": "100%"}, "between 0 and 1"),
     ):
         with pytest.raises(EstimateError, match=said):
             ap.compare(*sides, **options)
+
+
+def test_copies_of_files_are_one_side(tmp_path: Path) -> None:
+    """A byte copy of a side's reports, or of its mined table, is of the same people, as for mine."""
+    plan = ap.plan(["a", "b"], transaction_size=2, promise=PROMISE)
+    for name in ("may", "june"):
+        ap.randomize([{"a"}] * 20_000, plan, tmp_path / f"{name}.parquet")
+    shutil.copy(tmp_path / "may.parquet", tmp_path / "copy.parquet")
+    for sides in (["may", "copy"], ["june", "may", "copy"]):
+        with pytest.raises(WireError, match=r"copy.parquet is named twice, or is a copy of .*may.parquet"):
+            ap.compare(*(tmp_path / f"{side}.parquet" for side in sides))
+    ap.write_itemsets(ap.mine(tmp_path / "may.parquet"), tmp_path / "m.csv")
+    shutil.copy(tmp_path / "m.csv", tmp_path / "n.csv")
+    with pytest.raises(EstimateError, match="on two sides"):
+        ap.compare(tmp_path / "m.csv", tmp_path / "n.csv")
+    assert len(ap.compare(tmp_path / "may.parquet", tmp_path / "june.parquet").names) == 2
 
 
 # ---- what sides share

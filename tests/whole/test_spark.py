@@ -295,6 +295,18 @@ BAD: dict[str, tuple[str, list[Any], dict[str, Any], str]] = {
         {"transaction_column": "bon", "person": "card"},
         "without a person, or of several",
     ),
+    "a person in two spellings": (
+        "bon int, card string, items string",
+        [(1, f"{CANARY} 07", "1"), (2, f"{CANARY}07".upper(), "2"), (3, "8", "1"), (4, "008", "1"), (5, "9", "1")],
+        {"transaction_column": "bon", "person": "card"},
+        "2 persons may stand under several ids",
+    ),
+    "a missing person": (
+        "bon int, card string, items string",
+        [(1, "NaN", "1"), (2, "b", "2")],
+        {"transaction_column": "bon", "person": "card"},
+        "1 person id is a word for a missing value",
+    ),
     "persons of whole baskets": ("items array<string>", [(["1"],)], {"person": "items"}, "name transaction_column"),
 }
 

@@ -1,6 +1,8 @@
 """Tests of what people type first in Python, beyond the steps from baskets to rules."""
 
 from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -73,3 +75,105 @@ def test_slips_are_answered_in_the_callers_words(slip: Callable[[], object], sai
     """Wrong names and missing arguments of verbs say what is meant, by the names that the caller typed."""
     with pytest.raises(TypeError, match=said):
         slip()
+
+
+MADE = ap.plan(["milk", "tea"], transaction_size=2, promise=ap.Breach("5%", "50%"))
+WRONG = {  # what is called with an argument of another type or out of range, and what is said
+    "no plan to write": (lambda: ap.write_plan("plan.json", "p.json"), TypeError, "plan must be a PublishedPlan"),
+    "no plan to look at": (lambda: ap.reports_to_discover(5, "5%"), TypeError, "plan must be a Plan"),
+    "no plan of a page": (lambda: ap.page(MADE, plan=5), TypeError, "plan must be a PublishedPlan"),
+    "a falsy plan of a page": (lambda: ap.page(MADE, plan=0), TypeError, "plan must be a PublishedPlan"),
+    "no plan of messages": (lambda: ap.guided.read_messages(__file__, 5), TypeError, "plan must be a PublishedPlan"),
+    "a plan of baskets": (lambda: ap.guided.read_messages(__file__, MADE), ap.AssocprivError, "of a guided plan"),
+    "no catalogue to check": (lambda: ap.check_catalogue(["a"]), TypeError, "catalogue must be of the class Catalogue"),
+    "no catalogue to try": (
+        lambda: ap.try_catalogue(["a"], [[["a"]]]),
+        TypeError,
+        "catalogue must be of the class Catalogue",
+    ),
+    "no catalogue to write": (
+        lambda: ap.write_catalogue(["a"], "c.txt"),
+        TypeError,
+        "catalogue must be of the class Catalogue",
+    ),
+    "one text as names": (lambda: ap.Catalogue("milk"), TypeError, "a list of names, got text"),
+    "bytes as items": (lambda: ap.plan(b"milk", ap.Epsilon(2)), TypeError, "items must be a number of items or a list"),
+    "no rules of names": (
+        lambda: ap.plan(2, ap.Epsilon(2), names="drop"),
+        TypeError,
+        "names must be of the class Names",
+    ),
+    "no promise of a table": (lambda: ap.numeric.plan_table(TABLE, 2), TypeError, "promise must be a Breach"),
+    "text as columns": (lambda: ap.numeric.plan_table(TABLE, whole="ill"), TypeError, "whole must be a list"),
+    "no promise of a guided plan": (lambda: guided(promise=2), TypeError, "promise must be a Breach"),
+    "no number as mu": (lambda: guided(mu="x"), ap.AssocprivError, "mu must lie between 0 and 1"),
+    "no column": (lambda: ap.guided.plan_guided(["x"], "y"), TypeError, "column must be of the class Column"),
+    "no reports": (lambda: ap.numeric.released_frame(5), TypeError, "reports must be of the class Reports"),
+    "too many reports": (lambda: ap.foresee(MADE, 10**30), ap.AssocprivError, "reports must be in 1.."),
+    "memory below 0": (
+        lambda: ap.randomize([{"tea"}, {"tea"}], MADE, memory_bytes=-1),
+        ap.AssocprivError,
+        "memory_bytes",
+    ),
+    "memory in words": (lambda: ap.mine(few(), memory_bytes="2GB"), TypeError, "memory_bytes must be a whole number"),
+    "memory of a question": (
+        lambda: ap.ask(few(), [["tea"]], memory_bytes=0),
+        ap.AssocprivError,
+        "memory_bytes must be",
+    ),
+    "no filter": (lambda: ap.mine(few(), among=["tea"]), TypeError, "among must be of the class ItemsetFilter"),
+    "no table": (lambda: ap.to_frame(5, "pandas"), TypeError, "table must be a table of itemsets"),
+    "a frame as a file": (lambda: ap.read_baskets(pd.DataFrame({"a": [1]})), TypeError, r"with to_baskets\(\)"),
+    "lists as files": (lambda: ap.read_baskets([{"tea"}]), TypeError, r"with to_baskets\(\)"),
+    "no file": (lambda: ap.read_baskets([]), ap.AssocprivError, "no file of baskets is named"),
+    "a frame to inspect": (
+        lambda: ap.inspect(pd.DataFrame({"a": [1]})),
+        TypeError,
+        r"got a DataFrame; .*to_baskets\(\)",
+    ),
+    "reports to inspect": (lambda: ap.inspect(few()), TypeError, "got a Reports; print"),
+}
+TEMPLATES = [{"channel": ["tea"], "sensitive": ["milk"], "confidence": "70%"}]
+TABLE = {"columns": {"ill": {"kind": "category", "release": "response", "values": ["no", "yes"]}}}
+
+
+def few() -> ap.Reports:
+    """Return two reports."""
+    return ap.randomize([{"tea"}, {"milk"}], MADE)
+
+
+def guided(**options: Any) -> Any:
+    """Ask for a guided plan."""
+    columns = [ap.guided.category("smokes", ["no", "yes"])], ap.guided.class_label("ill", ["no", "yes"])
+    return ap.guided.plan_guided(*columns, **options)
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_wrong_arguments_are_named(case: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Public functions refuse what they cannot use at once, in words of ours."""
+    monkeypatch.chdir(tmp_path)
+    ask, kind, said = WRONG[case]
+    with pytest.raises(kind, match=said):
+        ask()
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda used: ap.randomize(used, MADE),
+        lambda used: ap.simulate(used, MADE, "5%"),
+        ap.catalogue,
+        lambda used: ap.sample_sizes(used, ["milk"]),
+        lambda used: ap.plan(["milk"], ap.Epsilon(2), like=used),
+        ap.to_baskets,
+        lambda used: ap.Baskets.from_sets(used, ap.Catalogue(["milk"])),
+        lambda used: ap.suppress.suppress(used, TEMPLATES),
+    ],
+)
+def test_an_iterator_without_baskets_is_refused(ask: Callable[[Any], object]) -> None:
+    """One that was read before would look as if there were none."""
+    used = iter([["milk"], ["tea"]])
+    assert len(list(used)) == 2
+    with pytest.raises(ap.AssocprivError, match="the iterator gives no basket"):
+        ask(used)
