@@ -64,7 +64,7 @@ def test_what_is_no_epsilon(asked: Any) -> None:
 @pytest.mark.parametrize("asked", [1, "ln 0"])
 def test_what_is_no_prior(prior: str, asked: Any) -> None:
     """A prior of 0 or 1 is moved by nothing, whatever the ε."""
-    with pytest.raises(PlanError, match="prior between 0 and 1"):
+    with pytest.raises(PlanError, match="prior must lie between 0 and 1"):
         ap.Epsilon(asked, prior)
 
 
