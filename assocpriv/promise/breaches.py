@@ -253,7 +253,7 @@ def Epsilon(epsilon: "str | float | Fraction", prior: "str | float | Fraction" =
 def _limit_of(epsilon_limit: "str | float | Fraction") -> Fraction:
     """Return e^ε rounded down to 24 decimals, or of ``"ln 19"`` 19 exactly."""
     match = _WRITTEN_LOGARITHM.fullmatch(str(epsilon_limit).strip())
-    return Fraction(match[1]) if match else amplification_of(epsilon_limit, _MOST_WRITTEN)
+    return Fraction(match[1]) if match else _power(epsilon_limit, _MOST_WRITTEN)
 
 
 def highest_posterior(prior: Fraction, amplification: Fraction) -> Fraction:
@@ -319,17 +319,21 @@ def float_up(exact: Decimal | Fraction) -> float:
     return nearest if Fraction(nearest) >= Fraction(exact) else math.nextafter(nearest, math.inf)
 
 
-def amplification_of(epsilon_limit: "str | float | Fraction", most: int = _LARGEST_EPSILON) -> Fraction:
+def amplification_of(epsilon_limit: "str | float | Fraction") -> Fraction:
     """Return e^ε as a limit for γ: the largest multiple of 10^-24 that is not above it.
 
     ε is in nats, given as ``"2.9"``, 2.9 or a Fraction, and taken as written, as :func:`parse_probability` does.
 
     Raises:
-        PlanError: not a number from 0 to ``most``.
+        PlanError: not a number from 0 to 700.
 
     >>> float(amplification_of("1")), amplification_of(0)
     (2.718281828459045, Fraction(1, 1))
     """
+    return _power(epsilon_limit, _LARGEST_EPSILON)
+
+
+def _power(epsilon_limit: "str | float | Fraction", most: int) -> Fraction:
     text = str(epsilon_limit).strip()[:80]
     exponent = _parse(text, f"epsilon must be a number of nats, got {text[:40]!r}; {_USUAL}")
     if not 0 <= exponent <= most:

@@ -146,9 +146,6 @@ def attribute_values(cells: "pd.Series") -> tuple[str, ...] | tuple[float, ...]:
     if not len(known):
         raise RecordError(f"column {cells.name} holds nothing but missing values; leave it out")
     numbers = _numbers(known)
-    codes, values = known.factorize()
-    if said := words_among_numbers([*values], codes):
-        raise RecordError(f"column {cells.name} holds numbers, {said}; schema= takes its values from a file instead")
     if numbers is None or len(np.unique(numbers)) <= _MOST_CATEGORIES:
         return tuple(sorted(known.unique(), key=lambda text: (numbers is not None and float(text), text)))
     distinct = np.unique(numbers)
@@ -197,6 +194,10 @@ def plan_of(cells: "pd.DataFrame", class_column: str, **settings: Any) -> Guided
         raise RecordError(
             f"the table has no column {class_column[:80]!r} to be the class; line 1 must name the columns"
         )
+    for name in cells.columns:
+        codes, values = cells[name].factorize(use_na_sentinel=False)
+        if said := words_among_numbers([None if each is None else str(each) for each in values], codes):
+            raise RecordError(f"column {name} holds numbers, {said}; schema= takes its values from a file instead")
     labels = sorted(cells[class_column].dropna().unique())
     if len(labels) < 2:
         raise RecordError(

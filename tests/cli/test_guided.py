@@ -124,6 +124,7 @@ def test_an_unknown_number_is_no_category(tmp_path: Path) -> None:
              tmp_path / "s.json"]  # fmt: skip
     assert "column age holds numbers, but something else in 1 record, first in record" in refused(*given)
     assert "say --missing unknown; --schema takes" in refused(*given)
+    assert "column age holds numbers, but" in refused(*[{"party": "age"}.get(str(each), each) for each in given])
     assert run_json(*given, "--missing", "unknown")["width"] == 4
 
 

@@ -160,3 +160,13 @@ def test_a_record_of_other_columns_is_refused():
         predict([30, "south"], MODEL)
     with pytest.raises(RecordError, match="pass a number, or None where it is missing"):
         predict({"age": "30"}, MODEL)
+
+
+@pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame, pa.table])
+def test_text_in_a_frame_is_no_number(kind):
+    """A frame's column of text is refused with what to do, and shows nothing of it."""
+    with pytest.raises(
+        RecordError, match="has no number in record 1; Parquet and frames must hold numbers there, not"
+    ) as no:
+        predict(kind({"age": ["1234567", "2"], "region": ["south", "south"]}), MODEL)
+    assert "1234567" not in str(no.value)
