@@ -273,11 +273,11 @@ def randomize(records: Any, plan: PublishedPlan, output: str | PathLike[str] | N
             - Of all kinds: ``memory_bytes`` (what reading may hold at a time; a quarter of the free memory by default),
               ``force`` (replace an existing file), ``progress`` (called with bytes read and bytes of the file, or with
               baskets done and baskets).
-            - Of baskets: ``layout``, ``unknown``, ``repeats``, ``empty``, as of :func:`read_baskets`; a plan whose
-              rules say so drops other names in any case. ``person`` (of files and tables with a
-              line an item, a column that says whose a transaction is; by name or number from 1) keeps as many baskets
-              of each person as the plan promises reports, drawn by the operating system's entropy; without it every
-              basket counts as another person's. ``person_as`` is "checked", or "written" to take ids that differ in
+            - Of baskets: ``layout``, ``unknown``, ``repeats``, ``empty``, ``incomplete``, as of
+              :func:`read_baskets`; a plan whose rules say so drops other names in any case. ``person`` (of files and
+              tables with a line an item, columns that say whose a transaction is: by name, by number as "#2", or
+              several as "store+customer") keeps as many baskets of each person as the plan promises reports, drawn by
+              the operating system's entropy; without it every basket counts as another person's. ``person_as`` is "checked", or "written" to take ids that differ in
               case, blanks, Unicode form or as numbers (7, 007, 7.0) as different persons', which is refused otherwise.
             - Of tables: ``separator`` (of the cells of a CSV file), ``sheet`` (of a workbook, by name or as
               ``"#1"``), ``missing`` (a word, or several, for missing values; empty cells are such anyway, NaN and null
@@ -883,7 +883,7 @@ def simulate(records: Any, plan: PublishedPlan, min_support: float | str | None 
         options: ``seed`` (makes the run repeatable; the operating system's entropy by default) and ``progress`` (called
             with what is done, done and total). Of baskets also ``people`` (so many, each with one of the baskets drawn
             at random; by default one person a basket), ``max_itemset`` (the plan's ``itemset_size`` by default), and
-            ``layout``, ``unknown``, ``repeats``, ``empty``, as of :func:`read_baskets`. Of tables
+            ``layout``, ``unknown``, ``repeats``, ``empty``, ``incomplete``, as of :func:`read_baskets`. Of tables
             ``missing``, ``separator``, ``sheet`` and ``clip``, as of :func:`randomize`. Of a guided plan the former
             three, ``classifier`` (``"naive-bayes"``, ``"tree"`` or ``"logistic"``), ``people`` (so many of the records
             at most, drawn at random; 5,000), ``unconcerned`` (so many people's raw tuples start it; 0 for nobody's),

@@ -778,7 +778,7 @@ def _refuse_mixed(parts: Sequence[LongPart], runs: NDArray[np.int64]) -> None:
         texts = [part.context.get(role, pa.nulls(len(part.lengths), pa.string())) for part in parts]
         codes = _codes_of(pa.chunked_array(texts))
         if many := _have_several(runs, codes, n_ids):
-            mixed[place] = f"{many:,} have rows of several {role}s"
+            mixed[place] = f"{many:,} of {n_ids:,} transaction ids have rows of several {role}s"
             key = key * (int(codes.max(initial=0)) + 2) + codes + 1
     said = replace(found.layout, rows=TOGETHER)
     if mixed:
@@ -786,10 +786,10 @@ def _refuse_mixed(parts: Sequence[LongPart], runs: NDArray[np.int64]) -> None:
         columns = "+".join([*(shown_column(found.names, place) for place in mixed), str(said.transaction)])
         said = replace(said, transaction=columns, rows=ANYWHERE if _apart(key) else None)
     elif again := _apart(runs):
-        mixed[-1] = f"{again:,} stand again below others"
+        mixed[-1] = f"{again:,} of {n_ids:,} transaction ids stand again below others"
     if mixed:
         raise BasketError(
-            f"of {n_ids:,} transaction ids {', '.join(mixed.values())}, as where numbers start again each day, in each "
+            f"{', '.join(mixed.values())}, as where numbers start again each day, in each "
             f"store or at each till; say layout='{said}' if so, or "
             f"layout='{replace(found.layout, rows=ANYWHERE)}' if all rows of an id are one basket"
         )
@@ -943,7 +943,7 @@ def _is_nothing(texts: Any, absent: Collection[str]) -> NDArray[np.bool_]:
 def _fits(texts: Any, expression: str) -> NDArray[np.bool_]:
     """Tell which texts of Arrow an expression fits; null is none."""
     fits = pc.match_substring_regex(texts, expression)
-    return np.asarray(array_to_numpy(fits) & ~_is_null(fits))
+    return np.asarray(array_to_numpy(fits, 0) & ~_is_null(fits))
 
 
 def _any_of(words: Collection[str]) -> str:

@@ -36,33 +36,34 @@ REFUSED: dict[str, tuple[str, str, str, list[set[str]]]] = {
     # text, what the refusal says, which of its layouts to take, and what that reads
     "receipts start again each day": (
         "date,receipt,item\n2026-01-01,1,tea\n2026-01-01,2,rye\n2026-01-02,1,jam\n2026-01-02,1,egg\n",
-        "of 2 transaction ids 1 have rows of several dates", "date\\+receipt", [{"tea"}, {"rye"}, {"jam", "egg"}],
+        "1 of 2 transaction ids have rows of several dates", "date\\+receipt", [{"tea"}, {"rye"}, {"jam", "egg"}],
     ),
     "receipts start again at once": (
         "date,receipt,item\n2026-01-01 19:58,1,tea\n2026-01-01 19:59,1,rye\n2026-01-02 08:01,1,jam\n",
-        "1 have rows of several dates", "date\\+receipt", [{"tea"}, {"rye"}, {"jam"}],
+        "ids have rows of several dates", "date\\+receipt", [{"tea"}, {"rye"}, {"jam"}],
     ),
     "receipts start again in each store and at each till": (
         "store;till;receipt;item\n1;1;7;tea\n1;2;7;rye\n2;1;7;oil\n",
-        "1 have rows of several stores, 1 have rows of several tills", "store\\+till\\+receipt",
+        "ids have rows of several stores, 1 of 1 transaction ids have rows of several tills",
+        "store\\+till\\+receipt",
         [{"tea"}, {"rye"}, {"oil"}],
     ),
     "receipts start again, nothing says why": (
         "receipt,item\n1,tea\n1,milk\n2,rye\n1,jam\n2,oil\n",
-        "of 2 transaction ids 2 stand again below others", "rows=together",
+        "2 of 2 transaction ids stand again below others", "rows=together",
         [{"tea", "milk"}, {"rye"}, {"jam"}, {"oil"}],
     ),
     "rows of a receipt stand apart": (
-        "receipt,item\n1,tea\n2,rye\n1,milk\n", "of 2 transaction ids 1 stand again", "rows=anywhere",
+        "receipt,item\n1,tea\n2,rye\n1,milk\n", "1 of 2 transaction ids stand again", "rows=anywhere",
         [{"tea", "milk"}, {"rye"}],
     ),
     "members on several dates, shuffled": (
         "Member_number,Date,itemDescription\n1,03-07-2026,tea\n2,03-07-2026,rye\n1,04-07-2026,jam\n1,03-07-2026,oil\n",
-        "1 have rows of several dates", "Date\\+Member_number .*rows=anywhere", [{"tea", "oil"}, {"rye"}, {"jam"}],
+        "ids have rows of several dates", "Date\\+Member_number .*rows=anywhere", [{"tea", "oil"}, {"rye"}, {"jam"}],
     ),
     "all purchases of a member are wanted": (
         "Member_number,Date,itemDescription\n1,03-07-2026,tea\n1,04-07-2026,jam\n2,03-07-2026,rye\n",
-        "1 have rows of several dates", "transaction=Member_number .*rows=anywhere", [{"tea", "jam"}, {"rye"}],
+        "ids have rows of several dates", "transaction=Member_number .*rows=anywhere", [{"tea", "jam"}, {"rye"}],
     ),
     "a basket in one cell in quotes": (
         '"bread,milk"\n"tea,milk,rye"\n"tea"\n', "at least half of the items have commas in them", "list item=#1",
@@ -197,7 +198,7 @@ def test_tables_are_read_as_files_are(make: Any, tmp_path: Path) -> None:
     cases: list[tuple[dict[str, Any], str, dict[str, Any], list[set[str]]]] = [
         (
             FRAME,
-            "1 have rows of several dates",
+            "ids have rows of several dates",
             {"layout": "transaction=day+receipt"},
             [{"tea", "rye"}, {"tea", "jam"}],
         ),
@@ -286,7 +287,7 @@ def test_baskets_of_several_files_start_again_too(tmp_path: Path) -> None:
     paths = [tmp_path / "may.csv", tmp_path / "june.csv"]
     for path in paths:
         path.write_text("receipt,item\n1,tea\n2,rye\n")
-    with pytest.raises(BasketError, match=r"may.csv and 1 more: of 2 transaction ids 2 stand again"):
+    with pytest.raises(BasketError, match=r"may.csv and 1 more: 2 of 2 transaction ids stand again"):
         ap.read_baskets(paths)
     assert named(ap.read_baskets(paths, layout="rows=together")) == [{"tea"}, {"rye"}] * 2
 
