@@ -277,8 +277,9 @@ def randomize(records: Any, plan: PublishedPlan, output: str | PathLike[str] | N
               :func:`read_baskets`; a plan whose rules say so drops other names in any case. ``person`` (of files and
               tables with a line an item, columns that say whose a transaction is: by name, by number as "#2", or
               several as "store+customer") keeps as many baskets of each person as the plan promises reports, drawn by
-              the operating system's entropy; without it every basket counts as another person's. ``person_as`` is "checked", or "written" to take ids that differ in
-              case, blanks, Unicode form or as numbers (7, 007, 7.0) as different persons', which is refused otherwise.
+              the operating system's entropy; without it every basket counts as another person's. ``person_as`` is
+              "checked", or "written" to take ids that differ in case, blanks, Unicode form or as numbers (7, 007, 7.0)
+              as different persons', which is refused otherwise.
             - Of tables: ``separator`` (of the cells of a CSV file), ``sheet`` (of a workbook, by name or as
               ``"#1"``), ``missing`` (a word, or several, for missing values; empty cells are such anyway, NaN and null
               of numbers), ``clip`` (move values outside a column's range to its ends).

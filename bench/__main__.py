@@ -63,6 +63,10 @@ def accuracy_choice(options: Options) -> accuracy.Choice:
 
 
 SETS = {
+    "reading": Bench(
+        "Reading basket files",
+        lambda options: measure("bench.speed.reading:run", n_rows=reports(options, 10_000_000, 100_000)),
+    ),
     "kernels": Bench(
         "The compiled loops",
         lambda options: measure("bench.speed.kernels:run", n_reports=reports(options, 1_000_000, 20_000)),
