@@ -110,7 +110,7 @@ def _answer(table: Path, plan: Any, output: Path | None, options: dict[str, Any]
 @click.option("--relay", metavar="URL", help="Somebody else's relay to send through; #SHA-256 pins the key.")
 @click.option("--ledger", type=opt.OUTPUT, required=True, help="What this device told; made if missing.")
 @click.option("--occasion", help="What the record is of, as 2026-W47; one report each.")
-@opt.empty_option
+@opt.choice("--empty", ["error", "keep"], "An empty basket: refused, or reported.")
 @opt.promise_options
 @click.option("--unsent", is_flag=True, help="Send the reports that wait for the collector, and make none.")
 @click.option("--told", is_flag=True, help="Say what all reports made so far can have told, and make none.")

@@ -401,10 +401,10 @@ reading_options = joined(  # of baskets
     choice("--incomplete", ["refuse", "drop"], "Rows that lack a cell."),
 )
 READING = ("layout", "incomplete")
-repeats_option = choice("--repeats", ["error", "merge"], "Items repeated in a basket.")
-empty_option = choice("--empty", ["error", "keep", "drop"], "Empty baskets: refused, kept, or left out.")
 rules_options = joined(
-    choice("--unknown", ["error", "drop"], "Items outside the catalogue."), repeats_option, empty_option
+    choice("--unknown", ["error", "drop"], "Items outside the catalogue."),
+    choice("--repeats", ["error", "merge"], "Items repeated in a basket."),
+    choice("--empty", ["error", "keep", "drop"], "Empty baskets: refused, kept, or left out."),
 )
 reports_argument = click.argument("reports", type=PATH, nargs=-1, required=True)
 missing_option = click.option(

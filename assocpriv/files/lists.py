@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 _SEPARATORS = ";\t"  # in place of commas, where each line has one outside quotes
-_NO_LETTER = re.compile(r"[^a-z]")
+_NO_LETTER = re.compile(r"[\W_]")  # digits stay: "product 1" is an item
 _HEADERS = frozenset(
     f"{word}{ending}"
     for word in (
