@@ -518,8 +518,9 @@ class LongPart:
     @property
     def memory_bytes(self) -> int:
         """About what it takes to make baskets of these rows."""
-        names = self.transactions.nbytes + self.items.dictionary.nbytes
-        return _LONG_ROW_BYTES * len(self.items) + _LONG_NAME_BYTES * int(names)
+        texts = [self.transactions, self.items.dictionary, *self.context.values()]
+        row_bytes = _LONG_ROW_BYTES if self.quantities is None else 2 * _LONG_ROW_BYTES
+        return row_bytes * len(self.items) + _LONG_NAME_BYTES * sum(int(each.nbytes) for each in texts)
 
 
 def refuse_incomplete(parts: Sequence[LongPart]) -> None:
