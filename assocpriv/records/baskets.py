@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any, overload
 from uuid import UUID
 
@@ -33,6 +34,7 @@ from assocpriv.records.cells import (
     ordinal,
     resolve,
     several_in_one,
+    without_till_lines,
     without_unknown,
     without_words,
 )
@@ -47,7 +49,9 @@ from assocpriv.records.columns import (
 )
 from assocpriv.records.layout import (
     ANYWHERE,
+    DATES,
     FALSE_WORDS,
+    KEEP,
     NONE,
     STRICT,
     TOGETHER,
@@ -59,10 +63,11 @@ from assocpriv.records.layout import (
     shown_column,
     understand_table,
 )
-from assocpriv.records.sources import SEPARATORS, TOTALS, FirstRows
+from assocpriv.records.sources import SAMPLE_LINES, SEPARATORS, TOTALS, FirstRows
 
 _LONGEST_WORD = max(map(len, MISSING_WORDS)) + 1
 _SECONDS = 1e9  # numbers from here on are times, not days
+_FEW = 50  # one id in so many may have several values in a column that first rows alone show to be a transaction's
 _MOST_MILLIONTHS = 1 << 53
 _LONG_ROW_BYTES, _LONG_NAME_BYTES = 48, 8  # memory of a row of the long layout, and of a byte of its distinct names
 _LOG = logging.getLogger("assocpriv")  # told what is left out; the command line shows it
@@ -340,10 +345,20 @@ def refuse_several(cells: Cells, found: Found) -> None:
 
 
 def _cells_of_sets(baskets: Iterable[object], absent: Collection[str]) -> Cells:
+    if isinstance(baskets, Sequence) and _are_pairs(baskets[:SAMPLE_LINES]):
+        raise BasketError(
+            "the baskets are pairs of an id and an item, as rows of a table; give a table with columns receipt and item"
+        )
     cells = cells_of_names((_names_of(basket, row) for row, basket in enumerate(baskets)), absent)
     if not len(cells.sizes) and isinstance(baskets, Iterator):
         raise BasketError(EXHAUSTED)
     return cells
+
+
+def _are_pairs(rows: Sequence[object]) -> bool:
+    """Tell tuples of an integer and a text, of which the integers come again, from baskets."""
+    pairs = [row for row in rows if isinstance(row, tuple) and [type(each) for each in row] == [int, str]]
+    return len(pairs) == len(rows) > 1 and len({pair[0] for pair in pairs}) < len(pairs)
 
 
 def _names_of(basket: object, row: int) -> list[str]:
@@ -482,10 +497,11 @@ def _taken_apart(texts: Any, within: str) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Lacking:
-    """Rows that lack a cell: how many, and where the first is that is no total, in words."""
+    """Rows that lack a cell: how many, where the first is that is no total, in words, and how many have no id."""
 
     rows: int = 0
     first: str = ""
+    without_id: int = 0
 
 
 ALL_THERE = Lacking()
@@ -532,8 +548,11 @@ def refuse_incomplete(parts: Sequence[LongPart]) -> None:
     first = next((part.lacking.first for part in parts if part.lacking.first), "")
     if first:
         count = sum(part.lacking.rows for part in parts)
+        most = sum(part.lacking.without_id for part in parts) > sum(len(part.items) for part in parts)
+        down = ", down from the row above if the first row of a transaction alone has it" if most else ""
         raise BasketError(
-            f"{first}; fill it in, or leave rows that lack a cell out with incomplete='drop' ({count:,} such in all)"
+            f"{first}; fill it in{down}, or leave rows that lack a cell out with incomplete='drop' "
+            f"({count:,} such in all)"
         )
 
 
@@ -588,7 +607,8 @@ def _without_rows(
     wrong, lacking = odd[~totals[odd]], Lacking(len(odd))
     if len(wrong):
         what = next(what for what, each in missing.items() if each[wrong[0]])
-        lacking = Lacking(len(odd), f"{rows.origin.row_word} {rows.line(int(wrong[0])):,} has no {what}")
+        place = f"{rows.origin.row_word} {rows.line(int(wrong[0])):,}"
+        lacking = Lacking(len(odd), f"{place} has no {what}", int(missing.get("transaction id", nothing)[odd].sum()))
     kept, lengths = to_arrow(~lack), kept_sizes(part.lengths, ~lack)
     runs = to_arrow(lengths > 0)
     return LongPart(
@@ -724,7 +744,8 @@ def long_cells(parts: Sequence[LongPart], *, persons: bool = False) -> Cells:
         sizes, codes = kept_sizes(sizes, bought), codes[bought]
         sizes = sizes[sizes > 0]
     lacking = sum(part.lacking.rows for part in parts)
-    return Cells(sizes, codes, names, Origin(), LeftOut(0, lacking, returned), summed)
+    cells = Cells(sizes, codes, names, Origin(), LeftOut(0, lacking, returned), summed)
+    return cells if persons or parts[0].found.layout.missing == KEEP else without_till_lines(cells)
 
 
 def _are_bought(rows: NDArray[Any], codes: NDArray[Any], quantities: NDArray[np.int64]) -> NDArray[np.bool_]:
@@ -753,14 +774,18 @@ def _transactions_of_runs(parts: Sequence[LongPart]) -> NDArray[Any]:
     """
     ids = pa.chunked_array([part.transactions for part in parts])
     order = {part.found.layout.rows for part in parts}
-    runs = _rising_codes(ids) if not any(part.context for part in parts) else None
+    founds = [part.found for part in parts]
+    files = np.cumsum(
+        [0, *(one is not other for one, other in pairwise(founds))]
+    )  # an id may end one and begin the next
+    runs = _rising_codes(ids) if not files[-1] and not any(part.context for part in parts) else None
     if runs is not None:
         return runs
-    runs = _codes_of(ids)
+    runs, files = _codes_of(ids), np.repeat(files, [len(part.lengths) for part in parts])
     if order == {TOGETHER}:
-        runs = np.cumsum(np.append(False, runs[1:] != runs[:-1]))
+        runs = np.cumsum(np.append(False, (runs[1:] != runs[:-1]) | (files[1:] != files[:-1])))
     if ANYWHERE not in order:
-        _refuse_mixed(parts, runs)
+        _refuse_mixed(parts, runs, files)
     return runs
 
 
@@ -771,22 +796,23 @@ def _codes_of(texts: Any) -> NDArray[np.int64]:
     return codes
 
 
-def _refuse_mixed(parts: Sequence[LongPart], runs: NDArray[np.int64]) -> None:
+def _refuse_mixed(parts: Sequence[LongPart], runs: NDArray[np.int64], files: NDArray[np.int64]) -> None:
     """Refuse transaction ids with several dates, stores, tills or customers, or with rows that stand apart."""
     found, n_ids = parts[0].found, int(runs.max(initial=-1)) + 1
     mixed, key = dict[int, str](), runs
     for role, place in found.context:
         texts = [part.context.get(role, pa.nulls(len(part.lengths), pa.string())) for part in parts]
         codes = _codes_of(pa.chunked_array(texts))
-        if many := _have_several(runs, codes, n_ids):
-            mixed[place] = f"{many:,} of {n_ids:,} transaction ids have rows of several {role}s"
+        many = _have_several(runs, codes, n_ids)
+        if many and (many * _FEW > n_ids or " " not in role or role.startswith(DATES)):
+            mixed[place] = f"{many:,} of {n_ids:,} transaction ids have rows of several {role}"
             key = key * (int(codes.max(initial=0)) + 2) + codes + 1
     said = replace(found.layout, rows=TOGETHER)
     if mixed:
         key = np.unique(key, return_inverse=True)[1]
         columns = "+".join([*(shown_column(found.names, place) for place in mixed), str(said.transaction)])
-        said = replace(said, transaction=columns, rows=ANYWHERE if _apart(key) else None)
-    elif again := _apart(runs):
+        said = replace(said, transaction=columns, rows=ANYWHERE if _apart(key, files) else None)
+    elif again := _apart(runs, files):
         mixed[-1] = f"{again:,} of {n_ids:,} transaction ids stand again below others"
     if mixed:
         raise BasketError(
@@ -796,13 +822,13 @@ def _refuse_mixed(parts: Sequence[LongPart], runs: NDArray[np.int64]) -> None:
         )
 
 
-def _apart(runs: NDArray[np.int64]) -> int:
-    """Return how many numbers come again below others.
+def _apart(runs: NDArray[np.int64], files: NDArray[np.int64]) -> int:
+    """Return how many numbers come again below others, or in another file.
 
-    >>> _apart(np.array([0, 0, 1, 0, 1, 2]))
+    >>> _apart(np.array([0, 0, 1, 0, 1, 2]), np.zeros(6))
     2
     """
-    starts = np.append(True, runs[1:] != runs[:-1])[: len(runs)]
+    starts = np.append(True, (runs[1:] != runs[:-1]) | (files[1:] != files[:-1]))[: len(runs)]
     return int((np.bincount(runs[starts]) > 1).sum())
 
 
@@ -949,7 +975,7 @@ def _fits(texts: Any, expression: str) -> NDArray[np.bool_]:
 
 def _any_of(words: Collection[str]) -> str:
     """Return an expression for whole texts; an array of the words would load pandas."""
-    return f"^({'|'.join(map(re.escape, sorted(words)))})$"
+    return f"^({'|'.join(map(re.escape, sorted(words)))}|[-=_*~]+)$"
 
 
 def _texts(values: Any, what: str, absent: Collection[str] = ()) -> Any:

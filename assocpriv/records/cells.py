@@ -23,6 +23,11 @@ ROUNDED = re.compile(  # a long number, as spreadsheets write it into CSV, and a
     r"[-+]?(?:[0-9][.,][0-9]+[eE][-+][0-9]+|(?:9[0-9]{15}|[0-9]{17,})\.0)"
 )
 STORE_AS_TEXT = "store the column as text where the file or table is made"
+_TILL_WORDS = frozenset({
+    *("total", "totals", "subtotal", "sub total", "sub-total", "grand total", "tax", "sales tax", "vat", "cash"),
+    *("card", "change", "rounding", "amount due", "balance", "summe", "zwischensumme", "gesamt", "mwst", "ust", "bar"),
+    "rückgeld",
+})  # fmt: skip
 CHOICES = {
     "unknown": ("error", "drop"),
     "repeats": ("error", "merge"),
@@ -30,9 +35,12 @@ CHOICES = {
     "incomplete": ("refuse", "drop"),
     "person_as": ("checked", "written"),
 }
-MISSING_WORDS = frozenset(
-    {"nan", "none", "null", "na", "n/a", "#n/a", "<na>", "nat", "\\n"}
-)  # as programs write nothing
+MISSING_WORDS = frozenset({  # as programs and people write nothing
+    *("nan", "none", "null", "na", "n/a", "#n/a", "<na>", "nat", "\\n", "(null)", "[null]", "<null>", "(blank)", "nil"),
+    *("undefined", "#nv", "#ref!", "#value!", "#name?", "#div/0!", ".", "?", "missing", "unknown", "unbekannt", "k.a."),
+    *("leer", "keine angabe", "not specified", "not available"),
+})  # fmt: skip
+_RULE = re.compile(r"[-=_*~]+")
 _BETWEEN = ",;|\t"  # what may stand between several items in one cell
 LISTS = re.compile(r"\[.*\]|\{.*\}|\(.*,.*\)")  # as programs print them
 
@@ -81,14 +89,16 @@ class Origin:
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """What reading left out: cells with words for a missing value, rows that lack a cell, and rows not bought.
+    """What reading left out: words for a missing value, rows that lack a cell, rows not bought, and totals.
 
-    Not bought are rows of an item whose quantities in the transaction come to 0 or less.
+    Not bought are rows of an item whose quantities in the transaction come to 0 or less. Totals are rows whose item is
+    a word such as total, tax or cash, in half of the transactions.
     """
 
     missing_cells: int = 0
     incomplete_rows: int = 0
     not_bought: int = 0
+    till_lines: int = 0
 
     def __add__(self, other: "LeftOut") -> "LeftOut":
         return LeftOut(*map(sum, zip(astuple(self), astuple(other), strict=True)))
@@ -99,6 +109,7 @@ class LeftOut:
         said = (
             (self.incomplete_rows, "row", "without an id, an item or a quantity"),
             (self.not_bought, "row", "returned, voided or of quantity 0"),
+            (self.till_lines, "row", "of totals, taxes or payments"),
             (self.missing_cells, "cell", "with NaN, None or another word for a missing value"),
         )
         what = "; ".join(f"{counted(count, word)} {why}" for count, word, why in said if count)
@@ -149,12 +160,12 @@ def cells_of_names(baskets: Iterable[Sequence[str]], absent: Collection[str] = (
 
 
 def is_word(name: str, words: Collection[str]) -> bool:
-    """Tell whether a name is one of some words in lower case.
+    """Tell whether a name is one of some words in lower case, or a dash or rule, where there are words.
 
     >>> is_word(" NaN", MISSING_WORDS)
     True
     """
-    return name.strip().lower() in words
+    return name.strip().lower() in words or (bool(words) and _RULE.fullmatch(name.strip()) is not None)
 
 
 def absent_words(keep: bool, catalogue: Catalogue | None = None) -> frozenset[str]:
@@ -174,10 +185,36 @@ def without_words(cells: Cells, absent: Collection[str]) -> Cells:
         return cells
     odd = np.array([*(is_word(name, absent) for name in cells.names), False], dtype=np.bool_)
     kept = ~odd[cells.codes]
+    return _only(cells, kept, LeftOut(missing_cells=int((~kept).sum())))
+
+
+def _only(cells: Cells, kept: NDArray[np.bool_], left_out: LeftOut) -> Cells:
+    """Return some of the cells, and of the names those that occur in them."""
     if kept.all():
         return cells
-    left_out = cells.left_out + LeftOut(missing_cells=int((~kept).sum()))
-    return replace(cells, sizes=kept_sizes(cells.sizes, kept), codes=cells.codes[kept], left_out=left_out)
+    codes = cells.codes[kept]
+    used = np.zeros(len(cells.names or ()) + 1, dtype=np.bool_)
+    used[codes] = True
+    names = [name for name, each in zip(cells.names or (), used.tolist(), strict=False) if each]
+    codes = np.append(np.cumsum(used[:-1]) - 1, -1)[codes]
+    return replace(
+        cells, sizes=kept_sizes(cells.sizes, kept), codes=codes, names=names, left_out=cells.left_out + left_out
+    )
+
+
+def without_till_lines(cells: Cells) -> Cells:
+    """Return cells without words for totals, taxes and payments that stand in half of the baskets, and count them.
+
+    >>> without_till_lines(cells_of_names([["tea", "TOTAL"], ["rye", "TOTAL"]])).sizes.tolist()
+    [1, 1]
+    """
+    names = cells.names or ()
+    held = np.array([name.strip(" :").lower() in _TILL_WORDS for name in names], dtype=np.bool_)
+    if not held.any() or isinstance(names, Catalogue):
+        return cells
+    counts = np.bincount(cells.codes, minlength=len(names))
+    kept = ~(held & (2 * counts >= len(cells.sizes)))[cells.codes]
+    return _only(cells, kept, LeftOut(till_lines=int((~kept).sum())))
 
 
 def several_in_one(cells: Cells) -> str | None:

@@ -451,12 +451,14 @@ def frame_columns(frame: Any, error: type[RecordError] = RecordError) -> list[An
 
     try:
         columns = list(nw.from_native(as_table(frame), eager_only=True).iter_columns())
-        if not any(isinstance(column.name, tuple) for column in columns):
-            return columns
         problem: Exception = error(
             "the columns have names of several levels (a MultiIndex of pandas); keep the level that names them, as "
             "frame.columns = frame.columns.get_level_values(-1)"
         )
+        if getattr(getattr(frame, "index", None), "nlevels", 1) > 1:
+            problem = error("the rows have an index of several levels; make columns of it: frame.reset_index()")
+        elif not any(isinstance(column.name, tuple) for column in columns):
+            return columns
     except TypeError:
         problem = TypeError(
             "a table must be a pandas, polars or pyarrow table in memory, or the name of a file, got a "

@@ -12,13 +12,13 @@ import contextlib
 import itertools
 import re
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from assocpriv.plans.catalogue import Catalogue
 from assocpriv.promise.errors import BasketError
-from assocpriv.records.cells import CHOICES, LISTS, absent_words, check_choices
+from assocpriv.records.cells import CHOICES, LISTS, MISSING_WORDS, absent_words, check_choices, is_word
 from assocpriv.records.columns import is_list_type, is_text, separator_of
 from assocpriv.records.sources import FirstRows, Progress, cut_said_separator, find_separator, is_total
 
@@ -26,7 +26,7 @@ _OF_TEXT = ("separator", "header", "encoding", "sheet")
 _OF_ITEMS = ("within", "missing")
 KINDS = {  # of each the keys that say more of it
     "lines": ("transaction", *_OF_ITEMS, *_OF_TEXT),
-    "dat": ("sheet",),
+    "dat": ("header", "sheet"),
     "long": ("transaction", "item", "quantity", "rows", *_OF_ITEMS, *_OF_TEXT),
     "one-hot": ("transaction", "missing", "separator", "encoding", "sheet"),
     "list": ("item", *_OF_ITEMS, *_OF_TEXT),
@@ -41,8 +41,8 @@ _POSSIBLE = (
     f"encoding={'|'.join(_ENCODINGS)} sheet=NAME (or #1, its number; of a workbook), as in "
     "'long transaction=#1 item=#2 separator=; header=no'"
 )
-TRUE_WORDS = frozenset({"1", "1.0", "true", "t", "yes", "y", "x"})
-FALSE_WORDS = frozenset({"0", "0.0", "false", "f", "no", "n", "?", ""})
+TRUE_WORDS = frozenset({"1", "1.0", "true", "t", "yes", "y", "x", "ja", "oui", "si", "sí", "wahr", "vrai", "on"})
+FALSE_WORDS = frozenset({"0", "0.0", "false", "f", "no", "n", "?", "", "-", "nein", "non", "falsch", "faux", "off"})
 FLAGS = TRUE_WORDS | FALSE_WORDS
 _PLAIN_COLUMN = re.compile(r"[\w#+.-]+")
 _ARE_NUMBERS = re.compile(r" *#?[0-9]+( *\+ *#?[0-9]+)* *")  # of columns
@@ -51,7 +51,16 @@ _BACK = re.compile(r"[-−][0-9][0-9.,]*")
 _NUMBER = re.compile(r"[-+]?[0-9][0-9.,:/ \-]*([eE][-+]?[0-9]+)?([ T][0-9:.]+Z?)?")  # dates and times, too
 _ITEM_NUMBERS = re.compile(r"\s*[0-9]+(\s+[0-9]+)*\s*")
 _DIGIT = re.compile(r"[0-9]")
-_DATE = re.compile(r"[0-9]{1,4}([-/.])[0-9]{1,2}\1[0-9]{1,4}([ T].*)?")
+_DATE = re.compile(  # with a time behind it, where there are only digits; 20260503; 3 May 2026, May 3, 2026
+    r"[0-9]{1,4}([-/.])[0-9]{1,2}\1[0-9]{1,4}([ T].*)?|(19|20)[0-9]{2}(0[1-9]|1[0-2])([0-2][0-9]|3[01])"
+    r"|[0-9]{1,2}[ .-]+[A-Za-z]{3,9}\.?[ -]+[0-9]{2,4}|[A-Za-z]{3,9}\.? [0-9]{1,2},? [0-9]{4}"
+)
+_SLOT = re.compile(r"([^0-9]*)([0-9]{1,3})")
+_RULE = re.compile(r"[|+ ]*[-=_*#~]{3,}[-=_*#~|+: ]*")  # between blocks of a text
+_TIME = re.compile(r"[0-9]{1,2}:[0-9]{2}(:[0-9.]+)?( ?[AaPp][Mm])?")
+_MONEY = re.compile(
+    r"[-+]?[$€£¥] ?[0-9][0-9.,]*|[-+]?[0-9][0-9.,]* ?([$€£¥]|EUR|USD|GBP|CHF)|[-+]?[0-9]+[.,][0-9]{1,2}"
+)
 _SPMF = (  # signs of its other formats, and what stands in them
     (re.compile(r"[0-9 ]*( -1 ?[0-9 ]*)+ -2 *"), "sequences, with -1 and -2 between itemsets: write a line an itemset"),
     (
@@ -78,7 +87,8 @@ _GOODS_ABROAD = ("artikel", "produkt", "ware", "produit", "libell", "producto", 
 _GOODS = ("item", "product", "article", "sku", "stock")
 _USUAL = {  # of each role, the likeliest first
     "transaction": [
-        *(stem + key for stem in _SALES for key in _KEYS), "tid", "session", "sessionid", "visit", "visitid",
+        *(stem + key for stem in _SALES for key in _KEYS), "tid", *(
+            stem + key for stem in ("session", "usersession", "visit") for key in ("", "id", "key")),
         *(stem + key for stem in _ABROAD for key in _KEYS),
         *(stem + key for stem in _PEOPLE for key in _KEYS if key or stem != "person"),
     ],
@@ -91,13 +101,20 @@ _USUAL = {  # of each role, the likeliest first
         "menge", "anzahl", "stck", "stueck", "qt", "qte", "quantit", "quantite", "cantidad",
     ],
 }  # fmt: skip
+_SHOPS = (
+    "store", "shop", "branch", "outlet", "market", "location", "site", "plant", "filiale", "filial", "werk",
+    "magasin", "tienda", "negozio", "winkel",
+)  # fmt: skip
+_TILLS = ("till", "register", "terminal", "pos", "checkout", "lane", "workstation", "kasse", "kassa", "caisse", "caja")
 _CONTEXT = {  # columns that have one value in all rows of a transaction
-    "date": ["date", "day", "datum", "tag", "fecha", "jour", "datetime", "timestamp", *(
-        stem + "date" for stem in (*_SALES, "sale", "sales"))],
-    "store": [stem + key for stem in ("store", "shop", "branch", "filiale", "outlet", "market") for key in _KEYS],
-    "till": [stem + key for stem in ("till", "register", "terminal", "pos", "checkout", "kasse") for key in _KEYS],
-    "customer": [stem + key for stem in _PEOPLE for key in _KEYS if key or stem != "person"],
+    "dates": ["date", "day", "datum", "tag", "fecha", "jour", "giorno", "datetime", "timestamp", *(
+        stem + "date" for stem in (*_SALES, "sale", "sales", "business"))],
+    "stores": [stem + key for stem in _SHOPS for key in _KEYS],
+    "tills": [stem + key for stem in (*_TILLS, "cassa", "cashier", "shift") for key in _KEYS],
+    "customers": [stem + key for stem in (*_PEOPLE, "kunde", "kunden", "loyaltycard", "card") for key in _KEYS
+                  if key or stem != "person"],
 }  # fmt: skip
+DATES = "dates"
 NONE = "none"  # in place of a column of quantities, or of what stands between items in a cell
 _RANK = {
     role: {name: rank for rank, name in reversed(list(enumerate(names)))} for role, names in (_USUAL | _CONTEXT).items()
@@ -183,7 +200,8 @@ class Layout:
             if value is not None:
                 text = {"True": "yes", "False": "no", "\t": "tab", " ": "blank"}.get(str(value), str(value))
                 is_plain = each.name in ("separator", "within") or _PLAIN_COLUMN.fullmatch(text)
-                words.append(f"{each.name}={text if is_plain else shlex.quote(text)}")
+                quoted = shlex.quote(text) if set(text) & set('"\\$`') else f'"{text}"'  # within single ones
+                words.append(f"{each.name}={text if is_plain else quoted}")
         return " ".join(words).strip()
 
 
@@ -338,6 +356,8 @@ def _is_dat(rows: FirstRows, said: Layout) -> bool:
     if replace(said, sheet=None) != Layout() or not rows.lines:
         return False
     numbers = [line for line in rows.lines if _ITEM_NUMBERS.fullmatch(line)]
+    if any(line.lower().startswith(("@relation", "@attribute")) for line in rows.lines):
+        raise BasketError("the file is Weka's ARFF, which is not read; save it as CSV")
     if rows.lines[0].startswith(_REMARKS) and any(each.startswith(_REMARKS) for each in rows.lines[1:]):
         raise BasketError(
             "lines that begin with @, # or % are remarks and names, as SPMF has them: take them out, the rest is items"
@@ -348,6 +368,7 @@ def _is_dat(rows: FirstRows, said: Layout) -> bool:
         holds = len(numbers) == len(rows.lines) and any(len(line.split()) > 1 for line in numbers)
     if holds:
         _refuse_table_of_numbers([line.split() for line in numbers])
+        _refuse_beside_items([list(map(int, line.split())) for line in numbers if len(line) < 1 << 12])
     return holds
 
 
@@ -376,6 +397,42 @@ def _refuse_table_of_numbers(lines: Sequence[Sequence[str]]) -> None:
             f"all lines have {len(cells[0])} numbers and the first ones rise, as in a table of transactions and items",
             (f"long {columns} separator=blank header=no", "if it is one"),
             ("dat", "if each line is a basket"),
+        )
+
+
+def _refuse_beside_items(lines: Sequence[Sequence[int]]) -> None:
+    """Refuse lines of item numbers with something beside them: numbers or dates of lines first, a mark of the end."""
+    firsts, others = [line[0] for line in lines], {number for line in lines for number in line[1:]}
+    if len(lines) < 3:
+        return
+    if len(lines[0]) < 3 and lines[0][0] == len(lines) - 1:
+        raise Doubt(
+            "line 1 has the number of the lines below",
+            ("dat header=2", "to pass over it"),
+            ("dat", "if it is a basket"),
+        )
+    if min(map(len, lines)) < 2:
+        return
+    counted = all(b == a + 1 for a, b in itertools.pairwise(firsts)) and not others & set(firsts)
+    lasts, rest = [line[-1] for line in lines], [number for line in lines for number in line[:-1]]
+    differ = len(lines) >= _LEAST_LINES and len({*lasts}) == len(lasts) and not {*lasts} & {*rest}
+    if differ and 2 * len({*rest}) <= len(rest):
+        raise Doubt(
+            "the last numbers of all lines differ and stand nowhere else, as totals or ids do, not items",
+            ("dat", "if they are items"),
+            end="or take them out: sed 's/ *[0-9]* *$//'",
+        )
+    if counted or all(_DATE.fullmatch(str(number)) for number in firsts):
+        raise Doubt(
+            "the first numbers of all lines count them, or are dates, and stand nowhere else, as no items do",
+            ("lines separator=blank transaction=#1 header=no", "to leave them out"),
+            ("dat", "if they are items"),
+        )
+    if len({line[-1] for line in lines}) == 1 and all(line[-1] < line[-2] for line in lines):
+        raise Doubt(
+            "all lines end with the same number, which is below the one before it, as a mark of the end is",
+            ("dat", "if it is an item"),
+            end="or take it out: sed 's/ *[0-9]* *$//'",
         )
 
 
@@ -435,12 +492,30 @@ def _is_doubtful(rows: FirstRows, said: Layout) -> bool:
                 (named, "with the numbers of its columns"),
                 ("lines", ""),
             )
+    if said.header is None and (numbered := _slots(rows)) is not None:
+        raise Doubt(
+            "line 1 seems to number the cells of a basket",
+            (replace(mark, kind="lines", transaction="#1" if numbered else None, header=True), "if it is a header"),
+            (replace(mark, kind="lines", header=False), "if it is a basket"),
+        )
+    if (last := _last_cells(rows)) is not None:
+        raise Doubt(
+            "the last cells of all lines are numbers, amounts or dates, and stand nowhere else, as no items do",
+            *((replace(mark, kind="lines", transaction=f"#{place + 1}"), "to leave them out") for place in last),
+            (replace(mark, kind="lines"), "if they are items"),
+            end="or leave them out of the file" if not last else "",
+        )
     if rows.is_table and len(rows.body) > 1 and (sign := _sign_of_table(rows)):
         named = replace(_likely_columns(rows), header=shows_header(rows), separator=mark.separator)
         raise Doubt(
             f"all lines have {len(rows.first)} cells and {sign}, as in a table, not in baskets",
             (named, "with the numbers of its columns"),
-            *[(replace(mark, kind="one-hot"), "")] * _holds_flags(rows, said),
+            *((replace(mark, kind="one-hot", transaction=ids), "") for ids in _flags_beside(rows)),
+            *(
+                (replace(mark, kind="lines", transaction="#1", header=shows_header(rows)), "without the first column")
+                for first in [rows.column(0)]
+                if all(map(_is_number, first)) and not any(_is_number(cell) for row in rows.body for cell in row[1:])
+            ),
             (replace(mark, kind="lines"), "if each line is a basket"),
         )
     if apart := _first_cells(rows):
@@ -471,6 +546,47 @@ def title_lines(rows: FirstRows) -> int:
     return next((place for place, row in enumerate(rows.cells[:_TITLE_LINES]) if _names_columns(row)), 0)
 
 
+def _slots(rows: FirstRows) -> bool | None:
+    """Tell whether line 1 numbers the cells below, as Item 1,Item 2 or 0,1,2, all but its first one; else None."""
+    for place in (0, 1) if len(rows.body) > 2 else ():
+        found = [_SLOT.fullmatch(cell) for cell in rows.first[place:] if cell]
+        names = {each[1].strip(" _.-").lower() for each in found if each}
+        numbers = [int(each[2]) for each in found if each]
+        others = {cell for row in rows.body for cell in row}
+        alike = any(each and each[1].strip(" _.-").lower() in names for each in map(_SLOT.fullmatch, others))
+        rising = (
+            not alike
+            and len(numbers) > 1
+            and numbers == list(range(numbers[0], numbers[0] + len(numbers)))
+            and numbers[0] < 2
+        )
+        if rising and len(numbers) == len(found) and len(names) == 1 and not others & set(rows.first[place:]):
+            return place == 1
+    filled = [cell for cell in rows.first if cell]
+    columns = [rows.column(place) for place in range(len(rows.first))] if rows.is_table else []
+    repeat = all({*column} <= {"", name} for name, column in zip(rows.first, columns, strict=False))
+    if len(rows.body) > 2 and columns and repeat and any("" in column for column in columns):
+        return False  # cells repeat the name of their column
+    if len(rows.first) > 1 and len(filled) == 1 and is_usual(filled[0]):  # "Basket;;;"
+        return False
+    return None
+
+
+def _last_cells(rows: FirstRows) -> list[int] | None:
+    """Return the place of last cells that are no items, [] where it differs; None if they may be items."""
+    lines = [row for row in ([cell for cell in row if cell] for row in rows.cells) if row]
+    lasts, others = [row[-1] for row in lines], [cell for row in lines for cell in row[:-1]]
+    if len(lines) < 3 or min(map(len, lines)) < 2 or any(map(_is_figure, others)):
+        return None
+    amounts = all(_MONEY.fullmatch(cell) or _DATE.fullmatch(cell) for cell in lasts)
+    ids = len(lines) >= _LEAST_LINES and len({*lasts}) == len(lasts) and 2 * len({*others}) <= len(others)
+    numbers = len(lines) >= _LEAST_NUMBERED and all(map(_is_number, lasts))
+    if not (amounts or numbers or (ids and not {*lasts} & {*others})):
+        return None
+    places = {len(row) - 1 for row in rows.cells if row}
+    return list(places) if len(places) == 1 and all(row[-1] for row in rows.cells if row) else []
+
+
 def _first_cells(rows: FirstRows) -> tuple[int, bool | None] | None:
     """Return how many of the first cells are no items, and what ``header`` to say; None if all may be items."""
     lines = [row for row in rows.body if row]
@@ -485,6 +601,8 @@ def _first_cells(rows: FirstRows) -> tuple[int, bool | None] | None:
     dates = 0
     while data and all(len(row) > dates + 1 and _DATE.fullmatch(row[dates]) for row in data):
         dates += 1
+    if not dates and data and all(len(row) > 2 and _DATE.fullmatch(row[1]) for row in data):
+        dates = 2  # as a store before it
     left = [row[dates:] for row in data]
     numbers = all(_is_number(row[0]) for row in left if row) and not any(_is_number(each) for each in others)
     counts = [int(row[0]) for row in left if row and row[0].isdecimal() and len(row[0]) < 19]
@@ -502,9 +620,18 @@ def _likely_columns(rows: FirstRows) -> Layout:
     """Return the long layout of the columns of a table that most likely hold transactions and items."""
     columns = [rows.column(place) for place in range(len(rows.first))]
     agree = [sum(one == other for one, other in itertools.pairwise(column)) for column in columns]
-    texts = [sum(not _is_number(cell) for cell in column) for column in columns]
+    texts = [sum(not _is_figure(cell) for cell in column) for column in columns]
+    figures = [
+        sum(any(sign.fullmatch(cell) for sign in (_MONEY, _DATE, _TIME)) for cell in column) for column in columns
+    ]
     differ = [len(set(column)) for column in columns]
-    item = max(range(len(columns)), key=lambda place: (2 * texts[place] > len(rows.body), -agree[place], place))
+
+    def likely(place: int) -> tuple[bool, bool, bool, int, int]:
+        recurs = 1 < differ[place] < len(rows.body)
+        plain = 2 * figures[place] < len(rows.body)
+        return plain, 2 * texts[place] > len(rows.body), recurs, -agree[place], place
+
+    item = max(range(len(columns)), key=likely)
     runs = [len(column) - same == each > 1 for column, same, each in zip(columns, agree, differ, strict=True)]
     ids = [place for place in range(len(columns)) if place != item]
     transaction = max(ids, key=lambda place: (runs[place], differ[place] > 1 and agree[place] > 0, -place))
@@ -520,7 +647,7 @@ def _sign_of_table(rows: FirstRows) -> str | None:
     whole = [number for number, column in zip(numbers, columns, strict=True) if all(column)]
     if len(rows.body) in numbers and any(2 * number <= len(rows.body) for number in whole):
         return "some columns hold only numbers, others hardly any"
-    filled = [[cell for cell in row if cell] for row in rows.body]
+    filled = [[cell for cell in row if cell and not is_word(cell, MISSING_WORDS)] for row in rows.body]
     if 2 * sum(len(set(row)) < len(row) for row in filled) > len(filled):
         return "most repeat a value"
     pairs = [(one, other) for one, other in itertools.pairwise(rows.cells) if one != other]
@@ -605,6 +732,20 @@ def _skip(rows: FirstRows, has_header: bool) -> int:
 
 
 def _lines_found(rows: FirstRows, said: Layout) -> Found:
+    rule = next(
+        (number for number, row in zip(rows.numbers, rows.cells, strict=True) if any(map(_RULE.fullmatch, row))), 0
+    )
+    if rule and said.kind is None:
+        raise BasketError(
+            f"line {rule} is a rule between blocks (---), no basket; write a basket a line, or a row an item"
+        )
+    single = max(map(len, rows.cells), default=0) == 1
+    if said.kind is None and single and rows.blanks and 2 * rows.blanks < len(rows.cells):
+        raise Doubt(
+            "single names stand in blocks with blank lines between, as where each block is a basket",
+            ("lines separator=,", "if each line is a basket"),
+            end='or join the lines of a block: awk \'BEGIN{RS="";FS="\\n";OFS=","}{$1=$1}1\'',
+        )
     lists = sum(LISTS.fullmatch(line.strip()) is not None for line in rows.lines)
     if said.within is None and 2 * lists > len(rows.lines):
         raise Doubt(
@@ -632,7 +773,8 @@ def _long_found(rows: FirstRows, said: Layout) -> Found:
     header = _has_header(rows, said)
     names = rows.first if header else [""] * len(rows.first)
     told = replace(said, header=header and (said.header or True))  # its line's number, if that was said
-    found = long_found(names, told, _skip(rows, header))
+    cells = [row for row in (rows.body if header else rows.cells) if len(row) == len(names)]
+    found = long_found(names, told, cells, _skip(rows, header))
     if found.quantity is None and said.quantity is None:
         _refuse_returned(rows, found)
     return found
@@ -666,18 +808,40 @@ def _onehot_found(rows: FirstRows, said: Layout) -> Found:
     if len(rows.first) < 2:
         raise BasketError(f"a one-hot file needs a column for each item, got {len(rows.first)}; check the separator")
     places = tuple(columns_apart(rows, said))
+    _refuse_dummies(rows, places)
     return Found(_without(said, rows.first, places), tuple(rows.first), places, _skip(rows, True))
 
 
-def long_found(names: Sequence[str], said: Layout, skip: int = 0) -> Found:
-    """Return a long layout with its columns, shown by their names only where they are usual ones."""
+def _refuse_dummies(rows: FirstRows, places: Sequence[int]) -> None:
+    """Refuse a row an item, one-hot, whose ids come again: the rows of an id are one basket.
+
+    Raises:
+        BasketError: with what makes baskets of them.
+    """
+    body = [row for row in rows.body if len(row) == len(rows.first)]
+    ids = [tuple(row[place] for place in places) for row in body]
+    ones = [sum(cell.lower() in TRUE_WORDS for at, cell in enumerate(row) if at not in places) for row in body]
+    if places and len(set(ids)) < len(ids) and set(ones) == {1}:
+        raise BasketError(
+            "each row of the one-hot table has one item, and ids come again: group its rows, as "
+            "frame.groupby(id).max(), or give the rows themselves, a row an item"
+        )
+
+
+def long_found(names: Sequence[str], said: Layout, cells: Sequence[Sequence[str]], skip: int = 0) -> Found:
+    """Return a long layout with its columns, shown by their names only where they are usual ones.
+
+    Raises:
+        Doubt: the first rows' ``cells`` show that the column of items holds none.
+    """
     ids, item, quantity = long_columns(names, said)
+    groups = dict[tuple[str, ...], list[Sequence[str]]]()
+    for row in cells:
+        groups.setdefault(tuple(row[place] for place in ids), []).append(row)
+    if said.item is None:
+        _refuse_no_items(names, said, list(groups.values()), (ids, item))
     places = (*ids, item, *([] if quantity is None else [quantity]))
-    context = () if said.rows == ANYWHERE else tuple(
-        (role, usual[0])
-        for role in _CONTEXT
-        if (usual := [place for place in usual_places(names, role) if place not in places])
-    )  # fmt: skip
+    context = () if said.rows == ANYWHERE else _context(names, places, list(groups.values()), item)
     shown = replace(
         said,
         kind="long",
@@ -686,6 +850,91 @@ def long_found(names: Sequence[str], said: Layout, skip: int = 0) -> Found:
         quantity=shown_column(names, quantity) if quantity is not None else said.quantity,
     )
     return Found(shown, tuple(names), places, skip, len(ids), context)
+
+
+def _refuse_no_items(
+    names: Sequence[str], said: Layout, groups: Sequence[Sequence[Sequence[str]]], taken: tuple[tuple[int, ...], int]
+) -> None:
+    """Refuse a column of items, found by its name, that counts lines or items, or has another value in each row."""
+    ids, item = taken
+    values = [[row[item] for row in rows] for rows in groups]
+    flat = [value for each in values for value in each]
+    if not all(value.isascii() and value.isdecimal() and len(value) < 10 for value in flat) or not flat:
+        return
+    several = [list(map(int, each)) for each in values if len(each) > 1]
+    numbers = [list(map(int, each)) for each in values]
+    counting = [sum(each == [step * (place + 1) for place in range(len(each))] for each in numbers) for step in (1, 10)]
+    if several and len(numbers) > 1 and 10 * max(counting) >= 9 * len(numbers):
+        what = "counts the lines of each transaction"
+    elif several and len(flat) >= _LEAST_LINES and len(set(flat)) == len(flat):
+        what = "has another number in each row"
+    elif not several and len(flat) > 2 and max(map(int, flat)) < 1000 and names[item].lower().endswith("s"):
+        what = "has one small number for each transaction, as where items are counted"
+    else:
+        return
+    others = [place for place in usual_places(names, "item") if place != item]
+    likely = others or _texts_of(groups, {*ids, item})
+    base = replace(said, kind="long", transaction="+".join(shown_column(names, place) for place in ids))
+    raise Doubt(
+        f"column {item + 1} has the name of a column of items, but {what}",
+        *(
+            (replace(base, item=shown_column(names, place)), "where the items are in that column")
+            for place in likely[:1]
+        ),
+        (replace(base, item=shown_column(names, item)), "if the numbers are items"),
+    )
+
+
+def _texts_of(groups: Sequence[Sequence[Sequence[str]]], taken: Collection[int]) -> list[int]:
+    """Return the places of columns of names that recur, which may be items."""
+    rows = [row for group in groups for row in group]
+    columns = {place: [row[place] for row in rows] for place in range(len(rows[0])) if place not in taken}
+    return [place for place, cells in columns.items() if all(cells) and not any(map(_is_figure, cells))]
+
+
+def _is_figure(cell: str) -> bool:
+    return any(sign.fullmatch(cell) for sign in (_NUMBER, _MONEY, _DATE, _TIME))
+
+
+def _context(
+    names: Sequence[str], places: Sequence[int], groups: Sequence[Sequence[Sequence[str]]], item: int
+) -> tuple[tuple[str, int], ...]:
+    """Return columns with one value in all rows of a transaction, by usual names or by the values of first rows."""
+    named = dict[int, str]()
+    for role in _CONTEXT:
+        named |= {place: role for place in usual_places(names, role)[:1] if place not in places and place not in named}
+    for place in range(len(names)):
+        if place not in places and place not in named and (role := _role_by_values(groups, item, place)):
+            named[place] = role
+    return tuple((role, place) for place, role in named.items())
+
+
+def _role_by_values(groups: Sequence[Sequence[Sequence[str]]], item: int, place: int) -> str:
+    """Tell what a column is whose values stand in blocks within transactions, and do not follow from the item.
+
+    Dates do so in any number of rows; of other values ten transactions of three rows must, and most rows agree.
+    """
+    values = [[row[place].partition("T")[0].partition(" ")[0] for row in rows] for rows in groups]
+    filled = [row[place] for rows in groups for row in rows if row[place]]
+    if not filled or any(map(_TIME.fullmatch, filled)):
+        return ""
+    is_date = all(map(_DATE.fullmatch, filled))
+    large = [each for each in values if len(each) > 2]
+    pairs = [one == other for each in values for one, other in itertools.pairwise(each)]
+    in_blocks = [len(set(each)) == 1 + sum(a != b for a, b in itertools.pairwise(each)) for each in large]
+    of_items = dict[str, list[str]]()
+    for rows, each in zip(groups, values, strict=True):
+        for row, value in zip(rows, each, strict=True):
+            of_items.setdefault(row[item], []).append(value)
+    varies = [len(set(each)) > 1 for each in of_items.values() if len(each) > 1]
+    follows = len(varies) >= _LEAST_REPEATS and 10 * sum(varies) < len(varies) and not all(pairs)
+    if 20 * sum(in_blocks) < 19 * len(in_blocks) or follows:
+        return ""
+    if is_date:
+        return f"{DATES} in column {place + 1}"
+    enough = len(large) >= _LEAST_IDS and len(varies) >= _LEAST_REPEATS and 10 * sum(varies) >= len(varies)
+    plain = not any(map(_MONEY.fullmatch, filled)) and len(set(filled)) > 1
+    return f"values in column {place + 1}" if enough and plain and 5 * sum(pairs) >= 3 * len(pairs) else ""
 
 
 def _without(said: Layout, names: Sequence[str], places: Sequence[int]) -> Layout:
@@ -762,10 +1011,11 @@ def _understood_table(rows: FirstRows, kinds: Sequence[Any], said: Layout) -> Fo
     if kind == "long":
         if said == Layout() and len(names) == 2 and sum(texts) == 1 and not any(map(is_usual, names)):
             said = Layout(transaction=f"#{texts.index(False) + 1}", item=f"#{texts.index(True) + 1}")
-        return long_found(names, said)
+        return long_found(names, said, [row for row in rows.body if len(row) == len(names)])
     if kind != "one-hot":
         raise BasketError(f"tables have no layout {kind}, which is one of text; possible are long, one-hot and list")
     places = tuple(columns_apart(rows, said))
+    _refuse_dummies(rows, places)
     return Found(_without(said, names, places), tuple(names), places)
 
 
@@ -799,9 +1049,20 @@ def _kind_of_table(rows: FirstRows, texts: Sequence[bool], held: Sequence[int], 
         f"the {len(names)} columns, {len(held)} of them lists, may mean several things",
         (long, "with the numbers of its columns"),
         *((f"list item=#{place + 1}", "") for place in held[:1]),
-        *[("one-hot", "")] * _holds_flags(rows, said),
-        end="" if any(texts) or held else "or of quantities, a column an item, give frame > 0",
+        *((Layout("one-hot", transaction=ids), "") for ids in _flags_beside(rows)),
+        end="or, if ids are in its index, give frame.reset_index()"
+        if len(names) < 2
+        else "or of quantities, a column an item, give frame > 0" * (not any(texts) and not held),
     )
+
+
+def _flags_beside(rows: FirstRows) -> list[str | None]:
+    """Return the few columns that hold no true and false beside many that do, in words; [None] if all do, [] if few."""
+    body = [row for row in rows.body if len(row) == len(rows.first)]
+    odd = [place for place in range(len(rows.first)) if not all(row[place].lower() in FLAGS for row in body)]
+    if len(odd) > len(rows.first) - len(odd) or len(rows.first) - len(odd) < 2:
+        return []
+    return ["+".join(f"#{place + 1}" for place in odd) or None]
 
 
 def _holds_flags(rows: FirstRows, said: Layout) -> bool:

@@ -13,10 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.promise.errors import counted
-from assocpriv.records.cells import MISSING_WORDS
+from assocpriv.records.cells import MISSING_WORDS, is_word
 from assocpriv.records.columns import EMPTY_NUMBERS
 
-_MISSING = MISSING_WORDS | {"unknown", "missing", "nil", "?", "-", "--", "."}  # also as people write it
 _EMPTY = frozenset((None, *EMPTY_NUMBERS))
 _MOST_WORDS = 10  # one of so many values, or cells, of a column of numbers may be a word
 _GROUPED = re.compile(r"(?<=\d)[ '\u2019\u00a0\u202f](?=\d{3}(?!\d))")  # between thousands, and nothing else
@@ -74,7 +73,7 @@ def missing_remedy(words: Collection[str]) -> str:
     >>> missing_remedy(["unknown"]), missing_remedy(["secret"])[:30]
     ("if it stands for a missing value, say missing='unknown'", 'if words stand for missing val')
     """
-    if all(word.casefold() in _MISSING for word in words):
+    if all(is_word(word, MISSING_WORDS) for word in words):
         said = " ".join(f"missing={word!r}" for word in sorted(words))
         return f"if {'it stands for a' if len(words) == 1 else 'they stand for a'} missing value, say {said}"
     return "if words stand for missing values, name each of them with missing=, otherwise correct them"

@@ -43,7 +43,9 @@ _CLOSES = re.compile(rb'[^"]*(?:""[^"]*)*"[ ]*(?:[,;|\t]|\r?$)')  # the rest of 
 _MOST_BREAKS = 20  # within one cell
 _TITLE_LINES = 10  # above a header, at most
 _SAYS_SEPARATOR = re.compile(r' *"?sep=(.)"? *')  # as spreadsheets write it
-_OTHER_PAGE = re.compile(r"[A-Za-z][„‚”][a-z]")  # ä, é and ö of a DOS code page, taken as Windows-1252
+_OTHER_PAGE = re.compile(  # taken as Windows-1252: ä, é and ö of a DOS page, Polish letters, Cyrillic and Greek words
+    r"[A-Za-z][„‚”][a-z]|[a-z][¹³¿£¥¼¾][a-z]|[À-ÿ]{4}"
+)
 _ARROW = "Arrow's IPC format is not read; write it as Parquet, or in Python pass pyarrow.feather.read_table(FILE)"
 _JSON = "JSON is not read; write CSV or Parquet, or in Python pass the table pandas.read_json(FILE{})"
 _UNREAD = {  # endings of formats that are not read -> what to do
@@ -426,6 +428,7 @@ class FirstRows:
     ) -> None:
         self.separator, self.above, self.plain, self.unparted = separator, above, plain, unparted
         self.lines = [line for line in lines[above:] if line.strip()]
+        self.blanks = len(" ".join(line.strip() and "x" for line in lines[above:]).strip().split(" ")) - len(self.lines)
         self.cells: list[list[str]] = []
         self.numbers: list[int] = []
         for number, line in enumerate(lines[above:], above + 1):

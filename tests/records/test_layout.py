@@ -386,7 +386,7 @@ def test_ids_are_refused_and_can_be_left_out(tmp_path: Path, header: str, monkey
     """First cells that all differ are no items; what the error says reads the file, whole and as a stream."""
     path = tmp_path / "x.csv"
     path.write_text(lines(header=header))
-    with pytest.raises(BasketError, match=r"as no items do.*lines transaction=#1") as caught:
+    with pytest.raises(BasketError, match=r"(as no items do|seems to number).*lines transaction=#1") as caught:
         ap.read_baskets(path)
     assert ("header=yes" in str(caught.value)) == bool(header)
     assert not marks_in(str(caught.value))
@@ -625,7 +625,7 @@ def test_a_receipt_over_several_files_is_one_basket(tmp_path: Path) -> None:
     (tmp_path / "c.csv").write_text("receipt;item\n9;oil\n")
     paths = [tmp_path / name for name in ("a.csv", "b.parquet", "c.csv")]
     expected = [{"tea", "milk"}, {"rye"}, {"tea", "oil"}]
-    with pytest.raises(BasketError, match=r"^a.csv and 2 more: 1 of 3 transaction ids stand again below others"):
+    with pytest.raises(BasketError, match=r"^a.csv and 2 more: 2 of 3 transaction ids stand again below others"):
         ap.read_baskets(paths)
     assert named(ap.read_baskets(paths, layout="rows=anywhere")) == expected
     catalogue = Catalogue(["milk", "oil", "rye", "tea"])

@@ -296,3 +296,131 @@ def test_words_for_a_missing_value_are_no_column_of_dummies() -> None:
     """A column that pandas.get_dummies(dummy_na=True) adds is no item."""
     frame = pd.DataFrame({"tea": [1, 0, 1], "nan": [0, 1, 1]})
     assert named(Baskets.from_frame(frame)) == [{"tea"}, set(), {"tea"}]
+
+
+DOUBTED: dict[str, tuple[str, str, str, list[set[str]]]] = {
+    "visits of a customer, under any name": (
+        "customer_id,purchased_at,product\n1,2026-05-01T09:00:00,tea\n1,2026-05-01T09:01:00,rye\n"
+        "1,2026-05-02T09:00:00,jam\n2,2026-05-01T09:00:00,tea\n",
+        "1 of 2 transaction ids have rows of several dates in column 2", "#2\\+customer_id",
+        [{"tea", "rye"}, {"jam"}, {"tea"}],
+    ),
+    "a column that counts lines": (
+        "order_id,item_id,name\n1,1,tea\n1,2,rye\n2,1,jam\n", "column 2 .* counts the lines", "item=#3",
+        [{"tea", "rye"}, {"jam"}],
+    ),
+    "a column that counts items": (
+        "order_id,day,items\n1,2026-05-01,3\n2,2026-05-01,1\n3,2026-05-01,3\n", "one small number for", "item=items",
+        [{"3"}, {"1"}, {"3"}],
+    ),
+    "a header that numbers cells": (
+        "Item 1,Item 2,Item 3\ntea,rye,\njam,,\ntea,,\n", "seems to number the cells", "header=yes",
+        [{"tea", "rye"}, {"jam"}, {"tea"}],
+    ),
+    "a header that numbers cells, behind a count": (
+        "Item(s),Item 1,Item 2\n2,tea,rye\n1,jam,\n1,tea,\n", "seems to number", "transaction=#1 .*header=yes",
+        [{"tea", "rye"}, {"jam"}, {"tea"}],
+    ),
+    "amounts at the end": (
+        "tea,rye,4.50\njam,oil,3.20\ntea,jam,2.99\n", "last cells of all lines", "transaction=#3",
+        [{"tea", "rye"}, {"jam", "oil"}, {"tea", "jam"}],
+    ),
+    "a store and a date before": (
+        "north,2026-05-01,tea,rye\nsouth,2026-05-01,jam\nnorth,2026-05-02,oil\n", "first cells", "transaction=#1\\+#2",
+        [{"tea", "rye"}, {"jam"}, {"oil"}],
+    ),
+    "numbers of transactions before item numbers": (
+        "10001 1 7 20 31\n10002 4 7\n10003 1 9 12\n", "first numbers of all lines count them", "separator=blank",
+        [{"1", "7", "20", "31"}, {"4", "7"}, {"1", "9", "12"}],
+    ),
+    "a number of lines above item numbers": (
+        "3\n1 7\n4 7 9\n1 9\n", "line 1 has the number of the lines below", "header=2",
+        [{"1", "7"}, {"4", "7", "9"}, {"1", "9"}],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", DOUBTED)
+def test_what_values_show_is_refused_with_layouts_that_read_it(case: str, tmp_path: Path) -> None:
+    """Dates, counts, amounts and headers are seen by their values, whatever the columns are called."""
+    text, says, chosen, expected = DOUBTED[case]
+    with pytest.raises(BasketError, match=says) as caught:
+        read(tmp_path, text)
+    [layout] = [each for each in LAYOUT.findall(str(caught.value)) if re.search(chosen, each)][:1]
+    assert read(tmp_path, text, layout=layout) == expected
+
+
+def test_columns_of_transactions_are_seen_in_many_rows(tmp_path: Path) -> None:
+    """A column whose values stand in blocks within ids is a transaction's; one that follows from the item is not."""
+    goods = ["tea", "rye", "jam", "oil", "egg", "ham"]
+    rows = [
+        f"{receipt},{desk},{goods[(receipt + desk + place) % 6]},{(receipt + desk + place) % 6 // 3}\n"
+        for receipt in range(30)
+        for desk in range(2)
+        for place in range(3)
+    ]
+    with pytest.raises(BasketError, match="30 of 30 transaction ids have rows of several values in column 2"):
+        read(tmp_path, "receipt,desk,item,aisle\n" + "".join(rows))
+    assert (
+        len(read(tmp_path, "receipt,desk,item,aisle\n" + "".join(rows[::6] + rows[1::6]), layout="rows=anywhere")) == 30
+    )
+    assert len(read(tmp_path, "receipt,desk,item,aisle\n" + "".join(row for row in rows if ",0," in row[:6]))) == 30
+
+
+def test_till_lines_are_no_items(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """Totals and payments in half of the receipts are left out and counted; a word in one of many is an item."""
+    lines = "".join(f"{row},tea\n{row},TOTAL\n{row},Cash\n" for row in range(4)) + "3,tax\n"
+    with caplog.at_level(logging.INFO, "assocpriv"):
+        path = tmp_path / "x.csv"
+        path.write_text("receipt,item\n" + lines)
+        baskets = ap.read_baskets(path)
+    assert named(baskets) == [{"tea"}] * 3 + [{"tea", "tax"}]
+    assert list(baskets.catalogue) == ["tax", "tea"]
+    assert "left out: 8 rows of totals, taxes or payments" in caplog.text
+    assert len(ap.read_baskets(path, layout="missing=keep").catalogue) == 4
+
+
+@pytest.mark.parametrize("word", ["---", "(blank)", "#REF!", "unknown", "."])
+def test_words_and_rules_are_no_items(word: str, tmp_path: Path) -> None:
+    """What spreadsheets and people write for nothing is in no catalogue."""
+    path = tmp_path / "x.csv"
+    path.write_text(f"receipt,item\n1,tea\n1,{word}\n2,rye\n")
+    with pytest.raises(BasketError, match="line 3 has no item"):
+        ap.read_baskets(path)
+    assert list(ap.read_baskets(path, incomplete="drop").catalogue) == ["rye", "tea"]
+    assert list(ap.catalogue([["tea", word], ["rye"]])) == ["rye", "tea"]
+
+
+def test_blocks_of_lines_are_no_baskets_of_one(tmp_path: Path) -> None:
+    """Single names in blocks, with blank lines or rules between, are refused with what joins them."""
+    with pytest.raises(BasketError, match=r"blank lines between, .*join the lines of a block: awk"):
+        read(tmp_path, "tea\nrye\n\njam\noil\negg\n\ntea\n")
+    with pytest.raises(BasketError, match="line 3 is a rule between blocks"):
+        read(tmp_path, "tea\nrye\n-----\njam\n")
+
+
+def test_rows_of_other_shapes_are_refused() -> None:
+    """Dummies of rows, frames with an index of several levels and pairs of a database are not baskets yet."""
+    dummies = pd.DataFrame({"receipt": [1, 1, 2], "tea": [1, 0, 0], "rye": [0, 1, 1]})
+    with pytest.raises(BasketError, match="ids come again: group its rows"):
+        to_baskets(dummies)
+    assert named(to_baskets(dummies.groupby("receipt", as_index=False).max())) == [{"tea", "rye"}, {"rye"}]
+    with pytest.raises(BasketError, match=r"index of several levels; .*reset_index\(\)"):
+        to_baskets(dummies.groupby(["receipt", "tea"]).sum())
+    with pytest.raises(BasketError, match="pairs of an id and an item"):
+        to_baskets([(1, "tea"), (1, "rye"), (2, "tea")])
+
+
+def test_other_code_pages_are_refused(tmp_path: Path) -> None:
+    """Cyrillic, Greek and Polish letters of one byte are not taken for Western ones."""
+    for text, codec in (("кофе,молоко\n", "cp1251"), ("γάλα,ψωμί\n", "cp1253"), ("masło,mąka,pączek\n", "cp1250")):
+        (tmp_path / "x.csv").write_bytes(text.encode(codec))
+        with pytest.raises(BasketError, match="neither UTF-8 nor Windows-1252"):
+            ap.read_baskets(tmp_path / "x.csv")
+    assert read(tmp_path, "Käse,crème brûlée\n") == [{"Käse", "crème brûlée"}]
+
+
+@pytest.mark.parametrize(("yes", "no"), [("Ja", "Nein"), ("oui", "non"), ("WAHR", "FALSCH"), ("X", "-"), ("on", "off")])
+def test_words_of_other_languages_are_flags(yes: str, no: str, tmp_path: Path) -> None:
+    """One-hot tables of German and French programs are read."""
+    assert read(tmp_path, f"tea,milk,rye\n{yes},{no},{no}\n{no},{yes},{yes}\n") == [{"tea"}, {"milk", "rye"}]
