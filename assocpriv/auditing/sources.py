@@ -64,7 +64,9 @@ _REASONS = {
     "promise/errors.py": "vars",  # of options
     "promise/shuffling.py": "getattr scipy.stats",  # a central promise's proof
     "records/layout.py": "getattr",
-    "records/baskets.py": "uuid",  # ids that are given
+    "records/detection.py": "getattr",
+    "records/baskets.py": "uuid",  # ids that are given, here and below
+    "records/texts.py": "uuid",
     "records/sheets.py": "datetime open",  # dates in cells; parts of a workbook
     "records/sources.py": "stat open",
 }

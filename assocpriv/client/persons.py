@@ -20,9 +20,10 @@ from assocpriv.files.plans import folded
 from assocpriv.promise.entropy import SystemEntropy, WordEntropy
 from assocpriv.promise.errors import BasketError, counted
 from assocpriv.records.basket_files import read_persons
-from assocpriv.records.baskets import JOINT, Baskets, is_frame, persons_of_frame
+from assocpriv.records.baskets import Baskets, is_frame, persons_of_frame
 from assocpriv.records.cells import MISSING_WORDS, check_choices
 from assocpriv.records.layout import LONG_ALONE, ReadOptions
+from assocpriv.records.long_rows import JOINT
 from assocpriv.records.sources import is_file
 
 if TYPE_CHECKING:

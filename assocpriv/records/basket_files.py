@@ -28,15 +28,11 @@ from assocpriv.promise.errors import BasketError
 from assocpriv.records import sources
 from assocpriv.records.baskets import (
     Baskets,
-    LongPart,
     assemble_in_order,
     catalogue_of_columns,
     flags_of,
     list_cells,
-    long_cells,
-    long_part,
     onehot_cells,
-    refuse_incomplete,
     refuse_several,
 )
 from assocpriv.records.cells import (
@@ -52,7 +48,9 @@ from assocpriv.records.cells import (
     without_words,
 )
 from assocpriv.records.columns import CsvTable, LineNumbers, ParquetTable, Rows, refuse_lines
-from assocpriv.records.layout import STRICT, Found, ReadOptions, understand, understand_table
+from assocpriv.records.detection import understand, understand_table
+from assocpriv.records.layout import STRICT, Found, ReadOptions
+from assocpriv.records.long_rows import LongPart, long_cells, long_part, refuse_incomplete
 from assocpriv.records.sheets import SheetChoice
 
 _Then = Callable[[Baskets], tuple[Baskets, int]]  # what it makes of a batch, and how many items it drops

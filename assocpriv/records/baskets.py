@@ -6,22 +6,19 @@ narwhals costs a tenth of a second to load, hence the imports inside.
 import contextlib
 import logging
 import os
-import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from typing import Any, overload
 from uuid import UUID
 
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.files.arrow import array_to_numpy, pa, pc, to_arrow
+from assocpriv.files.arrow import array_to_numpy, pa, pc
 from assocpriv.plans.catalogue import Catalogue
 from assocpriv.promise.errors import BasketError, PlanError, RecordError
 from assocpriv.records.cells import (
-    MISSING_WORDS,
     ROUNDED,
     STORE_AS_TEXT,
     Cells,
@@ -34,7 +31,6 @@ from assocpriv.records.cells import (
     ordinal,
     resolve,
     several_in_one,
-    without_till_lines,
     without_unknown,
     without_words,
 )
@@ -47,35 +43,19 @@ from assocpriv.records.columns import (
     series_to_arrow,
     values_of,
 )
-from assocpriv.records.layout import (
-    ANYWHERE,
-    DATES,
-    FALSE_WORDS,
-    KEEP,
-    NONE,
-    STRICT,
-    TOGETHER,
-    TRUE_WORDS,
-    Found,
-    Layout,
-    ReadOptions,
-    no_flag,
-    shown_column,
-    understand_table,
+from assocpriv.records.detection import no_flag, understand_table
+from assocpriv.records.layout import FALSE_WORDS, NONE, STRICT, TRUE_WORDS, Found, Layout, ReadOptions
+from assocpriv.records.long_rows import long_cells, long_part, refuse_incomplete
+from assocpriv.records.sources import SAMPLE_LINES, SEPARATORS, FirstRows
+from assocpriv.records.texts import (
+    coded_items,
+    distinct_texts,
+    plain_ids,
+    texts_of,
 )
-from assocpriv.records.sources import SAMPLE_LINES, SEPARATORS, TOTALS, FirstRows
 
-_LONGEST_WORD = max(map(len, MISSING_WORDS)) + 1
-_SECONDS = 1e9  # numbers from here on are times, not days
-_FEW = 50  # one id in so many may have several values in a column that first rows alone show to be a transaction's
-_MOST_MILLIONTHS = 1 << 53
-_LONG_ROW_BYTES, _LONG_NAME_BYTES = 48, 8  # memory of a row of the long layout, and of a byte of its distinct names
 _LOG = logging.getLogger("assocpriv")  # told what is left out; the command line shows it
-JOINT = "\x01"  # between the texts of several columns that are one id
 EXHAUSTED = "the iterator gives no basket; one that was read before is empty: give a list of the baskets"
-_NO_TEXT = "must be text in UTF-8, numbers or dates, not nested; choose another column"
-_FRACTIONS = f"have fractions, which ids do not; name another column, or {STORE_AS_TEXT}"
-_QUANTITY = re.compile(r"[-+−]?[0-9][0-9.,' \u00a0]*-?")  # with decimal commas; some write a minus after the number
 
 
 @dataclass(frozen=True, eq=False, repr=False, slots=True)
@@ -458,13 +438,13 @@ def list_cells(
     Of text with a mark between items, which ``within`` gives, each cell is a list.
     """
     if within not in (None, NONE) and not is_list_type(lists.type):
-        lists = _taken_apart(_texts(lists, "items"), within)
+        lists = _taken_apart(texts_of(lists, "items"), within)
     if pa.types.is_null(lists.type):
         lists = lists.cast(pa.list_(pa.string()))
     if not is_list_type(lists.type):
         raise BasketError("the layout list needs a column of lists; name it with item=, or say another layout")
     sizes = array_to_numpy(pc.list_value_length(lists), 0)
-    codes, names = _distinct([_coded_items(plain_ids(lists.flatten(), "items"), "item")])
+    codes, names = distinct_texts([coded_items(plain_ids(lists.flatten(), "items"), "item")])
     cells = without_words(Cells(sizes, codes, names, origin or Origin()), absent)
     if within not in (None, NONE) and cells.codes.min(initial=0) < 0:  # "tea,,rye"
         kept = cells.codes >= 0
@@ -490,525 +470,6 @@ def _taken_apart(texts: Any, within: str) -> Any:
             "with another separator"
         )
     return pa.ListArray.from_arrays(lists.offsets, pc.utf8_trim(items, "'\""), mask=lists.is_null())
-
-
-# ---- tables: long, a row an item
-
-
-@dataclass(frozen=True, slots=True)
-class Lacking:
-    """Rows that lack a cell: how many, where the first is that is no total, in words, and how many have no id."""
-
-    rows: int = 0
-    first: str = ""
-    without_id: int = 0
-
-
-ALL_THERE = Lacking()
-
-
-@dataclass(frozen=True, slots=True)
-class LongPart:
-    """Rows of the long layout that lack nothing.
-
-    Attributes:
-        found: the layout.
-        transactions: text of Arrow, of each run of rows that stand together; several columns are joined.
-        lengths: how many rows a run has, int64.
-        items: of each row, text in codes of Arrow.
-        context: of each run text of Arrow, by what the column is.
-        quantities: of each row, int64 in millionths; None without such a column.
-        persons: of each row, text in codes of Arrow; None where they are not asked for.
-        lacking: rows that lack a cell.
-    """
-
-    found: Found
-    transactions: Any
-    lengths: NDArray[np.int64]
-    items: Any
-    context: dict[str, Any]
-    quantities: NDArray[np.int64] | None
-    persons: Any
-    lacking: Lacking = ALL_THERE
-
-    @property
-    def memory_bytes(self) -> int:
-        """About what it takes to make baskets of these rows."""
-        texts = [self.transactions, self.items.dictionary, *self.context.values()]
-        row_bytes = _LONG_ROW_BYTES if self.quantities is None else 2 * _LONG_ROW_BYTES
-        return row_bytes * len(self.items) + _LONG_NAME_BYTES * sum(int(each.nbytes) for each in texts)
-
-
-def refuse_incomplete(parts: Sequence[LongPart]) -> None:
-    """Refuse rows that lack a cell, unless all are totals.
-
-    Raises:
-        BasketError: with the place of the first, and how many there are.
-    """
-    first = next((part.lacking.first for part in parts if part.lacking.first), "")
-    if first:
-        count = sum(part.lacking.rows for part in parts)
-        most = sum(part.lacking.without_id for part in parts) > sum(len(part.items) for part in parts)
-        down = ", down from the row above if the first row of a transaction alone has it" if most else ""
-        raise BasketError(
-            f"{first}; fill it in{down}, or leave rows that lack a cell out with incomplete='drop' "
-            f"({count:,} such in all)"
-        )
-
-
-def long_part(rows: Rows, found: Found, absent: Collection[str] = ()) -> LongPart:
-    """Read the transaction, the item, the quantity … of each row; words that are ``absent`` are empty cells.
-
-    Raises:
-        BasketError: items that are neither text nor integers; a quantity that is no number.
-    """
-    column = dict(zip(found.taken, map(_plain_text, rows.columns), strict=True))
-    ids = [plain_ids(column[place], "transaction ids") for place in found.places[: found.ids]]
-    items = _coded_items(plain_ids(column[found.places[found.ids]], "items"), "item", absent)
-    _refuse_rounded(items, None, rows, "item")
-    context = {role: column[place] for role, place in found.context}
-    starts = _run_starts([*ids, *context.values()])
-    lengths = np.diff(starts, append=len(items))
-    texts = _id_texts(ids, starts, absent)
-    for each in texts:
-        _refuse_rounded(each, starts, rows, "transaction id")
-    transactions = _joined_texts(texts)
-    missing = {}
-    if transactions.null_count:
-        missing["transaction id"] = np.repeat(_is_null(transactions), lengths)
-    if items.null_count:
-        missing["item"] = _is_null(items)
-    quantities = persons = None
-    if found.quantity is not None:
-        quantities, missing["quantity"] = _quantities(rows, column[found.quantity], absent)
-    if found.persons:
-        names = _id_texts([plain_ids(column[place], "persons") for place in found.persons], None, absent)
-        for each in names:
-            _refuse_rounded(each, None, rows, "person")
-        persons = _coded(_joined_texts(names), "persons", absent)
-    held = {role: _context_texts(values.take(to_arrow(starts))) for role, values in context.items()}
-    part = LongPart(found, transactions, lengths, items, held, quantities, persons)
-    lack = np.logical_or.reduce([np.zeros(len(items), dtype=np.bool_), *missing.values()])
-    return _without_rows(part, lack, rows, missing) if lack.any() else part
-
-
-def _is_null(values: Any) -> NDArray[np.bool_]:
-    found: NDArray[np.bool_] = array_to_numpy(values.is_null())
-    return found
-
-
-def _without_rows(
-    part: LongPart, lack: NDArray[np.bool_], rows: Rows, missing: dict[str, NDArray[np.bool_]]
-) -> LongPart:
-    """Return the rows that lack nothing; those without id and item are none, as spreadsheets leave them."""
-    nothing = np.zeros(len(lack), dtype=np.bool_)
-    odd = np.flatnonzero(lack & ~(missing.get("transaction id", nothing) & missing.get("item", nothing)))
-    totals = np.repeat(_are_totals(part.transactions), part.lengths) | _are_totals(part.items)
-    wrong, lacking = odd[~totals[odd]], Lacking(len(odd))
-    if len(wrong):
-        what = next(what for what, each in missing.items() if each[wrong[0]])
-        place = f"{rows.origin.row_word} {rows.line(int(wrong[0])):,}"
-        lacking = Lacking(len(odd), f"{place} has no {what}", int(missing.get("transaction id", nothing)[odd].sum()))
-    kept, lengths = to_arrow(~lack), kept_sizes(part.lengths, ~lack)
-    runs = to_arrow(lengths > 0)
-    return LongPart(
-        part.found,
-        part.transactions.filter(runs),
-        lengths[lengths > 0],
-        part.items.filter(kept),
-        {role: texts.filter(runs) for role, texts in part.context.items()},
-        None if part.quantities is None else part.quantities[~lack],
-        None if part.persons is None else part.persons.filter(kept),
-        lacking,
-    )
-
-
-def _are_totals(texts: Any) -> NDArray[np.bool_]:
-    """Tell which texts of Arrow are words for a total."""
-    words = pc.utf8_lower(pc.utf8_trim(texts.dictionary if pa.types.is_dictionary(texts.type) else texts, " :"))
-    found = _fits(words, _any_of(TOTALS))
-    if pa.types.is_dictionary(texts.type):
-        found = np.append(found, False)[array_to_numpy(texts.indices, -1)]
-    return np.asarray(found, dtype=np.bool_)
-
-
-def _run_starts(columns: Sequence[Any]) -> NDArray[np.int64]:
-    """Return where runs of rows begin whose values are equal in all columns, Arrow arrays."""
-    changed = np.ones(len(columns[0]), dtype=np.bool_)
-    changed[1:] = False
-    for values in columns:
-        plain = values.indices if pa.types.is_dictionary(values.type) else values
-        with contextlib.suppress(pa.ArrowException):  # nested, which is refused as what it is
-            differ = pc.not_equal(plain[1:], plain[:-1])
-            changed[1:] |= array_to_numpy(differ, missing=0).astype(bool) | _is_null(differ)
-    return np.flatnonzero(changed)
-
-
-def _id_texts(columns: Sequence[Any], starts: NDArray[np.int64] | None, absent: Collection[str]) -> list[Any]:
-    """Return columns as text, at some rows or all."""
-    places = None if starts is None else to_arrow(starts)
-    taken = [values if places is None else values.take(places) for values in columns]
-    return [_texts(values, "transaction ids", absent) for values in taken]
-
-
-def _joined_texts(texts: Sequence[Any]) -> Any:
-    """Return columns of text as one; null where one of them has nothing."""
-    return texts[0] if len(texts) == 1 else pc.binary_join_element_wise(*texts, JOINT)
-
-
-def _context_texts(values: Any) -> Any:
-    """Return dates, stores … as text, of times the days alone; null where there is nothing, or nothing to compare."""
-    if pa.types.is_timestamp(values.type) or pa.types.is_date(values.type):
-        values = values.cast(pa.date32(), safe=False)
-    elif pa.types.is_floating(values.type):  # days of a spreadsheet, with the time behind the point
-        values = pc.floor(values)
-    elif pa.types.is_integer(values.type):
-        values = values.cast(pa.float64(), safe=False)
-        values = pc.if_else(pc.less(values, _SECONDS), values, None)
-    with contextlib.suppress(BasketError):
-        texts = _texts(values, "")
-        days = pc.extract_regex(texts, r"^(?P<day>[0-9]{1,4}[-/.][0-9]{1,2}[-/.][0-9]{1,4})[ T,].*$")
-        return pc.coalesce(pc.struct_field(days, "day"), texts)
-    return pa.nulls(len(values), pa.string())  # nested
-
-
-def _quantities(rows: Rows, column: Any, absent: Collection[str]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Return quantities in millionths, int64 (n,), and which are missing."""
-    coded = _coded(column, "quantities", absent)
-    millionths = [_millionths(text) for text in coded.dictionary.to_pylist()]
-    codes = array_to_numpy(coded.indices, len(millionths))
-    wrong = np.flatnonzero(np.array([*(each is None for each in millionths), False])[codes])
-    if len(wrong):
-        raise BasketError(
-            f"{rows.origin.row_word} {rows.line(int(wrong[0]))} has no number as its quantity; correct it, or name "
-            "another column with quantity= in the layout"
-        )
-    return np.array([*(each or 0 for each in millionths), 0], dtype=np.int64)[codes], codes == len(millionths)
-
-
-def _millionths(text: str) -> int | None:
-    """Return a quantity as tills write it, in millionths, None for what is none.
-
-    >>> _millionths("1.250,5"), _millionths("2-"), _millionths("tea")
-    (1250500000, -2000000, None)
-    """
-    if not text or not _QUANTITY.fullmatch(text):
-        return 0 if text in ("inf", "") else None
-    digits = re.sub(r"[-+−' \u00a0]", "", text)
-    point = max(digits.rfind("."), digits.rfind(","))
-    if point >= 0 and digits.count(digits[point]) > 1:  # thousands, more than one
-        point = -1
-    whole, part = (digits[:point], digits[point + 1 :]) if point >= 0 else (digits, "")
-    number = int(re.sub(r"[.,]", "", whole) + f"{part:0<6}"[:6])
-    if number >= _MOST_MILLIONTHS:
-        return None
-    return -number if "-" in text or "−" in text else number
-
-
-def long_cells(parts: Sequence[LongPart], *, persons: bool = False) -> Cells:
-    """Return the cells of parts of one source, or of several that share transactions; baskets by first appearance.
-
-    Quantities are summed by transaction and item: above 0 an item is in the basket, and a transaction with none is no
-    basket. With ``persons`` the cells are whose each row of a basket is, in place of its items.
-
-    Raises:
-        BasketError: transactions whose rows stand apart, or have several dates, stores, tills or customers.
-    """
-    if not parts:
-        return Cells(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64), [])
-    lengths = np.concatenate([part.lengths for part in parts])
-    runs = _transactions_of_runs(parts)
-    codes, names = _distinct([part.items for part in parts])
-    rows, order = np.repeat(runs, lengths), None
-    if (runs[1:] < runs[:-1]).any():
-        # integers of row and place sort several times faster than a stable np.argsort
-        order = rows.astype(np.int64) << 32
-        order |= np.arange(len(order), dtype=np.int64)
-        order.sort()
-        order &= (1 << 32) - 1
-        rows, codes = rows[order], codes[order]
-    sizes = np.bincount(runs, lengths).astype(np.int64)  # exact below 2^53
-    summed = any(part.quantities is not None for part in parts)
-    bought = np.ones(len(rows), dtype=np.bool_)
-    if summed:
-        quantities = np.concatenate(
-            [np.full(len(part.items), 1) if part.quantities is None else part.quantities for part in parts]
-        )
-        bought = _are_bought(rows, codes, quantities if order is None else quantities[order])
-    returned = int((~bought).sum())
-    if persons:
-        codes, names = _distinct([part.persons for part in parts])
-        codes = codes if order is None else codes[order]
-        bought = (np.bincount(rows, bought) > 0)[rows]
-    if not bought.all():
-        sizes, codes = kept_sizes(sizes, bought), codes[bought]
-        sizes = sizes[sizes > 0]
-    lacking = sum(part.lacking.rows for part in parts)
-    cells = Cells(sizes, codes, names, Origin(), LeftOut(0, lacking, returned), summed)
-    return cells if persons or parts[0].found.layout.missing == KEEP else without_till_lines(cells)
-
-
-def _are_bought(rows: NDArray[Any], codes: NDArray[Any], quantities: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Return which rows are of an item that its transaction holds: all its rows' quantities come to more than 0."""
-    bought: NDArray[np.bool_] = quantities > 0
-    if bought.all():
-        return bought
-    keys = rows.astype(np.int64) * (int(codes.max(initial=0)) + 1) + codes
-    held = np.unique(keys[~bought])
-    place = np.minimum(np.searchsorted(held, keys), len(held) - 1)
-    doubtful = held[place] == keys
-    sums = np.zeros(len(held), dtype=np.int64)
-    np.add.at(sums, place[doubtful], quantities[doubtful])
-    bought[doubtful] = (sums > 0)[place[doubtful]]
-    return bought
-
-
-# ---- which rows are of one transaction
-
-
-def _transactions_of_runs(parts: Sequence[LongPart]) -> NDArray[Any]:
-    """Return the number of each run's transaction, by first appearance.
-
-    Raises:
-        BasketError: as of :func:`long_cells`.
-    """
-    ids = pa.chunked_array([part.transactions for part in parts])
-    order = {part.found.layout.rows for part in parts}
-    founds = [part.found for part in parts]
-    files = np.cumsum(
-        [0, *(one is not other for one, other in pairwise(founds))]
-    )  # an id may end one and begin the next
-    runs = _rising_codes(ids) if not files[-1] and not any(part.context for part in parts) else None
-    if runs is not None:
-        return runs
-    runs, files = _codes_of(ids), np.repeat(files, [len(part.lengths) for part in parts])
-    if order == {TOGETHER}:
-        runs = np.cumsum(np.append(False, (runs[1:] != runs[:-1]) | (files[1:] != files[:-1])))
-    if ANYWHERE not in order:
-        _refuse_mixed(parts, runs, files)
-    return runs
-
-
-def _codes_of(texts: Any) -> NDArray[np.int64]:
-    """Return the codes of the distinct values of a chunked array, by first appearance; of a null −1."""
-    chunks = [array_to_numpy(each.indices, -1) for each in texts.dictionary_encode().chunks]
-    codes: NDArray[np.int64] = np.concatenate([np.empty(0, dtype=np.int64), *chunks])
-    return codes
-
-
-def _refuse_mixed(parts: Sequence[LongPart], runs: NDArray[np.int64], files: NDArray[np.int64]) -> None:
-    """Refuse transaction ids with several dates, stores, tills or customers, or with rows that stand apart."""
-    found, n_ids = parts[0].found, int(runs.max(initial=-1)) + 1
-    mixed, key = dict[int, str](), runs
-    for role, place in found.context:
-        texts = [part.context.get(role, pa.nulls(len(part.lengths), pa.string())) for part in parts]
-        codes = _codes_of(pa.chunked_array(texts))
-        many = _have_several(runs, codes, n_ids)
-        if many and (many * _FEW > n_ids or " " not in role or role.startswith(DATES)):
-            mixed[place] = f"{many:,} of {n_ids:,} transaction ids have rows of several {role}"
-            key = key * (int(codes.max(initial=0)) + 2) + codes + 1
-    said = replace(found.layout, rows=TOGETHER)
-    if mixed:
-        key = np.unique(key, return_inverse=True)[1]
-        columns = "+".join([*(shown_column(found.names, place) for place in mixed), str(said.transaction)])
-        said = replace(said, transaction=columns, rows=ANYWHERE if _apart(key, files) else None)
-    elif again := _apart(runs, files):
-        mixed[-1] = f"{again:,} of {n_ids:,} transaction ids stand again below others"
-    if mixed:
-        raise BasketError(
-            f"{', '.join(mixed.values())}, as where numbers start again each day, in each "
-            f"store or at each till; say layout='{said}' if so, or "
-            f"layout='{replace(found.layout, rows=ANYWHERE)}' if all rows of an id are one basket"
-        )
-
-
-def _apart(runs: NDArray[np.int64], files: NDArray[np.int64]) -> int:
-    """Return how many numbers come again below others, or in another file.
-
-    >>> _apart(np.array([0, 0, 1, 0, 1, 2]), np.zeros(6))
-    2
-    """
-    starts = np.append(True, (runs[1:] != runs[:-1]) | (files[1:] != files[:-1]))[: len(runs)]
-    return int((np.bincount(runs[starts]) > 1).sum())
-
-
-def _have_several(runs: NDArray[np.int64], codes: NDArray[np.int64], n_ids: int) -> int:
-    """Return how many ids, by number of each run, have several codes; −1 is none."""
-    held = codes >= 0
-    least, most = np.full(n_ids, np.iinfo(np.int64).max), np.full(n_ids, -1, dtype=np.int64)
-    np.minimum.at(least, runs[held], codes[held])
-    np.maximum.at(most, runs[held], codes[held])
-    return int((most > least).sum())
-
-
-def _rising_codes(ids: Any) -> NDArray[np.int64] | None:
-    """Return the codes of Arrow's texts where each is longer than the last one, or as long and greater, as numbers are.
-
-    Between chunks one may stand twice. None where they do not rise: one may then come again.
-    """
-    codes, last, number = [np.empty(0, dtype=np.int64)], b"", 0
-    for chunk in filter(len, ids.chunks):
-        lengths, first = array_to_numpy(pc.binary_length(chunk)), chunk[0].as_py().encode()
-        longer, greater = lengths[1:] > lengths[:-1], array_to_numpy(pc.greater(chunk[1:], chunk[:-1]))
-        again = int(first == last)
-        if not (longer | (greater & (lengths[1:] == lengths[:-1]))).all() or (len(first), first) < (len(last), last):
-            return None
-        codes.append(np.arange(number - again, number - again + len(chunk)))
-        number, last = number - again + len(chunk), chunk[-1].as_py().encode()
-    return np.concatenate(codes)
-
-
-def _refuse_rounded(ids: Any, places: NDArray[np.int64] | None, rows: Rows, what: str) -> None:
-    """Refuse ids, text or text in codes, that are numbers as a spreadsheet rounds them.
-
-    ``places`` are their rows, None for all.
-    """
-    names = ids.dictionary if pa.types.is_dictionary(ids.type) else ids
-    letters = np.frombuffer(names.buffers()[2] or b"", dtype=np.uint8)
-    if not (((letters | 32) == ord("e")) | (letters == ord("."))).any():  # as of integers, of which there may be many
-        return
-    rounded = _fits(names, f"^{ROUNDED.pattern}$")
-    if names is not ids and rounded.any():
-        rounded = np.append(rounded, False)[array_to_numpy(ids.indices, -1)]
-    if rounded.any():
-        row = int(np.argmax(rounded))
-        where = f"{rows.origin.row_word} {rows.line(row if places is None else int(places[row])):,}"
-        raise BasketError(f"{where} has as its {what} a number that has lost digits; {STORE_AS_TEXT}")
-
-
-def _plain_text(values: Any) -> Any:
-    """Return views of texts, of which Arrow cannot take rows, as texts."""
-    return values.cast(pa.large_string()) if pa.types.is_string_view(values.type) else values
-
-
-def plain_ids(values: Any, what: str) -> Any:
-    """Return an Arrow array of ids: UUIDs as text, whole floats and decimals as integers, times in seconds.
-
-    Raises:
-        BasketError: a float or decimal with a fraction, or a float that is too large to be exact.
-    """
-    values = _plain_text(values)
-    kind, casts = values.type, []
-    if pa.types.is_dictionary(kind):
-        stored = values.dictionary
-        names = plain_ids(stored, what)
-        return values if names is stored else pa.DictionaryArray.from_arrays(values.indices, names, safe=False)
-    if pa.types.is_floating(kind):
-        return _whole_floats(values, what)
-    if isinstance(kind, pa.UuidType):
-        coded = values.storage.dictionary_encode()
-        texts = np.array([str(UUID(bytes=each)) for each in coded.dictionary.to_pylist()], dtype=object)
-        return pa.DictionaryArray.from_arrays(coded.indices, to_arrow(texts))
-    if pa.types.is_timestamp(kind):
-        casts = [pa.timestamp("s", kind.tz)]
-    elif pa.types.is_decimal(kind):
-        casts = [pa.decimal256(76, 0), pa.string()]
-    with contextlib.suppress(pa.ArrowException):  # what has fractions; its text quotes a value
-        for each in casts:
-            values = values.cast(each)
-    if pa.types.is_decimal(values.type):
-        raise BasketError(f"{what} {_FRACTIONS}")
-    return values
-
-
-def _whole_floats(values: Any, what: str) -> Any:
-    """Return floats as integers, NaN as a null."""
-    exact = 1 << {16: 11, 32: 24, 64: 53}[values.type.bit_width]  # from here on a float may stand for several numbers
-    numbers = array_to_numpy(values.cast(pa.float64()))
-    missing = np.isnan(numbers)
-    whole = np.where(missing, 0, numbers)
-    if (np.abs(whole) >= exact).any():
-        raise BasketError(f"{what} are floats that have lost digits ({exact:,} or more); {STORE_AS_TEXT}")
-    if (whole != np.floor(whole)).any():
-        raise BasketError(f"{what} {_FRACTIONS}")
-    return pc.if_else(to_arrow(missing), pa.scalar(None, pa.int64()), to_arrow(whole.astype(np.int64)))
-
-
-def _coded_items(items: Any, what: str, absent: Collection[str] = ()) -> Any:
-    kind = items.type.value_type if pa.types.is_dictionary(items.type) else items.type
-    if not (is_text(kind) or pa.types.is_integer(kind) or pa.types.is_null(kind)):
-        # the fields of a nested type may be named after items
-        shown = "nested values" if pa.types.is_nested(kind) else str(kind)
-        raise BasketError(f"{what}s must be text or integers, got {shown}; convert them")
-    return _coded(items, f"{what}s", absent)
-
-
-def _coded(values: Any, what: str, absent: Collection[str] = ()) -> Any:
-    """Return an Arrow array as text in codes of int32, null where it is, or blanks or an ``absent`` word stands."""
-    if pa.types.is_null(values.type):
-        values = values.cast(pa.string())
-    with contextlib.suppress(pa.ArrowException):  # its text may quote cells
-        if not pa.types.is_dictionary(values.type):
-            values = values.dictionary_encode()
-        codes = array_to_numpy(values.indices.cast(pa.int32()), -1)
-        # of codes outside, as a damaged file has them, Arrow would read whatever lies there
-        outside = codes.max(initial=-1) >= len(values.dictionary) or codes.min(initial=0) < -1
-        if outside or int((codes < 0).sum()) != values.indices.null_count:
-            raise BasketError("a column has codes outside its dictionary; the data are damaged, write them again")
-        names = pc.utf8_trim_whitespace(values.dictionary.cast(pa.string()))
-        if names.null_count:
-            names = pc.fill_null(names, "")
-        names.validate(full=True)
-        blank = np.append(_is_nothing(names, absent), False)
-        if blank.any():
-            codes = np.where(blank[codes], -1, codes)
-        return pa.DictionaryArray.from_arrays(_whole_numbers(codes), names, safe=False)
-    raise BasketError(f"{what} {_NO_TEXT}")
-
-
-def _is_nothing(texts: Any, absent: Collection[str]) -> NDArray[np.bool_]:
-    """Tell which texts of Arrow are empty, or a word of some in lower case."""
-    nothing: NDArray[np.bool_] = array_to_numpy(pc.binary_length(texts), 1) == 0
-    if absent:
-        short = np.flatnonzero(array_to_numpy(pc.binary_length(texts), 9) < _LONGEST_WORD)
-        if len(short):
-            lowered = pc.utf8_lower(texts.take(to_arrow(short)))
-            nothing[short] |= _fits(lowered, _any_of(absent))
-    return nothing
-
-
-def _fits(texts: Any, expression: str) -> NDArray[np.bool_]:
-    """Tell which texts of Arrow an expression fits; null is none."""
-    fits = pc.match_substring_regex(texts, expression)
-    return np.asarray(array_to_numpy(fits, 0) & ~_is_null(fits))
-
-
-def _any_of(words: Collection[str]) -> str:
-    """Return an expression for whole texts; an array of the words would load pandas."""
-    return f"^({'|'.join(map(re.escape, sorted(words)))}|[-=_*~]+)$"
-
-
-def _texts(values: Any, what: str, absent: Collection[str] = ()) -> Any:
-    """Return an Arrow array as text, null where it is, or where blanks or an ``absent`` word stands."""
-    if pa.types.is_dictionary(values.type) or pa.types.is_null(values.type):
-        return _coded(values, what, absent).dictionary_decode()
-    with contextlib.suppress(pa.ArrowException):  # its text may quote cells
-        texts = pc.utf8_trim_whitespace(values.cast(pa.string()))
-        texts.validate(full=True)
-        blank = _is_nothing(texts, absent)
-        return pc.if_else(to_arrow(blank), pa.nulls(len(texts), pa.string()), texts) if blank.any() else texts
-    raise BasketError(f"{what} {_NO_TEXT}")
-
-
-def _distinct(parts: Sequence[Any]) -> tuple[NDArray[np.int32], list[str]]:
-    """Return the codes of parts of one column, −1 for nulls, and its distinct values."""
-    if len(parts) > 1:  # one dictionary for all
-        parts = pa.chunked_array(parts).unify_dictionaries().chunks
-    names = parts[0].dictionary.dictionary_encode()  # a dictionary may repeat values, and hold some that never appear
-    numbers = np.append(array_to_numpy(names.indices), np.int32(-1))
-    codes = numbers[np.concatenate([array_to_numpy(part.indices, -1) for part in parts])]
-    used = np.zeros(len(names.dictionary) + 1, dtype=np.bool_)
-    used[codes] = True
-    used = used[:-1]
-    if not used.all():
-        codes = np.append(np.cumsum(used) - 1, -1).astype(np.int32)[codes]
-    return codes, names.dictionary.filter(to_arrow(used)).to_pylist()
-
-
-def _whole_numbers(codes: NDArray[Any]) -> Any:
-    """Return codes as Arrow's, −1 as null; pa.array would load pandas."""
-    valid = pa.py_buffer(np.packbits(codes >= 0, bitorder="little")) if codes.min(initial=0) < 0 else None
-    return pa.Array.from_buffers(pa.int32(), len(codes), [valid, pa.py_buffer(codes.astype(np.int32, copy=False))])
 
 
 # ---- tables: one-hot, a column an item

@@ -21,18 +21,11 @@ from assocpriv.plans.catalogue import MAX_ITEMS, Catalogue
 from assocpriv.promise.errors import BasketError
 from assocpriv.records import baskets as baskets_module
 from assocpriv.records.basket_files import read_baskets
-from assocpriv.records.baskets import (
-    Baskets,
-    assemble_in_order,
-    frame_layout,
-    long_cells,
-    long_part,
-    persons_of_frame,
-    to_baskets,
-)
+from assocpriv.records.baskets import Baskets, assemble_in_order, frame_layout, persons_of_frame, to_baskets
 from assocpriv.records.cells import Cells, Origin
 from assocpriv.records.columns import Rows
 from assocpriv.records.layout import Found, Layout, ReadOptions
+from assocpriv.records.long_rows import long_cells, long_part
 
 ABC = Catalogue(["a", "b", "c"])
 NAMES = st.text("abcé 0123", min_size=1, max_size=4).map(str.strip).filter(bool)

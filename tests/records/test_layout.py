@@ -35,7 +35,8 @@ from assocpriv.records import columns, sources
 from assocpriv.records.basket_files import stream_baskets
 from assocpriv.records.baskets import Baskets
 from assocpriv.records.cells import ordinal
-from assocpriv.records.layout import RULES, Doubt, Layout, ReadOptions, guess, is_usual, understand
+from assocpriv.records.detection import RULES, guess, understand
+from assocpriv.records.layout import Doubt, Layout, ReadOptions, is_usual
 from assocpriv.records.sources import SAMPLE_LINES, FirstRows
 from tests.records.test_baskets import named
 

@@ -170,7 +170,7 @@ IMPORTS = {
 # who may draw from the system besides: names of files and rows, ids of submissions, keys, nonces, a token, a relay's
 # delays, pauses before retries, the deal of an audit
 SYSTEM = {
-    "records/baskets.py",  # the class UUID alone
+    "records/baskets.py", "records/texts.py",  # the class UUID alone
     "auditing/replay.py", "client/connection.py", "client/ledger.py", "client/spark.py",
     "collect/gateway.py", "collect/keys.py", "collect/postgres.py", "collect/relaying.py", "collect/sealing.py",
     "collect/sqlite.py", "files/atomic.py", "files/oblivious.py", "files/unsealed.py", "pages/operator.py",

@@ -42,10 +42,11 @@ from assocpriv.plans.operator import Operator
 from assocpriv.promise.breaches import Breach
 from assocpriv.promise.errors import AssocprivError, BasketError, PlanError
 from assocpriv.records.basket_files import stream_baskets
-from assocpriv.records.baskets import list_cells, long_part
+from assocpriv.records.baskets import list_cells
 from assocpriv.records.cells import Origin
 from assocpriv.records.columns import Rows
 from assocpriv.records.layout import Found, Layout, ReadOptions
+from assocpriv.records.long_rows import long_part
 
 SLOW = {"table_parquet", "table_csv", "table_json", "baskets_parquet", "report_file"}
 

@@ -1,0 +1,131 @@
+"""What cells and columns of first rows hold, by their values: numbers, amounts, dates, counts, names."""
+
+import itertools
+import re
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+
+from assocpriv.records.layout import CONTEXT, DATES, Doubt, Layout, shown_column, usual_places
+from assocpriv.records.sources import FirstRows
+
+NUMBER = re.compile(r"[-+]?[0-9][0-9.,:/ \-]*([eE][-+]?[0-9]+)?([ T][0-9:.]+Z?)?")  # dates and times, too
+DATE = re.compile(  # with a time behind it, where there are only digits; 20260503; 3 May 2026, May 3, 2026
+    r"[0-9]{1,4}([-/.])[0-9]{1,2}\1[0-9]{1,4}([ T].*)?|(19|20)[0-9]{2}(0[1-9]|1[0-2])([0-2][0-9]|3[01])"
+    r"|[0-9]{1,2}[ .-]+[A-Za-z]{3,9}\.?[ -]+[0-9]{2,4}|[A-Za-z]{3,9}\.? [0-9]{1,2},? [0-9]{4}"
+)
+MONEY = re.compile(r"[-+]?[$€£¥] ?[0-9][0-9.,]*|[-+]?[0-9][0-9.,]* ?([$€£¥]|EUR|USD|GBP|CHF)|[-+]?[0-9]+[.,][0-9]{1,2}")
+TIME = re.compile(r"[0-9]{1,2}:[0-9]{2}(:[0-9.]+)?( ?[AaPp][Mm])?")
+LEAST_IDS = 10  # lines from which values that all differ show a column of ids
+LEAST_REPEATS = 4  # lines from which equal neighbours in a column show a transaction's lines
+LEAST_LINES = 20  # from which first cells that all differ are ids: baskets begin with the same items
+
+
+def is_number(cell: str) -> bool:
+    """Return whether a cell is a number, or a date or time of digits alone."""
+    return NUMBER.fullmatch(cell) is not None
+
+
+def likely_columns(rows: FirstRows) -> Layout:
+    """Return the long layout of the columns of a table that most likely hold transactions and items."""
+    columns = [rows.column(place) for place in range(len(rows.first))]
+    agree = [sum(one == other for one, other in itertools.pairwise(column)) for column in columns]
+    texts = [sum(not is_figure(cell) for cell in column) for column in columns]
+    figures = [sum(any(sign.fullmatch(cell) for sign in (MONEY, DATE, TIME)) for cell in column) for column in columns]
+    differ = [len(set(column)) for column in columns]
+
+    def likely(place: int) -> tuple[bool, bool, bool, int, int]:
+        recurs = 1 < differ[place] < len(rows.body)
+        plain = 2 * figures[place] < len(rows.body)
+        return plain, 2 * texts[place] > len(rows.body), recurs, -agree[place], place
+
+    item = max(range(len(columns)), key=likely)
+    runs = [len(column) - same == each > 1 for column, same, each in zip(columns, agree, differ, strict=True)]
+    ids = [place for place in range(len(columns)) if place != item]
+    transaction = max(ids, key=lambda place: (runs[place], differ[place] > 1 and agree[place] > 0, -place))
+    return Layout("long", transaction=f"#{transaction + 1}", item=f"#{item + 1}")
+
+
+def refuse_no_items(
+    names: Sequence[str], said: Layout, groups: Sequence[Sequence[Sequence[str]]], taken: tuple[tuple[int, ...], int]
+) -> None:
+    """Refuse a column of items, found by its name, that counts lines or items, or has another value in each row."""
+    ids, item = taken
+    values = [[row[item] for row in rows] for rows in groups]
+    flat = [value for each in values for value in each]
+    if not all(value.isascii() and value.isdecimal() and len(value) < 10 for value in flat) or not flat:
+        return
+    several = [list(map(int, each)) for each in values if len(each) > 1]
+    numbers = [list(map(int, each)) for each in values]
+    counting = [sum(each == [step * (place + 1) for place in range(len(each))] for each in numbers) for step in (1, 10)]
+    if several and len(numbers) > 1 and 10 * max(counting) >= 9 * len(numbers):
+        what = "counts the lines of each transaction"
+    elif several and len(flat) >= LEAST_LINES and len(set(flat)) == len(flat):
+        what = "has another number in each row"
+    elif not several and len(flat) > 2 and max(map(int, flat)) < 1000 and names[item].lower().endswith("s"):
+        what = "has one small number for each transaction, as where items are counted"
+    else:
+        return
+    others = [place for place in usual_places(names, "item") if place != item]
+    likely = others or _texts_of(groups, {*ids, item})
+    base = replace(said, kind="long", transaction="+".join(shown_column(names, place) for place in ids))
+    raise Doubt(
+        f"column {item + 1} has the name of a column of items, but {what}",
+        *(
+            (replace(base, item=shown_column(names, place)), "where the items are in that column")
+            for place in likely[:1]
+        ),
+        (replace(base, item=shown_column(names, item)), "if the numbers are items"),
+    )
+
+
+def _texts_of(groups: Sequence[Sequence[Sequence[str]]], taken: Collection[int]) -> list[int]:
+    """Return the places of columns of names that recur, which may be items."""
+    rows = [row for group in groups for row in group]
+    columns = {place: [row[place] for row in rows] for place in range(len(rows[0])) if place not in taken}
+    return [place for place, cells in columns.items() if all(cells) and not any(map(is_figure, cells))]
+
+
+def is_figure(cell: str) -> bool:
+    """Return whether a cell is a number, an amount of money, a date or a time, as no name is."""
+    return any(sign.fullmatch(cell) for sign in (NUMBER, MONEY, DATE, TIME))
+
+
+def context_of(
+    names: Sequence[str], places: Sequence[int], groups: Sequence[Sequence[Sequence[str]]], item: int
+) -> tuple[tuple[str, int], ...]:
+    """Return columns with one value in all rows of a transaction, by usual names or by the values of first rows."""
+    named = dict[int, str]()
+    for role in CONTEXT:
+        named |= {place: role for place in usual_places(names, role)[:1] if place not in places and place not in named}
+    for place in range(len(names)):
+        if place not in places and place not in named and (role := _role_by_values(groups, item, place)):
+            named[place] = role
+    return tuple((role, place) for place, role in named.items())
+
+
+def _role_by_values(groups: Sequence[Sequence[Sequence[str]]], item: int, place: int) -> str:
+    """Tell what a column is whose values stand in blocks within transactions, and do not follow from the item.
+
+    Dates do so in any number of rows; of other values ten transactions of three rows must, and most rows agree.
+    """
+    values = [[row[place].partition("T")[0].partition(" ")[0] for row in rows] for rows in groups]
+    filled = [row[place] for rows in groups for row in rows if row[place]]
+    if not filled or any(map(TIME.fullmatch, filled)):
+        return ""
+    is_date = all(map(DATE.fullmatch, filled))
+    large = [each for each in values if len(each) > 2]
+    pairs = [one == other for each in values for one, other in itertools.pairwise(each)]
+    in_blocks = [len(set(each)) == 1 + sum(a != b for a, b in itertools.pairwise(each)) for each in large]
+    of_items = dict[str, list[str]]()
+    for rows, each in zip(groups, values, strict=True):
+        for row, value in zip(rows, each, strict=True):
+            of_items.setdefault(row[item], []).append(value)
+    varies = [len(set(each)) > 1 for each in of_items.values() if len(each) > 1]
+    follows = len(varies) >= LEAST_REPEATS and 10 * sum(varies) < len(varies) and not all(pairs)
+    if 20 * sum(in_blocks) < 19 * len(in_blocks) or follows:
+        return ""
+    if is_date:
+        return f"{DATES} in column {place + 1}"
+    enough = len(large) >= LEAST_IDS and len(varies) >= LEAST_REPEATS and 10 * sum(varies) >= len(varies)
+    plain = not any(map(MONEY.fullmatch, filled)) and len(set(filled)) > 1
+    return f"values in column {place + 1}" if enough and plain and 5 * sum(pairs) >= 3 * len(pairs) else ""
