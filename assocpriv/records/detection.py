@@ -144,11 +144,30 @@ def _is_onehot(rows: FirstRows, said: Layout) -> bool:
 
 def _is_doubtful(rows: FirstRows, said: Layout) -> bool:
     """Refuse what is more likely a table than baskets, a line each, and what may be a header above baskets."""
-    mark = Layout(separator=None if said.separator is None and rows.separator == "," else rows.separator)
-    if said.header is None and (above := title_lines(rows)):
+    mark = Layout("lines", separator=None if said.separator is None and rows.separator == "," else rows.separator)
+    if said.header is None:
+        _refuse_title(rows, mark)
+        _refuse_slots(rows, mark)
+    _refuse_last_cells(rows, mark)
+    _refuse_table(rows, mark)
+    _refuse_first_cells(rows, mark)
+    if said.header is None and rows.body and rows.first and all(map(is_usual, rows.first)):
+        ways = ((replace(mark, header=way), "") for way in (True, False))
+        raise Doubt("line 1 may be a header or a basket", *ways)
+    if rows.unparted and said.separator is None:
+        raise Doubt(
+            "no line has a comma, semicolon, tab or bar",
+            ("lines separator=blank", "if blanks part the names, and no name has one in it"),
+            ("lines separator=,", "if each line is one name"),
+        )
+    return False
+
+
+def _refuse_title(rows: FirstRows, mark: Layout) -> None:
+    if above := title_lines(rows):
         line = rows.numbers[above]
         raise Doubt(f"line {line} seems to name columns", (f"long header={line}", ""), ("lines", ""))
-    for above in range(1, _TITLE_LINES) if said.header is None and len(rows.first) < 2 else ():
+    for above in range(1, _TITLE_LINES) if len(rows.first) < 2 else ():
         below = rows.after(above)
         if below.is_table and len(below.body) >= LEAST_REPEATS and _sign_of_table(below):
             named = replace(likely_columns(below), header=below.numbers[0], separator=mark.separator)
@@ -157,53 +176,53 @@ def _is_doubtful(rows: FirstRows, said: Layout) -> bool:
                 (named, "with the numbers of its columns"),
                 ("lines", ""),
             )
-    if said.header is None and (numbered := _slots(rows)) is not None:
+
+
+def _refuse_slots(rows: FirstRows, mark: Layout) -> None:
+    numbered = _slots(rows)
+    if numbered is not None:
         raise Doubt(
             "line 1 seems to number the cells of a basket",
-            (replace(mark, kind="lines", transaction="#1" if numbered else None, header=True), "if it is a header"),
-            (replace(mark, kind="lines", header=False), "if it is a basket"),
+            (replace(mark, transaction="#1" if numbered else None, header=True), "if it is a header"),
+            (replace(mark, header=False), "if it is a basket"),
         )
-    if (last := _last_cells(rows)) is not None:
+
+
+def _refuse_last_cells(rows: FirstRows, mark: Layout) -> None:
+    places = _last_cells(rows)
+    if places is not None:
         raise Doubt(
-            "the last cells of all lines are numbers, amounts or dates, and stand nowhere else, as no items do",
-            *((replace(mark, kind="lines", transaction=f"#{place + 1}"), "to leave them out") for place in last),
-            (replace(mark, kind="lines"), "if they are items"),
-            end="or leave them out of the file" if not last else "",
+            "the last cells of all lines are numbers, amounts, dates or ids, and stand nowhere else, as no items do",
+            *((replace(mark, transaction=f"#{place + 1}"), "to leave them out") for place in places),
+            (mark, "if they are items"),
+            end="" if places else "or leave them out of the file",
         )
-    if rows.is_table and len(rows.body) > 1 and (sign := _sign_of_table(rows)):
-        named = replace(likely_columns(rows), header=shows_header(rows), separator=mark.separator)
-        raise Doubt(
-            f"all lines have {len(rows.first)} cells and {sign}, as in a table, not in baskets",
-            (named, "with the numbers of its columns"),
-            *((replace(mark, kind="one-hot", transaction=ids), "") for ids in _flags_beside(rows)),
-            *(
-                (replace(mark, kind="lines", transaction="#1", header=shows_header(rows)), "without the first column")
-                for first in [rows.column(0)]
-                if all(map(is_number, first)) and not any(is_number(cell) for row in rows.body for cell in row[1:])
-            ),
-            (replace(mark, kind="lines"), "if each line is a basket"),
-        )
+
+
+def _refuse_table(rows: FirstRows, mark: Layout) -> None:
+    sign = _sign_of_table(rows) if rows.is_table and len(rows.body) > 1 else None
+    if sign is None:
+        return
+    header, rest = shows_header(rows), [cell for row in rows.body for cell in row[1:]]
+    counts = all(map(is_number, rows.column(0))) and not any(map(is_number, rest))
+    raise Doubt(
+        f"all lines have {len(rows.first)} cells and {sign}, as in a table, not in baskets",
+        (replace(likely_columns(rows), header=header, separator=mark.separator), "with the numbers of its columns"),
+        *((replace(mark, kind="one-hot", transaction=ids), "") for ids in _flags_beside(rows)),
+        *[(replace(mark, transaction="#1", header=header), "without the first column")] * counts,
+        (mark, "if each line is a basket"),
+    )
+
+
+def _refuse_first_cells(rows: FirstRows, mark: Layout) -> None:
     if apart := _first_cells(rows):
         columns, header = apart
         ids = "+".join(f"#{place + 1}" for place in range(columns))
         raise Doubt(
             "the first cells of all lines are ids, numbers or dates, and stand nowhere else, as no items do",
-            (replace(mark, kind="lines", transaction=ids, header=header), "to leave them out"),
-            (replace(mark, kind="lines"), "if they are items"),
+            (replace(mark, transaction=ids, header=header), "to leave them out"),
+            (mark, "if they are items"),
         )
-    if said.header is None and rows.body and rows.first and all(map(is_usual, rows.first)):
-        raise Doubt(
-            "line 1 may be a header or a basket",
-            (replace(mark, kind="lines", header=True), ""),
-            (replace(mark, kind="lines", header=False), ""),
-        )
-    if rows.unparted and said.separator is None:
-        raise Doubt(
-            "no line has a comma, semicolon, tab or bar",
-            ("lines separator=blank", "if blanks part the names, and no name has one in it"),
-            ("lines separator=,", "if each line is one name"),
-        )
-    return False
 
 
 def title_lines(rows: FirstRows) -> int:

@@ -135,8 +135,8 @@ def _is_nothing(texts: Any, absent: Collection[str]) -> NDArray[np.bool_]:
     """Tell which texts of Arrow are empty, or a word of some in lower case."""
     nothing: NDArray[np.bool_] = array_to_numpy(pc.binary_length(texts), 1) == 0
     if absent:
-        short = array_to_numpy(pc.binary_length(texts), _LONGEST_WORD) < _LONGEST_WORD
-        short = np.flatnonzero(short & ~_begin_with_digits(texts))
+        lengths = array_to_numpy(pc.binary_length(texts), _LONGEST_WORD)
+        short = np.flatnonzero((lengths < _LONGEST_WORD) & ~_begin_with_digits(texts))
         if len(short):
             lowered = pc.utf8_lower(texts.take(to_arrow(short)))
             nothing[short] |= which_fit(lowered, any_of(absent))
@@ -150,7 +150,8 @@ def _begin_with_digits(texts: Any) -> NDArray[np.bool_]:
     width = np.int64 if pa.types.is_large_string(texts.type) else np.int32
     starts = np.frombuffer(texts.buffers()[1], dtype=width)[texts.offset : texts.offset + len(texts)]
     letters = np.frombuffer(texts.buffers()[2], dtype=np.uint8)
-    return letters[np.minimum(starts, len(letters) - 1)] - np.uint8(ord("0")) < 10
+    found: NDArray[np.bool_] = letters[np.minimum(starts, len(letters) - 1)] - np.uint8(ord("0")) < 10
+    return found
 
 
 def which_fit(texts: Any, expression: str) -> NDArray[np.bool_]:
