@@ -349,6 +349,8 @@ def _file_batches(
             return
         if found.layout != options.said and not (found.kind == "dat" and path.name.lower().endswith(_PLAIN)):
             _LOG.info("%s: read as: %s", path.name, found.layout)
+        if found.note:
+            _LOG.warning("%s: %s", path.name, found.note)
 
         def apply(cells: Cells) -> sources.Result:
             refuse_several(cells, found)

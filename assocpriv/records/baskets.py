@@ -372,7 +372,7 @@ def frame_layout(frame: Any, layout: str | Layout | None, persons: str | int | N
     Columns are narwhals series; arguments and what is raised are those of ``Baskets.from_frame``, and
     ``persons`` says whose a transaction is.
     """
-    columns = frame_columns(frame, BasketError)
+    columns = frame_columns(_with_index(frame), BasketError)
     if not columns:
         raise BasketError("a table of baskets needs columns, got none")
     names = [str(column.name).strip() for column in columns]
@@ -382,6 +382,13 @@ def frame_layout(frame: Any, layout: str | Layout | None, persons: str | int | N
     if persons is not None:
         found = found.with_persons(persons)
     return found, [columns[place] for place in found.taken]
+
+
+def _with_index(frame: Any) -> Any:
+    """Return a table of pandas with an index that has names as columns, as its Parquet has it; others as they are."""
+    names = list(getattr(getattr(frame, "index", None), "names", ()))
+    has_names = names and None not in names and hasattr(frame, "columns") and not set(names) & set(frame.columns)
+    return frame.reset_index() if has_names else frame
 
 
 def _head(column: Any, n_rows: int) -> tuple[Any, list[object]]:
@@ -410,6 +417,10 @@ def _cells_of_frame(
 ) -> Cells:
     found, columns = frame_layout(frame, options.layout, persons)
     absent = options.absent(catalogue)
+    if found.layout != options.said and persons is None:
+        _LOG.info("table: read as: %s", found.layout)
+    if found.note and persons is None:
+        _LOG.warning("table: %s", found.note)
     arrays = [series_to_arrow(column, str(place), BasketError) for place, column in enumerate(columns, 1)]
     rows = Rows(arrays, lambda row: row + 1, Origin())
     if found.kind == "list":

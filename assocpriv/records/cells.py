@@ -23,11 +23,15 @@ ROUNDED = re.compile(  # a long number, as spreadsheets write it into CSV, and a
     r"[-+]?(?:[0-9][.,][0-9]+[eE][-+][0-9]+|(?:9[0-9]{15}|[0-9]{17,})\.0)"
 )
 STORE_AS_TEXT = "store the column as text where the file or table is made"
-_TILL_WORDS = frozenset({
-    *("total", "totals", "subtotal", "sub total", "sub-total", "grand total", "tax", "sales tax", "vat", "cash"),
-    *("card", "change", "rounding", "amount due", "balance", "summe", "zwischensumme", "gesamt", "mwst", "ust", "bar"),
-    "rückgeld",
+_TOTAL_WORDS = frozenset({
+    *("total", "totals", "subtotal", "sub total", "sub-total", "grand total", "total ttc", "amount due", "summe"),
+    *("gesamt", "zwischensumme"),
 })  # fmt: skip
+_TILL_WORDS = _TOTAL_WORDS | {  # beside them
+    *("tax", "sales tax", "vat", "mwst", "ust", "tva", "dont tva", "iva", "rounding", "balance", "discount", "rabatt"),
+    *("cash", "card", "change", "tip", "bar", "rückgeld", "ec-karte", "ec karte", "cb", "especes", "espèces", "rendu"),
+    *("debit card", "credit card", "visa", "mastercard"),
+}  # fmt: skip
 CHOICES = {
     "unknown": ("error", "drop"),
     "repeats": ("error", "merge"),
@@ -203,17 +207,20 @@ def _only(cells: Cells, kept: NDArray[np.bool_], left_out: LeftOut) -> Cells:
 
 
 def without_till_lines(cells: Cells) -> Cells:
-    """Return cells without words for totals, taxes and payments that stand in half of the baskets, and count them.
+    """Return cells without words for totals, taxes and payments, if totals are in half of the baskets; count them.
 
     >>> without_till_lines(cells_of_names([["tea", "TOTAL"], ["rye", "TOTAL"]])).sizes.tolist()
     [1, 1]
     """
     names = cells.names or ()
-    held = np.array([name.strip(" :").lower() in _TILL_WORDS for name in names], dtype=np.bool_)
-    if not held.any() or isinstance(names, Catalogue):
+    plain = [name.strip(" :").lower() for name in names]
+    totals = np.array([name in _TOTAL_WORDS for name in plain], dtype=np.bool_)
+    if not totals.any() or isinstance(names, Catalogue) or len(cells.sizes) < 2:
         return cells
     counts = np.bincount(cells.codes, minlength=len(names))
-    kept = ~(held & (2 * counts >= len(cells.sizes)))[cells.codes]
+    if not (totals & (2 * counts >= len(cells.sizes))).any():
+        return cells
+    kept = ~np.array([name in _TILL_WORDS for name in plain], dtype=np.bool_)[cells.codes]
     return _only(cells, kept, LeftOut(till_lines=int((~kept).sum())))
 
 

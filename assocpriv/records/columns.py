@@ -112,7 +112,7 @@ def open_table(
     with open_source(path, progress) as file:
         if not is_parquet(path, file):
             mark = None if separator is None else separator_of(separator)
-            choice = SheetChoice(sheet, advice="sheet='#{0}' (on the command line --layout sheet=#{0})")
+            choice = SheetChoice(sheet, advice="sheet='{0}' (on the command line --layout sheet={0})")
             text = open_text(path, file, sheets=choice)
             if text.sheets and sheet is None:
                 _LOG.info("%s: read as: sheet=%s", path.name, text.sheets.words)

@@ -44,6 +44,7 @@ from assocpriv.records.values import (
     is_number,
     likely_columns,
     refuse_no_items,
+    void_column,
 )
 
 _BACK = re.compile(r"[-−][0-9][0-9.,]*")
@@ -204,6 +205,12 @@ def _refuse_table(rows: FirstRows, mark: Layout) -> None:
     if sign is None:
         return
     header, rest = shows_header(rows), [cell for row in rows.body for cell in row[1:]]
+    if len(rows.first) > 3 and header and all(cell.isdecimal() for cell in rest if cell):
+        raise Doubt(
+            "the columns behind the first hold whole numbers alone, as quantities of items do",
+            (mark, "if each line is a basket"),
+            end="or write 1 for any quantity above 0, and 0 else, in a one-hot table",
+        )
     counts = all(map(is_number, rows.column(0))) and not any(map(is_number, rest))
     raise Doubt(
         f"all lines have {len(rows.first)} cells and {sign}, as in a table, not in baskets",
@@ -431,7 +438,7 @@ def _long_found(rows: FirstRows, said: Layout) -> Found:
     header = _has_header(rows, said)
     names = rows.first if header else [""] * len(rows.first)
     told = replace(said, header=header and (said.header or True))  # its line's number, if that was said
-    cells = [row for row in (rows.body if header else rows.cells) if len(row) == len(names)]
+    cells = [row for row in (rows.body if header else rows.cells) if len(row) == len(names) and row != list(names)]
     found = long_found(names, told, cells, _skip(rows, header))
     if found.quantity is None and said.quantity is None:
         _refuse_returned(rows, found)
@@ -465,9 +472,13 @@ def _refuse_returned(rows: FirstRows, found: Found) -> None:
 def _onehot_found(rows: FirstRows, said: Layout) -> Found:
     if len(rows.first) < 2:
         raise BasketError(f"a one-hot file needs a column for each item, got {len(rows.first)}; check the separator")
+    if said.header is False:
+        raise BasketError("a one-hot file needs a line that names its columns; header= can only say which line does")
     places = tuple(columns_apart(rows, said))
     _refuse_dummies(rows, places)
-    return Found(_without(said, rows.first, places), tuple(rows.first), places, _skip(rows, True))
+    header = said.header if type(said.header) is int else None
+    found = _without(replace(said, header=header), rows.first, places)
+    return Found(found, tuple(rows.first), places, _skip(rows, True))
 
 
 def _refuse_dummies(rows: FirstRows, places: Sequence[int]) -> None:
@@ -492,6 +503,10 @@ def long_found(names: Sequence[str], said: Layout, cells: Sequence[Sequence[str]
     Raises:
         Doubt: the first rows' ``cells`` show that the column of items holds none.
     """
+    usual = [] if said.item is not None else usual_places(names, "item")
+    full = [place for place in usual if all(row[place] for row in cells if not is_total(row))]
+    if full and full[0] != usual[0]:  # names of goods, where their codes have gaps
+        said = replace(said, item=f"#{full[0] + 1}")
     ids, item, quantity = long_columns(names, said)
     groups = dict[tuple[str, ...], list[Sequence[str]]]()
     for row in cells:
@@ -509,7 +524,10 @@ def long_found(names: Sequence[str], said: Layout, cells: Sequence[Sequence[str]
         item=shown_column(names, item),
         quantity=shown_column(names, quantity) if quantity is not None else said.quantity,
     )
-    return Found(shown, tuple(names), places, skip, len(ids), context, days=days)
+    void = void_column(cells, places)
+    states = f"column {(void or 0) + 1} has words such as cancelled, refunded or view"
+    note = "" if void is None else f"{states}; if such rows are no sales, take them out before"
+    return Found(shown, tuple(names), places, skip, len(ids), context, days=days, note=note)
 
 
 def _without(said: Layout, names: Sequence[str], places: Sequence[int]) -> Layout:

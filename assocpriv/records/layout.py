@@ -9,6 +9,7 @@ as in a file without a header: messages give its number only. Nothing that is sa
 import contextlib
 import re
 import shlex
+import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields, replace
 
@@ -24,7 +25,7 @@ KINDS = {  # of each the keys that say more of it
     "lines": ("transaction", *_OF_ITEMS, *_OF_TEXT),
     "dat": ("header", "sheet"),
     "long": ("transaction", "item", "quantity", "rows", *_OF_ITEMS, *_OF_TEXT),
-    "one-hot": ("transaction", "missing", "separator", "encoding", "sheet"),
+    "one-hot": ("transaction", "missing", *_OF_TEXT),
     "list": ("item", *_OF_ITEMS, *_OF_TEXT),
 }
 _ENCODINGS = ("utf-8", "utf-16", "windows-1252")
@@ -45,12 +46,22 @@ COLUMN_NUMBERS = re.compile(r" *#?[0-9]+( *\+ *#?[0-9]+)* *")  # of columns
 _HEADER = re.compile(r"yes|no|[1-9][0-9]{0,2}")
 LONG_ALONE = "whose a basket is can be said of a file or table with a line an item alone, and a column of persons"
 _ODD = re.compile(r"[^a-z0-9]")
-_KEYS = ("", "id", "ids", "no", "nr", "num", "number", "key", "code")
+_NUMBER_OF = re.compile(r"^(no|nro?|num|numero|numerode|n)(?=[a-z]{4})")  # before another name: N° ticket
+_KEYS = ("", "id", "ids", "no", "nr", "num", "number", "nummer", "key", "code", "uuid", "ref", "reference")
 _TEXTS = ("name", "description", "desc", "title")
-_SALES = ("transaction", "trans", "tx", "invoice", "order", "receipt", "ticket", "bill", "basket", "cart", "purchase")
+_SALES = (
+    "transaction", "trans", "tx", "trx", "invoice", "order", "receipt", "ticket", "bill", "basket", "cart",
+    "purchase", "sale", "salesorder", "check", "trip", "voucher", "document",
+)  # fmt: skip
 _PEOPLE = ("member", "customer", "client", "user", "household", "shopper", "person")
-_ABROAD = ("bon", "beleg", "rechnung", "rechnungs", "facture", "commande", "factura", "pedido")
-_GOODS_ABROAD = ("artikel", "produkt", "ware", "produit", "libell", "producto", "articulo")  # without accents
+_ABROAD = (
+    "bon", "kassenbon", "beleg", "rechnung", "rechnungs", "auftrags", "bestell", "warenkorb", "ticketdecaisse",
+    "facture", "commande", "factura", "pedido", "scontrino",
+)  # fmt: skip
+_GOODS_ABROAD = (
+    "artikel", "produkt", "ware", "waren", "produit", "libelle", "libellearticle", "producto", "articulo",
+    "articolo",
+)  # fmt: skip
 _GOODS = ("item", "product", "article", "sku", "stock")
 _USUAL = {  # of each role, the likeliest first
     "transaction": [
@@ -61,11 +72,14 @@ _USUAL = {  # of each role, the likeliest first
     ],
     "item": [
         *(stem + key for key in ("", "s", *_KEYS[1:], *_TEXTS) for stem in _GOODS), "ean", "upc", "gtin", "barcode",
-        "description", "lineitemname", *(stem + key for stem in _GOODS_ABROAD for key in (*_KEYS, "name")),
+        "description", "lineitemname", *(stem + key for stem in _GOODS_ABROAD for key in (
+            *_KEYS, "name", "bezeichnung", "omschrijving")),
+        "designation", "bezeichnung", "omschrijving", "descripcion", "nombredelproducto", "nomduproduit", "codearticle",
+        "menuitem", "lineitem", "productservice", "asin", "isbn", "plu", "material", "title",
     ],
     "quantity": [
         "quantity", "qty", "units", "pieces", "quantitysold", "itemquantity", "orderquantity", "lineitemquantity",
-        "menge", "anzahl", "stck", "stueck", "qt", "qte", "quantit", "quantite", "cantidad",
+        "menge", "anzahl", "stuck", "stueck", "qt", "qte", "quantite", "cantidad", "aantal", "quantita",
     ],
 }  # fmt: skip
 _SHOPS = (
@@ -185,6 +199,7 @@ class Found:
         context: of the long layout the places of columns with one value in all rows of a transaction, by what it is.
         persons: of the long layout the places of columns that say whose a transaction is.
         days: of the places of transactions those of times of which the days alone count.
+        note: what to look at before the rows are taken for sales.
         skip: lines before the first one of data.
     """
 
@@ -196,6 +211,7 @@ class Found:
     context: tuple[tuple[str, int], ...] = ()
     persons: tuple[int, ...] = ()
     days: frozenset[int] = frozenset()
+    note: str = ""
 
     @property
     def kind(self) -> str:
@@ -312,7 +328,8 @@ def usual_places(columns: Sequence[object], role: str) -> list[int]:
     >>> usual_places(["InvoiceNo", "StockCode", "Description"], "item")
     [1, 2]
     """
-    ranks = [_RANK[role].get(_ODD.sub("", str(name).lower())) for name in columns]
+    plain = [_ODD.sub("", unicodedata.normalize("NFKD", str(name)).lower()) for name in columns]
+    ranks = [_RANK[role].get(name, _RANK[role].get(_NUMBER_OF.sub("", name))) for name in plain]
     found = [(rank, place) for place, rank in enumerate(ranks) if rank is not None]
     return [place for _, place in sorted(found)]
 

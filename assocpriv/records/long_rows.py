@@ -144,9 +144,13 @@ def long_part(rows: Rows, found: Found, absent: Collection[str] = ()) -> LongPar
         missing["transaction id"] = np.repeat(which_null(transactions), lengths)
     if items.null_count:
         missing["item"] = which_null(items)
+    heads = _repeat_header(found, texts, items, lengths)
+    if heads is not None:
+        missing = {what: missing.get(what, heads) | heads for what in ("transaction id", "item")}
     quantities = persons = None
     if found.quantity is not None:
-        quantities, missing["quantity"] = _quantities(rows, column[found.quantity], absent)
+        name = {found.names[found.quantity].lower()} if heads is not None else set()
+        quantities, missing["quantity"] = _quantities(rows, column[found.quantity], {*absent, *name})
     if found.persons:
         names = _id_texts([plain_ids(column[place], "persons") for place in found.persons], None, absent)
         for each in names:
@@ -155,8 +159,29 @@ def long_part(rows: Rows, found: Found, absent: Collection[str] = ()) -> LongPar
     days = {role: _days(values.take(to_arrow(starts))) for role, values in context.items()}
     held, timed = {role: texts for role, (texts, _) in days.items()}, frozenset(role for role in days if days[role][1])
     part = LongPart(found, transactions, lengths, items, held, timed, quantities, persons)
-    lack = np.logical_or.reduce([np.zeros(len(items), dtype=np.bool_), *missing.values()])
+    totals = _are_totals(transactions)  # below a table, with something in the place of the item
+    lack = np.logical_or.reduce([np.repeat(totals, lengths), *missing.values()])
     return _without_rows(part, lack, rows, missing) if lack.any() else part
+
+
+def _repeat_header(
+    found: Found, ids: Sequence[Any], items: Any, lengths: NDArray[np.int64]
+) -> NDArray[np.bool_] | None:
+    """Tell which rows repeat the names of the columns, as where files were joined; None if none does.
+
+    ``ids`` are the texts of transaction columns, of each run of ``lengths`` rows.
+    """
+
+    def names(texts: Any, place: int) -> NDArray[np.bool_]:
+        name = found.names[place]
+        return which_fit(texts, f"^{re.escape(name)}$") if name else np.zeros(len(texts), dtype=np.bool_)
+
+    held = np.append(names(items.dictionary, found.places[found.ids]), False)
+    if not held.any():
+        return None
+    runs = np.logical_and.reduce([names(texts, place) for texts, place in zip(ids, found.places, strict=False)])
+    heads = np.repeat(runs, lengths) & held[array_to_numpy(items.indices, -1)]
+    return heads if heads.any() else None
 
 
 def _without_rows(
@@ -248,7 +273,7 @@ def _quantities(rows: Rows, column: Any, absent: Collection[str]) -> tuple[NDArr
     if len(wrong):
         raise BasketError(
             f"{rows.origin.row_word} {rows.line(int(wrong[0]))} has no number as its quantity; correct it, or name "
-            "another column with quantity= in the layout"
+            "another column with quantity= in the layout, or quantity=none to count every row"
         )
     return np.array([*(each or 0 for each in millionths), 0], dtype=np.int64)[codes], codes == len(millionths)
 

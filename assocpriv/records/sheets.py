@@ -47,7 +47,7 @@ class SheetChoice:
 
     asked: str | None = None
     header: int | None = None
-    advice: str = "layout='sheet=#{}'"
+    advice: str = "layout='sheet={}'"
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,10 +207,12 @@ def _chosen(book: Any, choice: SheetChoice) -> list[_Sheet]:
         heads = {each.number: each.head(choice.header)[1] for each in taken}
         taken = [each for each in taken if heads[each.number]]
         if len({heads[each.number] for each in taken}) > 1:
-            numbers = ", ".join(f"#{each.number}" for each in taken)
+            alike = [[each for each in taken if heads[each.number] == head] for head in dict.fromkeys(heads.values())]
+            alike = sorted(filter(None, alike), key=len, reverse=True)
+            groups = ["+".join(f"#{sheet.number}" for sheet in each) for each in alike]
             raise BasketError(
-                f"the workbook has {len(taken)} sheets with different first rows, {numbers}; say which one is read: "
-                f"{choice.advice.format(taken[0].number)}"
+                f"the workbook has sheets with {len(groups)} different first rows, {', '.join(groups)}; say which are "
+                f"read: {choice.advice.format(groups[0])}"
             )
     return taken
 
@@ -225,7 +227,7 @@ def _asked(sheets: Mapping[int, _Sheet], choice: SheetChoice) -> list[_Sheet]:
     if not set(numbers) <= set(sheets):
         raise BasketError(
             f"sheet= names none of the workbook's sheets, {len(sheets)} in all; give a number with #, as "
-            f"{choice.advice.format(min(sheets, default=1))}"
+            f"{choice.advice.format(f'#{min(sheets, default=1)}')}"
         )
     return [sheets[number] for number in numbers]
 

@@ -15,6 +15,11 @@ DATE = re.compile(  # with a time behind it, where there are only digits; 202605
 )
 MONEY = re.compile(r"[-+]?[$€£¥] ?[0-9][0-9.,]*|[-+]?[0-9][0-9.,]* ?([$€£¥]|EUR|USD|GBP|CHF)|[-+]?[0-9]+[.,][0-9]{1,2}")
 TIME = re.compile(r"[0-9]{1,2}:[0-9]{2}(:[0-9.]+)?( ?[AaPp][Mm])?")
+_MOST_STATES = 12  # of a column of states
+_VOID = frozenset({
+    *("cancelled", "canceled", "refunded", "refund", "failed", "returned", "return", "voided", "void", "storno"),
+    *("storniert", "annulé", "anulado", "view", "remove_from_cart", "addtocart"),
+})  # fmt: skip
 LEAST_IDS = 10  # lines from which values that all differ show a column of ids
 LEAST_REPEATS = 4  # lines from which equal neighbours in a column show a transaction's lines
 LEAST_LINES = 20  # from which first cells that all differ are ids: baskets begin with the same items
@@ -38,10 +43,17 @@ def likely_columns(rows: FirstRows) -> Layout:
         plain = 2 * figures[place] < len(rows.body)
         return plain, 2 * texts[place] > len(rows.body), recurs, -agree[place], place
 
-    item = max(range(len(columns)), key=likely)
+    usual = usual_places(rows.first, "item")
+    item = usual[0] if usual else max(range(len(columns)), key=likely)
     runs = [len(column) - same == each > 1 for column, same, each in zip(columns, agree, differ, strict=True)]
     ids = [place for place in range(len(columns)) if place != item]
-    transaction = max(ids, key=lambda place: (runs[place], differ[place] > 1 and agree[place] > 0, -place))
+
+    def holds_ids(place: int) -> tuple[bool, bool, bool, bool, int]:
+        is_usual = place in usual_places(rows.first, "transaction")
+        many = 20 * differ[place] >= len(rows.body) and 2 * figures[place] < len(rows.body)
+        return is_usual, many, runs[place], differ[place] > 1 and agree[place] > 0, -place
+
+    transaction = max(ids, key=holds_ids)
     return Layout("long", transaction=f"#{transaction + 1}", item=f"#{item + 1}")
 
 
@@ -97,10 +109,37 @@ def context_of(
     named = dict[int, str]()
     for role in CONTEXT:
         named |= {place: role for place in usual_places(names, role)[:1] if place not in places and place not in named}
+    of_persons = bool(usual_places([names[places[0]]], "customers"))
     for place in range(len(names)):
-        if place not in places and place not in named and (role := _role_by_values(groups, item, place)):
+        if place in places or place in named:
+            continue
+        if role := _role_by_values(groups, item, place):
             named[place] = role
+        elif of_persons and _splits(groups, place):
+            named[place] = f"values in column {place + 1}"
     return tuple((role, place) for place, role in named.items())
+
+
+def _splits(groups: Sequence[Sequence[Sequence[str]]], place: int) -> bool:
+    """Tell whether a column has blocks of values within ids, none of which another id has, as receipts of people."""
+    owners, blocks = dict[str, set[int]](), 0
+    for number, rows in enumerate(groups):
+        values = [row[place] for row in rows]
+        if len(set(values)) != 1 + sum(one != other for one, other in itertools.pairwise(values)):
+            return False
+        blocks += len(set(values))
+        for value in values:
+            owners.setdefault(value, set()).add(number)
+    return blocks == len(owners) and len(groups) < len(owners) < sum(map(len, groups))
+
+
+def void_column(cells: Sequence[Sequence[str]], taken: Collection[int]) -> int | None:
+    """Return the place of a column that has words for rows that are no sales, beside those that are taken."""
+    for place in range(len(cells[0]) if cells else 0):
+        words = {row[place].lower() for row in cells}
+        if place not in taken and len(words) <= _MOST_STATES and words & _VOID:
+            return place
+    return None
 
 
 def _role_by_values(groups: Sequence[Sequence[Sequence[str]]], item: int, place: int) -> str:

@@ -175,7 +175,7 @@ TABLES = {
     "unusual header": (long_rows(["kasse", "sache"]), "looks like a header"),
     "no header": (long_rows(["", ""], lambda n, name: [f"{n}", name])[1:], r"long transaction=#1 item=#2 header=no"),
     "text ids": (long_rows(["", ""], lambda n, name: ["abcdefghij"[n % 10] * 3, name])[1:], "neighbours often agree"),
-    "counts": ([GOODS[:4], *([str(row % 5), "2", "0", "3"] for row in range(9))], "looks like a header"),
+    "counts": ([GOODS[:4], *([str(row % 5), "2", "0", "3"] for row in range(9))], "as quantities of items do"),
     "answers": ([["left", "yes", "no", "yes", "no"]] * 3 + [["right", "no", "no", "yes", "yes"]] * 3, "most repeat"),
     "usual names only": ([["items"], *LAYOUTS["basket"]], "lines header=yes"),
     "lists in cells": ([["order", "items"], *([f"{n}", "tea,milk"] for n in range(9))], "list item=items within=, "),
@@ -556,12 +556,15 @@ EXPORTS: dict[str, tuple[str, bytes, Any]] = {  # as tills, shop systems and spr
         "t.csv", 'receipt,item\r\n1, "tea, green"\r\n\r\n1, rye\u2028x\r\n'.encode(), [{"tea, green", "rye\u2028x"}],
     ),
     "a title above other names": (
-        "t.csv", b"May\n\nBon-Nr;Artikelbezeichnung\n" + b"1001;tea\n1001;rye\n1002;tea\n1003;jam\n1003;tea\n",
+        "t.csv", b"May\n\nVorgang;Gut\n" + b"1001;tea\n1001;rye\n1002;tea\n1003;jam\n1003;tea\n",
         "line 3 seems to name columns; say layout='long transaction=#1 item=#2 separator=; header=3'",
     ),
     "titles that are no CSV": (
-        "t.csv", b'"May" of\n"Nord" shop\n\nBon-Nr;Artikelbezeichnung\n' + b"1001;tea\n1001;rye\n1002;tea\n1003;jam\n",
+        "t.csv", b'"May" of\n"Nord" shop\n\nVorgang;Gut\n' + b"1001;tea\n1001;rye\n1002;tea\n1003;jam\n",
         "line 4 seems to name columns; say layout='long transaction=#1 item=#2 separator=; header=4'",
+    ),
+    "a title above known names": (
+        "t.csv", "Mai\n\nN° ticket;Désignation\n1;tea\n1;rye\n2;tea\n".encode(), [{"tea", "rye"}, {"tea"}],
     ),
     "a title": ("t.csv", b"March\nreceipt,item\n1,tea\n", [{"tea"}]),
     "returned, of no usual name": (

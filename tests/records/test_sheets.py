@@ -78,7 +78,7 @@ CHOICES: dict[str, tuple[Sheets, str | None, Any, str]] = {  # sheets, layout ->
     "titles": (TITLED, "header=2", READ_BOTH, "header=2 sheet=#1+#2"),
     "different": (
         [("Zx9", "visible", NOTES), ("b", "visible", MAY)], None,
-        r"2 sheets with different first rows, #1, #2; say which one is read: layout='sheet=#1'", "",
+        r"sheets with 2 different first rows, #1, #2; say which are read: layout='sheet=#1'", "",
     ),
     "different, by number": ([("Zx9", "visible", NOTES), ("b", "visible", MAY)], "sheet=#2", READ_MAY, "sheet=#2"),
     "different, by name": ([("Zx9", "visible", NOTES), ("My May", "visible", MAY)], "sheet='my may'", READ_MAY, "#2"),
@@ -257,9 +257,7 @@ def test_tables_of_records_take_a_sheet(tmp_path: Path, caplog: pytest.LogCaptur
     people = [["job", "ill"], ["cook", "no"], ["cook", "yes"], ["clerk", "yes"]]
     path = workbook(tmp_path / "t.xlsx", [("a", "visible", NOTES), ("b", "visible", people)])
     templates = [{"channel": ["job"], "sensitive": {"ill": ["yes"]}, "confidence": "70%"}]
-    with pytest.raises(
-        RecordError, match=r"say which one is read: sheet='#1' \(on the command line --layout sheet=#1\)"
-    ):
+    with pytest.raises(RecordError, match=r"say which are read: sheet='#1' \(on the command line --layout sheet=#1\)"):
         ap.suppress.check(path, templates)
     assert ap.suppress.suppress_file(path, templates, tmp_path / "o.csv", sheet="b").records == 3
     assert sorted((tmp_path / "o.csv").read_text().split()) == ["*,no", "*,yes", "*,yes", "job,ill"]

@@ -368,16 +368,17 @@ def test_columns_of_transactions_are_seen_in_many_rows(tmp_path: Path) -> None:
 
 
 def test_till_lines_are_no_items(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    """Totals and payments in half of the receipts are left out and counted; a word in one of many is an item."""
-    lines = "".join(f"{row},tea\n{row},TOTAL\n{row},Cash\n" for row in range(4)) + "3,tax\n"
+    """Totals in half of the receipts, and payments beside them, are left out and counted; elsewhere they are items."""
+    lines = "".join(f"{row},tea\n{row},TOTAL\n" for row in range(4)) + "3,Cash\n3,rye\n"
     with caplog.at_level(logging.INFO, "assocpriv"):
         path = tmp_path / "x.csv"
         path.write_text("receipt,item\n" + lines)
         baskets = ap.read_baskets(path)
-    assert named(baskets) == [{"tea"}] * 3 + [{"tea", "tax"}]
-    assert list(baskets.catalogue) == ["tax", "tea"]
-    assert "left out: 8 rows of totals, taxes or payments" in caplog.text
+    assert named(baskets) == [{"tea"}] * 3 + [{"tea", "rye"}]
+    assert list(baskets.catalogue) == ["rye", "tea"]
+    assert "left out: 5 rows of totals, taxes or payments" in caplog.text
     assert len(ap.read_baskets(path, layout="missing=keep").catalogue) == 4
+    assert read(tmp_path, "receipt,item\n1,tea\n2,change\n3,rye\n") == [{"tea"}, {"change"}, {"rye"}]
 
 
 @pytest.mark.parametrize("word", ["---", "(blank)", "#REF!", "unknown", "."])
@@ -406,7 +407,7 @@ def test_rows_of_other_shapes_are_refused() -> None:
         to_baskets(dummies)
     assert named(to_baskets(dummies.groupby("receipt", as_index=False).max())) == [{"tea", "rye"}, {"rye"}]
     with pytest.raises(BasketError, match=r"index of several levels; .*reset_index\(\)"):
-        to_baskets(dummies.groupby(["receipt", "tea"]).sum())
+        to_baskets(dummies.groupby(["receipt", "tea"]).sum().rename_axis([None, None]))
     with pytest.raises(BasketError, match="pairs of an id and an item"):
         to_baskets([(1, "tea"), (1, "rye"), (2, "tea")])
 
@@ -424,3 +425,49 @@ def test_other_code_pages_are_refused(tmp_path: Path) -> None:
 def test_words_of_other_languages_are_flags(yes: str, no: str, tmp_path: Path) -> None:
     """One-hot tables of German and French programs are read."""
     assert read(tmp_path, f"tea,milk,rye\n{yes},{no},{no}\n{no},{yes},{yes}\n") == [{"tea"}, {"milk", "rye"}]
+
+
+def test_headers_that_come_again_are_no_rows(tmp_path: Path) -> None:
+    """Where files were joined, each with its header, the names of columns are neither id, item nor quantity."""
+    part = "receipt,item,qty\n{0},tea,1\n{0},rye,2\n"
+    text = "".join(part.format(number) for number in range(4))
+    assert read(tmp_path, text) == [{"tea", "rye"}] * 4
+    with pytest.raises(BasketError, match="line 4, column 1 is neither true nor false"):
+        read(tmp_path, "tea,rye\n1,0\n0,1\ntea,rye\n1,1\n", layout="one-hot")
+
+
+def test_a_named_index_is_a_column(caplog: pytest.LogCaptureFixture) -> None:
+    """An index of pandas that has a name is read as Parquet of the frame is; the log says how a table is read."""
+    frame = pd.DataFrame({"order": [1, 1, 2], "item": ["tea", "rye", "tea"], "customer_id": [7, 7, 7]})
+    with caplog.at_level(logging.INFO, "assocpriv"):
+        assert named(to_baskets(frame.set_index("order"))) == [{"tea", "rye"}, {"tea"}]
+    assert "table: read as: long transaction=order item=item" in caplog.text
+    assert named(to_baskets(frame.set_index(["order", "item"]))) == [{"tea", "rye"}, {"tea"}]
+
+
+def test_receipts_of_a_customer_are_not_one_basket(tmp_path: Path) -> None:
+    """A column of persons is no transaction where another one splits their rows."""
+    text = "Vorgang,Customer,Product\n11,K1,tea\n11,K1,rye\n12,K1,tea\n13,K2,oil\n13,K2,tea\n14,K2,jam\n"
+    with pytest.raises(BasketError, match="2 of 2 transaction ids have rows of several values in column 1"):
+        read(tmp_path, text)
+    assert len(read(tmp_path, text, layout="transaction=#1")) == 4
+
+
+def test_rows_that_may_be_no_sales_are_named(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """A column with words such as cancelled is named, and its words are not shown."""
+    with caplog.at_level(logging.INFO, "assocpriv"):
+        read(tmp_path, "order_id,status,product\n5,cancelled,tea\n6,completed,rye\n6,completed,jam\n")
+    assert "column 2 has words such as cancelled, refunded or view; if such rows are no sales" in caplog.text
+
+
+def test_names_of_goods_go_before_codes_with_gaps(tmp_path: Path) -> None:
+    """Where the column of codes lacks some, the next usual column of items, which lacks none, is read."""
+    assert read(tmp_path, "receipt,sku,description\n1,A1,tea\n1,,rye\n2,A2,oil\n") == [{"tea", "rye"}, {"oil"}]
+
+
+@pytest.mark.parametrize(
+    "header", ["N° ticket;Désignation", "Bonnummer;Artikelbezeichnung", "Nº Factura;Artículo", "Order Ref;Title"]
+)
+def test_names_of_columns_in_other_languages_are_known(header: str, tmp_path: Path) -> None:
+    """A prefix for number, accents and compounds do not matter."""
+    assert read(tmp_path, f"{header}\n1;tea\n1;rye\n2;tea\n") == [{"tea", "rye"}, {"tea"}]
