@@ -18,7 +18,7 @@ from bench.accuracy import run as accuracy
 from bench.figures import guided, picture, suppression, trees
 from bench.figures import run as figures
 from bench.machine import machine, versions
-from bench.speed import channel, collector, device_timing, mining, spark
+from bench.speed import channel, collector, device_timing, mining, reading, spark
 from bench.speed.child import measure
 from bench.speed.datasets import SHARED
 from bench.speed.peers import PEERS
@@ -65,7 +65,7 @@ def accuracy_choice(options: Options) -> accuracy.Choice:
 SETS = {
     "reading": Bench(
         "Reading basket files",
-        lambda options: measure("bench.speed.reading:run", n_rows=reports(options, 10_000_000, 100_000)),
+        lambda options: reading.run(reports(options, 10_000_000, 100_000)),
     ),
     "kernels": Bench(
         "The compiled loops",

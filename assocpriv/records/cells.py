@@ -267,7 +267,7 @@ def joined(parts: Iterable[Cells]) -> Cells:
         left_out, summed = left_out + part.left_out, summed or part.summed
         if not sizes:
             first, origin = part.names, replace(part.origin, whole=True)
-        if index is None and not (part.names is first and isinstance(first, Catalogue | None)):
+        if sizes and index is None and not (part.names is first and isinstance(first, Catalogue | None)):
             index = {}
             codes = [_named_codes(replace(part, codes=each, names=first), index) for each in codes]
         sizes.append(part.sizes)

@@ -1,7 +1,7 @@
-"""Reading basket files beside pyarrow's own reading of the same file, in one process, the sides in turn."""
+"""Reading basket files beside pyarrow's own reading of the same file, each in a process of its own, in turn."""
 
-from collections.abc import Callable
 from functools import partial
+from io import BytesIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -13,10 +13,13 @@ import pyarrow.parquet as pq
 
 from assocpriv.records.basket_files import read_baskets
 from assocpriv.records.layout import ReadOptions
-from bench.speed.timing import medians
+from bench.speed.child import measure
+from bench.speed.timing import seconds, take_turns
 
 ITEMS, FLAGS = 5_000, 10
 MEAN_SIZE = 4
+TURNS = 7
+_SIDES = ("ours", "theirs")
 AS_TEXT = arrow_csv.ParseOptions(delimiter="\x01")  # which no file has: a line is one text
 
 
@@ -29,8 +32,8 @@ def receipts(n_rows: int) -> pa.Table:
     return pa.table({"receipt": numbers, "item": items.take(pa.array(rng.zipf(1.3, n_rows) % ITEMS))})
 
 
-def write_files(folder: Path, n_rows: int) -> dict[str, Callable[[Path], object]]:
-    """Write a file of each layout, each of so many rows, and return how pyarrow reads it, by the file's name."""
+def write_files(folder: Path, n_rows: int) -> list[str]:
+    """Write a file of each layout, each of so many rows; return their names."""
     rng = np.random.default_rng(2)
     table = receipts(n_rows)
     arrow_csv.write_csv(table, folder / "long.csv")
@@ -42,21 +45,38 @@ def write_files(folder: Path, n_rows: int) -> dict[str, Callable[[Path], object]
     with (folder / "baskets.dat").open("w") as file:
         for _ in range(n_rows // len(lines)):
             file.write(block)
-    return {
-        "long.csv": arrow_csv.read_csv,
-        "long.parquet": pq.read_table,
-        "one-hot.csv": arrow_csv.read_csv,
-        "baskets.dat": lambda path: arrow_csv.read_csv(path, parse_options=AS_TEXT),
-    }
+    return ["long.csv", "long.parquet", "one-hot.csv", "baskets.dat"]
+
+
+def ours(path: str) -> dict[str, Any]:
+    """Read baskets once, after a small file that loads what is loaded at first use."""
+    options = ReadOptions(repeats="merge", empty="keep")
+    small = Path(path).with_name("small.dat" if path.endswith(".dat") else "small.csv")
+    small.write_text("1 2\n" if path.endswith(".dat") else "receipt,item\n1,tea\n")
+    read_baskets(small, None, options)
+    return {"seconds": seconds(lambda: read_baskets(path, None, options))}
+
+
+def theirs(path: str) -> dict[str, Any]:
+    """Read a table once, after a small one; of item numbers lines as text."""
+    arrow_csv.read_csv(BytesIO(b"receipt,item\n1,tea\n"))
+    if path.endswith(".parquet"):
+        return {"seconds": seconds(lambda: pq.read_table(path))}
+    parsed = AS_TEXT if path.endswith(".dat") else None
+    return {"seconds": seconds(lambda: arrow_csv.read_csv(path, parse_options=parsed))}
 
 
 def run(n_rows: int) -> dict[str, Any]:
-    """Return seconds of each file and how many times as long we take as pyarrow."""
+    """Return seconds of each file, and how many times as long and as much memory we take as pyarrow."""
     found: dict[str, Any] = {"rows": n_rows}
-    options = ReadOptions(repeats="merge", empty="keep")
     with TemporaryDirectory() as folder:
-        for name, read in write_files(Path(folder), n_rows).items():
-            path = Path(folder, name)
-            ours, theirs = medians(partial(read_baskets, path, None, options), partial(read, path), rounds=3)
-            found |= {f"{name}_s": ours, f"{name}_times_pyarrow": ours / theirs}
+        for name in write_files(Path(folder), n_rows):
+            sides = {side: partial(measure, f"bench.speed.reading:{side}", path=f"{folder}/{name}") for side in _SIDES}
+            outcome = take_turns(sides, TURNS)
+            mine, other = (outcome[side] for side in _SIDES)
+            found |= {
+                f"{name}_s": mine["seconds"],
+                f"{name}_times_pyarrow": mine["seconds"] / other["seconds"],
+                f"{name}_memory_times_pyarrow": mine["peak_mb"] / other["peak_mb"],
+            }
     return found
