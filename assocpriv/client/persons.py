@@ -7,6 +7,7 @@ on what they hold.
 This module sees raw baskets and whose they are. Nothing it raises contains either.
 """
 
+import logging
 import re
 from collections import Counter
 from collections.abc import Sequence
@@ -29,6 +30,7 @@ from assocpriv.records.sources import is_file
 if TYPE_CHECKING:
     from assocpriv.plans.baskets import Plan
 
+_LOG = logging.getLogger("assocpriv")
 _NUMBER = re.compile(r"(?:(-)|\+)?0*([0-9]+?)(?:\.([0-9]*?)0*)?")
 _AS_WRITTEN = "or take all ids as they are written with person_as='written'"
 
@@ -97,6 +99,8 @@ def keep_of_each(
             f"{counted(int(several.sum()), 'transaction')} of several persons; each must be one person's; check "
             "transaction= of the layout and the column that person names"
         )
+    if nobody.any():
+        _LOG.info("%s without a person left out", counted(int(nobody.sum()), "transaction"))
     named = np.flatnonzero(~nobody)
     rows = named[chosen(whose[named], plan.reports_per_person, entropy or SystemEntropy())]
     return Kept(rows, len(whose), len(np.unique(whose[named])))

@@ -1,5 +1,6 @@
 """Tests of client/persons: of one person as many baskets are reported as promised, each choice equally likely."""
 
+import logging
 from collections import Counter
 from itertools import permutations
 from pathlib import Path
@@ -129,12 +130,14 @@ def test_one_person_in_several_spellings_is_refused(written: tuple[str, str], ki
 
 
 @pytest.mark.parametrize("word", ["nan", "None", "NULL", "NA", "<NA>", "#N/A"])
-def test_a_word_for_a_missing_value_is_no_person(word: str, tmp_path: Path) -> None:
+def test_a_word_for_a_missing_value_is_no_person(word: str, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     """All rows without a person would count as one person's, unless the word is said to be an id."""
     path = sales(tmp_path, SALES.replace("canary-b", word))
     with pytest.raises(BasketError, match="2 transactions without a person"):
         ap.randomize(path, PLAN, person="card", layout=APART)
-    assert len(ap.randomize(path, PLAN, person="card", layout=APART, incomplete="drop")) == 1
+    with caplog.at_level(logging.INFO, "assocpriv"):
+        assert len(ap.randomize(path, PLAN, person="card", layout=APART, incomplete="drop")) == 1
+    assert "2 transactions without a person left out" in caplog.text
     assert len(ap.randomize(path, PLAN, person="card", layout=f"{APART} missing=keep")) == 2
 
 
