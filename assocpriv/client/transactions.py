@@ -16,13 +16,7 @@ from numpy.typing import NDArray
 from assocpriv.plans.catalogue import Catalogue
 from assocpriv.plans.names import UNKNOWN
 from assocpriv.promise.errors import BasketError
-from assocpriv.records.basket_files import (
-    BasketStream,
-    Paths,
-    ReadCounts,
-    read_baskets,
-    stream_baskets,
-)
+from assocpriv.records.basket_files import BasketStream, Paths, ReadCounts, read_baskets, stream_baskets
 from assocpriv.records.baskets import Baskets, assemble_in_order, count_sizes, named_baskets
 from assocpriv.records.cells import Cells, check_choices, ordinal, without_unknown
 from assocpriv.records.layout import STRICT, ReadOptions

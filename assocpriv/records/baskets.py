@@ -47,12 +47,7 @@ from assocpriv.records.detection import no_flag, understand_table
 from assocpriv.records.layout import FALSE_WORDS, NONE, STRICT, TRUE_WORDS, Found, Layout, ReadOptions
 from assocpriv.records.long_rows import long_cells, long_part, refuse_incomplete
 from assocpriv.records.sources import SAMPLE_LINES, SEPARATORS, FirstRows
-from assocpriv.records.texts import (
-    coded_items,
-    distinct_texts,
-    plain_ids,
-    texts_of,
-)
+from assocpriv.records.texts import coded_items, distinct_texts, plain_ids, texts_of
 
 _LOG = logging.getLogger("assocpriv")  # told what is left out; the command line shows it
 EXHAUSTED = "the iterator gives no basket; one that was read before is empty: give a list of the baskets"

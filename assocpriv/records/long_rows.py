@@ -16,25 +16,9 @@ from numpy.typing import NDArray
 
 from assocpriv.files.arrow import array_to_numpy, pa, pc, to_arrow
 from assocpriv.promise.errors import BasketError
-from assocpriv.records.cells import (
-    Cells,
-    LeftOut,
-    Origin,
-    kept_sizes,
-    without_till_lines,
-)
-from assocpriv.records.columns import (
-    Rows,
-)
-from assocpriv.records.layout import (
-    ANYWHERE,
-    DATES,
-    DAY,
-    KEEP,
-    TOGETHER,
-    Found,
-    shown_column,
-)
+from assocpriv.records.cells import Cells, LeftOut, Origin, kept_sizes, without_till_lines
+from assocpriv.records.columns import Rows
+from assocpriv.records.layout import ANYWHERE, DATES, DAY, KEEP, TOGETHER, Found, shown_column
 from assocpriv.records.sources import TOTALS
 from assocpriv.records.texts import (
     any_of,

@@ -11,15 +11,8 @@ from numpy.typing import NDArray
 
 from assocpriv.files.arrow import array_to_numpy, pa, pc, to_arrow
 from assocpriv.promise.errors import BasketError
-from assocpriv.records.cells import (
-    MISSING_WORDS,
-    ROUNDED,
-    STORE_AS_TEXT,
-)
-from assocpriv.records.columns import (
-    Rows,
-    is_text,
-)
+from assocpriv.records.cells import MISSING_WORDS, ROUNDED, STORE_AS_TEXT
+from assocpriv.records.columns import Rows, is_text
 
 _LONGEST_WORD = max(map(len, MISSING_WORDS)) + 1
 _NO_TEXT = "must be text in UTF-8, numbers or dates, not nested; choose another column"
