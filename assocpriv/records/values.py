@@ -69,7 +69,7 @@ def refuse_no_items(
     several = [list(map(int, each)) for each in values if len(each) > 1]
     numbers = [list(map(int, each)) for each in values]
     counting = [sum(each == [step * (place + 1) for place in range(len(each))] for each in numbers) for step in (1, 10)]
-    if several and len(numbers) > 1 and 10 * max(counting) >= 9 * len(numbers):
+    if len(several) > 1 and len(numbers) > 2 and 10 * max(counting) >= 9 * len(numbers):
         what = "counts the lines of each transaction"
     elif several and len(flat) >= LEAST_LINES and len(set(flat)) == len(flat):
         what = "has another number in each row"

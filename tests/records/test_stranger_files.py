@@ -306,8 +306,8 @@ DOUBTED: dict[str, tuple[str, str, str, list[set[str]]]] = {
         [{"tea", "rye"}, {"jam"}, {"tea"}],
     ),
     "a column that counts lines": (
-        "order_id,item_id,name\n1,1,tea\n1,2,rye\n2,1,jam\n", "column 2 .* counts the lines", "item=#3",
-        [{"tea", "rye"}, {"jam"}],
+        "order_id,item_id,name\n1,1,tea\n1,2,rye\n2,1,jam\n3,1,tea\n3,2,oil\n", "counts the lines of each", "item=#3",
+        [{"tea", "rye"}, {"jam"}, {"tea", "oil"}],
     ),
     "a column that counts items": (
         "order_id,day,items\n1,2026-05-01,3\n2,2026-05-01,1\n3,2026-05-01,3\n", "one small number for", "item=items",
