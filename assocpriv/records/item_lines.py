@@ -81,3 +81,17 @@ def refuse_beside_items(lines: Sequence[Sequence[int]]) -> None:
             ("dat", "if it is an item"),
             end="or take it out: sed 's/ *[0-9]* *$//'",
         )
+    falls = len(lines) - sum(map(_rises, lines))
+    if sum(len(line) > 3 for line in lines) < LEAST_LINES or 10 * falls <= len(lines):
+        return
+    for place, kept in (("first", slice(1, None)), ("last", slice(-1))):
+        if all(_rises(line[kept]) for line in lines):
+            raise Doubt(
+                f"the {place} numbers of lines fall out of the order of the others, as stores or totals do, not items",
+                ("dat", "if they are items"),
+                end=f"or take them out: sed 's/{'^ *[0-9]* *' if place == 'first' else ' *[0-9]* *$'}//'",
+            )
+
+
+def _rises(numbers: Sequence[int]) -> bool:
+    return all(later > one for one, later in itertools.pairwise(numbers))

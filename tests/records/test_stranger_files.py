@@ -187,6 +187,18 @@ def test_formats_of_spmf_that_hold_no_baskets_are_named(kind: str, layout: str |
             read(tmp_path, SPMF[kind], name, layout=layout)
 
 
+@pytest.mark.parametrize(("front", "back"), [("{store} ", ""), ("", " {store}")], ids=["first", "last"])
+def test_numbers_out_of_order_beside_items_are_refused(front: str, back: str, tmp_path: Path) -> None:
+    """Where the items of every line rise, a number before or after them that does not is a store or a total."""
+    baskets = [[first, first + 3, first + 7, 90] for first in range(10, 40)]
+    lines = [" ".join(map(str, each)) for each in baskets]
+    marked = [(front + line + back).format(store=15 + place % 3) for place, line in enumerate(lines)]
+    with pytest.raises(BasketError, match=f"the {'first' if front else 'last'} numbers of lines fall out of the order"):
+        read(tmp_path, "\n".join(marked), "x.dat")
+    assert len(read(tmp_path, "\n".join(marked[:19]), "x.dat")) == 19  # too few to tell
+    assert read(tmp_path, "\n".join(lines), "x.dat") == [set(map(str, each)) for each in baskets]
+
+
 FRAME = {"day": ["2026-01-01"] * 2 + ["2026-01-02"] * 2, "receipt": [1, 1, 1, 1], "item": ["tea", "rye", "tea", "jam"]}
 
 
