@@ -46,7 +46,7 @@ from assocpriv.plans.kind import shown_by
 from assocpriv.promise.breaches import Breach, parse_probability
 from assocpriv.promise.errors import PlanError, RecordError, counted, options_of
 from assocpriv.records.columns import open_table
-from assocpriv.records.numbers import words_among_numbers
+from assocpriv.records.numbers import all_numbers, words_among_numbers
 from assocpriv.records.sources import Budget, named_after
 from assocpriv.records.tables import TableOptions, stream_table
 from assocpriv.server import guided
@@ -196,8 +196,15 @@ def plan_of(cells: "pd.DataFrame", class_column: str, **settings: Any) -> Guided
         )
     for name in cells.columns:
         codes, values = cells[name].factorize(use_na_sentinel=False)
-        if said := words_among_numbers([None if each is None else str(each) for each in values], codes):
+        texts = [None if each is None else str(each) for each in values]
+        if said := words_among_numbers(texts, codes):
             raise RecordError(f"column {name} holds numbers, {said}; schema= takes its values from a file instead")
+        numbers = all_numbers(texts)
+        if len(set(numbers.values())) < min(len(numbers), _MOST_CATEGORIES + 1):
+            raise RecordError(
+                f"column {name} writes some number in several ways, as 7 and 7.0, which would be categories of their "
+                "own; write it in one way, or schema= takes its values from a file instead"
+            )
     labels = sorted(cells[class_column].dropna().unique())
     if len(labels) < 2:
         raise RecordError(

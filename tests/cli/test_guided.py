@@ -128,6 +128,19 @@ def test_an_unknown_number_is_no_category(tmp_path: Path) -> None:
     assert run_json(*given, "--missing", "unknown")["width"] == 4
 
 
+def test_one_number_written_twice_is_refused(tmp_path: Path) -> None:
+    """7 and 7.0 would be two categories, and each of them rarer than the number is; of many numbers cuts are made."""
+    given = ["guide", "start", tmp_path / "t.csv", "--class", "party", "-o", tmp_path / "p.json", "--state",
+             tmp_path / "s.json"]  # fmt: skip
+    for numbers, columns in ((["7", "7.0", "8"], 0), (["7", "9", "8"], 3), ([*map(str, range(20)), "7.0"], 4)):
+        lines = "".join(f"{'ab'[place % 2]},{numbers[place % len(numbers)]}\n" for place in range(60))
+        (tmp_path / "t.csv").write_text(f"party,floor\n{lines}")
+        if columns:
+            assert run_json(*given, "--force")["width"] == columns
+        else:
+            assert "column floor writes some number in several ways" in refused(*given)
+
+
 def test_a_collection_from_its_start(table: Path, tmp_path: Path) -> None:
     """start, publish, collect and publish again: guidance is new once a batch has come in."""
     state = begin(table, tmp_path)
