@@ -48,7 +48,7 @@ from assocpriv.records.cells import (
     without_words,
 )
 from assocpriv.records.columns import CsvTable, LineNumbers, ParquetTable, Rows, refuse_lines
-from assocpriv.records.detection import understand, understand_table
+from assocpriv.records.detection import names_columns, understand, understand_table
 from assocpriv.records.layout import STRICT, Found, ReadOptions
 from assocpriv.records.long_rows import LongPart, long_cells, long_part, refuse_incomplete
 from assocpriv.records.sheets import SheetChoice
@@ -253,7 +253,7 @@ def _understood(path: Path, file: BinaryIO, options: ReadOptions) -> tuple[sourc
             table.first_rows(), [table.schema.field(each).type for each in table.names], said
         )
     header = None if said.header in (None, True, False) else int(said.header)
-    text = sources.open_text(path, file, said.encoding, SheetChoice(said.sheet, header))
+    text = sources.open_text(path, file, said.encoding, SheetChoice(said.sheet, header, is_likely=names_columns))
     if said.separator is None and name.endswith(_TABS) and said.kind != "dat":
         said = replace(said, separator="\t")
     found = understand(text.lines, said, plain=name.endswith(_PLAIN))

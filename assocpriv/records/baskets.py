@@ -26,6 +26,7 @@ from assocpriv.records.cells import (
     Origin,
     cells_of_names,
     check_choices,
+    have_quantities,
     is_word,
     kept_sizes,
     ordinal,
@@ -43,7 +44,7 @@ from assocpriv.records.columns import (
     series_to_arrow,
     values_of,
 )
-from assocpriv.records.detection import no_flag, understand_table
+from assocpriv.records.detection import is_margin, no_flag, understand_table
 from assocpriv.records.layout import FALSE_WORDS, NONE, STRICT, TRUE_WORDS, Found, Layout, ReadOptions
 from assocpriv.records.long_rows import long_cells, long_part, refuse_incomplete
 from assocpriv.records.sources import SAMPLE_LINES, SEPARATORS, FirstRows
@@ -294,12 +295,18 @@ def _baskets_of(cells: Cells, catalogue: Catalogue | None, options: ReadOptions)
 
 
 def refuse_several(cells: Cells, found: Found) -> None:
-    """Refuse cells most of which hold several items, unless the layout says what stands within them.
+    """Refuse cells most of which hold several items or a quantity, unless the layout says what stands within them.
 
     Raises:
         BasketError: with the layouts that decide.
     """
     said = found.layout
+    if said.within != NONE and have_quantities(cells):
+        kept = f", or say layout='{replace(said, kind=said.kind or 'list', within=NONE)}' if these are names"
+        raise BasketError(
+            "nearly all items have a quantity in them, as 2x, (2) or :2; write it into a column of its own, or leave "
+            f"it out{kept if said.within is None else ''}"
+        )
     mark = several_in_one(cells) if said.within is None else None
     if mark is None:
         return
@@ -320,6 +327,8 @@ def refuse_several(cells: Cells, found: Found) -> None:
 
 
 def _cells_of_sets(baskets: Iterable[object], absent: Collection[str]) -> Cells:
+    if isinstance(baskets, Mapping):
+        raise TypeError("baskets must be lists of items or a table, got a mapping; give list(mapping.values())")
     if isinstance(baskets, Sequence) and _are_pairs(baskets[:SAMPLE_LINES]):
         raise BasketError(
             "the baskets are pairs of an id and an item, as rows of a table; give a table with columns receipt and item"
@@ -342,7 +351,7 @@ def _names_of(basket: object, row: int) -> list[str]:
     if isinstance(basket, (str, bytes)) or not isinstance(basket, Iterable):
         raise TypeError(
             f"basket {row + 1} must be a set or list of items, got a {type(basket).__name__}; "
-            "a single basket goes into a list: [basket]"
+            "a single basket goes into a list: [basket], and text with several items is split, as text.split(',')"
         )
     return [name if type(name) is str else _name_of(name, row, position) for position, name in enumerate(basket, 1)]
 
@@ -390,7 +399,8 @@ def _head(column: Any, n_rows: int) -> tuple[Any, list[object]]:
     """Return a column's Arrow type, null where there are several, and what stands for its first cells."""
     import narwhals as nw
 
-    if column.dtype == nw.Boolean:  # whichever they are: no cell of thousands of columns becomes Python's
+    # flags whichever they are: no cell of thousands of columns becomes Python's
+    if column.dtype == nw.Boolean and not is_margin(str(column.name)):
         return pa.bool_(), [True] * n_rows
     with contextlib.suppress(RecordError):
         head = series_to_arrow(column.head(n_rows), "")

@@ -46,6 +46,8 @@ MISSING_WORDS = frozenset({  # as programs and people write nothing
 })  # fmt: skip
 _RULE = re.compile(r"[-=_*~]+")
 _BETWEEN = ",;|\t"  # what may stand between several items in one cell
+_PIECES = re.compile(r"^\d{1,3} ?[x×*] ?(?=\D)|(\s[x×*] ?\d{1,3}| ?\([x×]? ?\d{1,3}\)| ?: ?\d{1,3})$", re.IGNORECASE)
+_FIRST = 100  # names of which one at least has what nearly all have
 LISTS = re.compile(r"\[.*\]|\{.*\}|\(.*,.*\)")  # as programs print them
 
 
@@ -251,6 +253,27 @@ def several_in_one(cells: Cells) -> str | None:
         if (alone or recur) and 2 * sum(count for name, count in held if mark in name) >= total:
             return mark
     return None
+
+
+def have_quantities(cells: Cells) -> bool:
+    """Tell whether nearly all cells hold a quantity beside a name, as ``2x tea``, ``tea (2)`` or ``tea:2``.
+
+    It varies with one name, and no name is in nearly all baskets, as attributes with numbers for their values are.
+
+    >>> have_quantities(cells_of_names([["2x tea"], ["1x tea", "1x rye"], ["2x oil"]]))
+    True
+    """
+    names = cells.names
+    if names is None or isinstance(names, Catalogue) or not any(map(_PIECES.search, names[:_FIRST])):
+        return False
+    counts = np.bincount(cells.codes[cells.codes >= 0], minlength=len(names)).tolist()
+    of_name, ways = dict[str, int](), 0
+    for name, count in zip(names, counts, strict=True):
+        plain = _PIECES.sub("", name.strip())
+        if plain != name.strip() and count:
+            of_name[plain], ways = of_name.get(plain, 0) + count, ways + 1
+    most = max(of_name.values(), default=0)
+    return 10 * sum(of_name.values()) >= 9 * sum(counts) and ways > len(of_name) and 10 * most < 9 * len(cells.sizes)
 
 
 def joined(parts: Iterable[Cells]) -> Cells:

@@ -51,8 +51,10 @@ _BACK = re.compile(r"[-−][0-9][0-9.,]*")
 _ITEM_NUMBERS = re.compile(r"\s*[0-9]+(\s+[0-9]+)*\s*")
 _DIGIT = re.compile(r"[0-9]")
 _SLOT = re.compile(r"([^0-9]*)([0-9]{1,3})")
+_WITH_COLON = re.compile(r"[^\s:]{1,20}: ?\S.*")
 _RULE = re.compile(r"[|+ ]*[-=_*#~]{3,}[-=_*#~|+: ]*")  # between blocks of a text
 _INDEX_NAMES = {"", "id", "index", "row", "unnamed: 0"}
+_LEAST_COUNTS = 5  # columns of numbers from which they are no ids and items
 _TITLE_LINES = 10  # above a header, at most
 _LEAST_NUMBERED = 8  # from which first cells that are numbers, above names alone, are ids
 
@@ -107,7 +109,7 @@ def _is_long(rows: FirstRows, said: Layout) -> bool:
         return True
     if said.transaction is not None:
         return not _is_onehot(rows, said)
-    if said.header is False or len(rows.first) < 2 or not _names_columns(rows.first):
+    if said.header is False or len(rows.first) < 2 or not names_columns(rows.first):
         return False
     numbered = zip(rows.numbers, rows.cells, strict=True)
     odd = next((row for row in numbered if len(row[1]) != len(rows.first) and not is_total(row[1])), None)
@@ -122,7 +124,7 @@ def _is_long(rows: FirstRows, said: Layout) -> bool:
     return True
 
 
-def _names_columns(row: Sequence[str]) -> bool:
+def names_columns(row: Sequence[str]) -> bool:
     """Tell whether a line has usual names of a column of transactions and of one of items."""
     return all(usual_places(row, role) for role in ("transaction", "item"))
 
@@ -146,9 +148,12 @@ def _is_onehot(rows: FirstRows, said: Layout) -> bool:
 def _is_doubtful(rows: FirstRows, said: Layout) -> bool:
     """Refuse what is more likely a table than baskets, a line each, and what may be a header above baskets."""
     mark = Layout("lines", separator=None if said.separator is None and rows.separator == "," else rows.separator)
+    _refuse_list_lines(rows, said)
+    _refuse_lists(rows, mark)
     if said.header is None:
         _refuse_title(rows, mark)
         _refuse_slots(rows, mark)
+    _refuse_first_words(rows, mark)
     _refuse_last_cells(rows, mark)
     _refuse_table(rows, mark)
     _refuse_first_cells(rows, mark)
@@ -189,6 +194,49 @@ def _refuse_slots(rows: FirstRows, mark: Layout) -> None:
         )
 
 
+def _refuse_lists(rows: FirstRows, mark: Layout) -> None:
+    for place in range(len(rows.first)) if rows.is_table and len(rows.first) > 1 else ():
+        if rows.body and all(LISTS.fullmatch(row[place]) for row in rows.body):
+            header = LISTS.fullmatch(rows.first[place]) is None
+            lists = Layout("list", item=f"#{place + 1}", within=",", separator=mark.separator, header=header)
+            raise Doubt(f"column {place + 1} holds lists as a program prints them", (lists, "to take them apart"))
+
+
+def _refuse_list_lines(rows: FirstRows, said: Layout) -> None:
+    lists = [LISTS.fullmatch(line.strip().strip('"')) is not None for line in rows.lines]
+    if said.within is None and 2 * sum(lists) > len(lists):
+        apart = Layout("list", item="#1", within=",", separator="\t", header=said.header or not lists[0])
+        raise Doubt(
+            "most lines are lists as a program prints them",
+            (apart, "to take them apart"),
+            (replace(said, kind="lines", within=NONE), "if these are names of items"),
+        )
+
+
+def _refuse_first_words(rows: FirstRows, mark: Layout) -> None:
+    """Refuse ids with a colon, and names of items, in front of what stands in a line."""
+    lines = [[cell for cell in row if cell] for row in rows.cells if any(row)]
+    if len(lines) < 3:
+        return
+    behind, between = [cell for row in lines for cell in row[1:]], mark.separator or ","
+    if all(_WITH_COLON.fullmatch(row[0]) for row in lines) and not any(map(_WITH_COLON.fullmatch, behind)):
+        raise BasketError(
+            f"all lines begin with an id and a colon; write a separator in its place, as sed 's/: */{between}/' does; "
+            "lines transaction=#1 as the layout then leaves the ids out"
+        )
+    if not all(map(str.isdecimal, behind)) or sum(_DIGIT.search(row[0]) is None for row in lines) < len(lines):
+        return
+    numbers = [[int(cell[:18]) for cell in row[1:]] for row in lines]
+    if sum(len(each) > 1 for each in numbers) > 2 and all(
+        a < b for each in numbers for a, b in itertools.pairwise(each)
+    ):
+        raise Doubt(
+            "all lines have a name and numbers that rise, as where an item's line lists its transactions",
+            (mark, "if each line is a basket"),
+            end="or write a line for each transaction",
+        )
+
+
 def _refuse_last_cells(rows: FirstRows, mark: Layout) -> None:
     places = _last_cells(rows)
     if places is not None:
@@ -208,8 +256,9 @@ def _refuse_table(rows: FirstRows, mark: Layout) -> None:
     if len(rows.first) > 3 and header and all(cell.isdecimal() for cell in rest if cell):
         raise Doubt(
             "the columns behind the first hold whole numbers alone, as quantities of items do",
+            *((replace(mark, kind="one-hot", transaction=ids), "") for ids in _flags_beside(rows)),
             (mark, "if each line is a basket"),
-            end="or write 1 for any quantity above 0, and 0 else, in a one-hot table",
+            end="or write 1 for any quantity above 0, and 0 else, without totals, in a one-hot table",
         )
     counts = all(map(is_number, rows.column(0))) and not any(map(is_number, rest))
     raise Doubt(
@@ -234,7 +283,7 @@ def _refuse_first_cells(rows: FirstRows, mark: Layout) -> None:
 
 def title_lines(rows: FirstRows) -> int:
     """Return how many lines stand above one that names columns of the long layout; 0 if none does below line 1."""
-    return next((place for place, row in enumerate(rows.cells[:_TITLE_LINES]) if _names_columns(row)), 0)
+    return next((place for place, row in enumerate(rows.cells[:_TITLE_LINES]) if names_columns(row)), 0)
 
 
 def _slots(rows: FirstRows) -> bool | None:
@@ -404,6 +453,8 @@ def _lines_found(rows: FirstRows, said: Layout) -> Found:
         raise BasketError(
             f"line {rule} is a rule between blocks (---), no basket; write a basket a line, or a row an item"
         )
+    if said.kind is None and rows.lines[:1] and rows.lines[0].startswith(REMARKS):
+        raise BasketError("line 1 begins with @, # or %, as a remark does, no basket; take it out")
     single = max(map(len, rows.cells), default=0) == 1
     if said.kind is None and single and rows.blanks and 2 * rows.blanks < len(rows.cells):
         raise Doubt(
@@ -411,13 +462,7 @@ def _lines_found(rows: FirstRows, said: Layout) -> Found:
             ("lines separator=,", "if each line is a basket"),
             end='or join the lines of a block: awk \'BEGIN{RS="";FS="\\n";OFS=","}{$1=$1}1\'',
         )
-    lists = sum(LISTS.fullmatch(line.strip()) is not None for line in rows.lines)
-    if said.within is None and 2 * lists > len(rows.lines):
-        raise Doubt(
-            "most lines are lists as a program prints them",
-            ("list item=#1 within=, separator=tab header=no", "to take them apart"),
-            (replace(said, kind="lines", within=NONE), "if these are names of items"),
-        )
+    _refuse_list_lines(rows, said)
     header, places = bool(said.header), tuple[int, ...]()
     if said.transaction is not None:
         if said.header is None and rows.first:
@@ -474,6 +519,7 @@ def _onehot_found(rows: FirstRows, said: Layout) -> Found:
         raise BasketError(f"a one-hot file needs a column for each item, got {len(rows.first)}; check the separator")
     if said.header is False:
         raise BasketError("a one-hot file needs a line that names its columns; header= can only say which line does")
+    _refuse_margin(rows, said)
     places = tuple(columns_apart(rows, said))
     _refuse_dummies(rows, places)
     header = said.header if type(said.header) is int else None
@@ -497,6 +543,23 @@ def _refuse_dummies(rows: FirstRows, places: Sequence[int]) -> None:
         )
 
 
+def _refuse_margin(rows: FirstRows, said: Layout) -> None:
+    """Refuse a column of totals beside flags, whose rows have one below them, too."""
+    for place, name in enumerate(rows.first if said.kind is None else ()):
+        body = [row for row in rows.body if len(row) == len(rows.first)]
+        if is_margin(name) and body and all(row[place].lower() in TRUE_WORDS for row in body):
+            raise Doubt(
+                f"column {place + 1} is named as a total and is true in all rows",
+                (replace(said, kind="one-hot"), "if it is an item"),
+                end="or take it out, and the row of totals if there is one",
+            )
+
+
+def is_margin(name: str) -> bool:
+    """Tell whether a column is named as one of totals."""
+    return name.lower() == "all" or is_total([name])
+
+
 def long_found(names: Sequence[str], said: Layout, cells: Sequence[Sequence[str]], skip: int = 0) -> Found:
     """Return a long layout with its columns, shown by their names only where they are usual ones.
 
@@ -516,7 +579,9 @@ def long_found(names: Sequence[str], said: Layout, cells: Sequence[Sequence[str]
     places = (*ids, item, *([] if quantity is None else [quantity]))
     asked = [part.strip() for part in (said.transaction or "").split("+")]
     days = frozenset(place for place, part in zip(ids, asked, strict=False) if part.endswith(DAY) and part not in names)
-    context = () if said.rows == ANYWHERE else context_of(names, places, list(groups.values()), item)
+    void = void_column(names, cells, places)
+    apart = places if void is None else (*places, void)
+    context = () if said.rows == ANYWHERE else context_of(names, apart, list(groups.values()), item)
     shown = replace(
         said,
         kind="long",
@@ -524,8 +589,7 @@ def long_found(names: Sequence[str], said: Layout, cells: Sequence[Sequence[str]
         item=shown_column(names, item),
         quantity=shown_column(names, quantity) if quantity is not None else said.quantity,
     )
-    void = void_column(cells, places)
-    states = f"column {(void or 0) + 1} has words such as cancelled, refunded or view"
+    states = f"column {(void or 0) + 1} says which rows are cancelled, refunded, views or the like"
     note = "" if void is None else f"{states}; if such rows are no sales, take them out before"
     return Found(shown, tuple(names), places, skip, len(ids), context, days=days, note=note)
 
@@ -607,6 +671,7 @@ def _understood_table(rows: FirstRows, kinds: Sequence[Any], said: Layout) -> Fo
         return long_found(names, said, [row for row in rows.body if len(row) == len(names)])
     if kind != "one-hot":
         raise BasketError(f"tables have no layout {kind}, which is one of text; possible are long, one-hot and list")
+    _refuse_margin(rows, said)
     places = tuple(columns_apart(rows, said))
     _refuse_dummies(rows, places)
     return Found(_without(said, names, places), tuple(names), places)
@@ -637,16 +702,31 @@ def _kind_of_table(rows: FirstRows, texts: Sequence[bool], held: Sequence[int], 
         return "list" if held else "one-hot"
     if len(names) == 2 and not held and (any(usual) or sum(texts) == 1):
         return "long"
+    _refuse_wide(rows, [place for place, each in enumerate(texts) if each])
     long = likely_columns(rows) if len(names) > 1 and rows.body else "long transaction=#1 item=#2"
+    counts = not any(texts) and not held and len(names) > 1
+    index = ".set_index(…), with the columns of ids," * (usual[0] or any(_flags_beside(rows)))
     raise Doubt(
         f"the {len(names)} columns, {len(held)} of them lists, may mean several things",
-        (long, "with the numbers of its columns"),
+        *[(long, "with the numbers of its columns")] * (not counts or len(names) < _LEAST_COUNTS),
         *((f"list item=#{place + 1}", "") for place in held[:1]),
         *((Layout("one-hot", transaction=ids), "") for ids in _flags_beside(rows)),
         end="or, if ids are in its index, give frame.reset_index()"
         if len(names) < 2
-        else "or of quantities, a column an item, give frame > 0" * (not any(texts) and not held),
+        else f"or of quantities, a column an item, give frame{index} > 0" * counts,
     )
+
+
+def _refuse_wide(rows: FirstRows, texts: Sequence[int]) -> None:
+    """Refuse columns of names that come again in the next column, as the first, second … item of rows."""
+    held = [{row[place] for row in rows.body if row[place]} for place in texts]
+    shared = sum(bool(one & other) for one, other in itertools.pairwise(held))
+    if shared and 2 * shared >= len(held) - 1:
+        raise BasketError(
+            f"{len(held)} columns of text, from #{texts[0] + 1} on, have values in common, as where each row is a "
+            "basket; give a list of each row's items, as frame[columns].apply(lambda row: row.dropna().tolist(), "
+            "axis=1), or of attributes pandas.get_dummies(frame)"
+        )
 
 
 def _flags_beside(rows: FirstRows) -> list[str | None]:

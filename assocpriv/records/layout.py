@@ -12,6 +12,7 @@ import shlex
 import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields, replace
+from typing import Any
 
 from assocpriv.plans.catalogue import Catalogue
 from assocpriv.promise.errors import BasketError
@@ -38,7 +39,7 @@ _POSSIBLE = (
     f"its line's number) encoding={'|'.join(_ENCODINGS)} sheet=NAME (or #1, its number; of a workbook), as in "
     "'long transaction=#1 item=#2 separator=; header=no'"
 )
-TRUE_WORDS = frozenset({"1", "1.0", "true", "t", "yes", "y", "x", "ja", "oui", "si", "sí", "wahr", "vrai", "on"})
+TRUE_WORDS = frozenset({"1", "1.0", "true", "t", "yes", "y", "x", "ja", "j", "oui", "si", "sí", "wahr", "vrai", "on"})
 FALSE_WORDS = frozenset({"0", "0.0", "false", "f", "no", "n", "?", "", "-", "nein", "non", "falsch", "faux", "off"})
 FLAGS = TRUE_WORDS | FALSE_WORDS
 _PLAIN_COLUMN = re.compile(r"[\w#+./-]+")
@@ -46,7 +47,9 @@ COLUMN_NUMBERS = re.compile(r" *#?[0-9]+( *\+ *#?[0-9]+)* *")  # of columns
 _HEADER = re.compile(r"yes|no|[1-9][0-9]{0,2}")
 LONG_ALONE = "whose a basket is can be said of a file or table with a line an item alone, and a column of persons"
 _ODD = re.compile(r"[^a-z0-9]")
-_NUMBER_OF = re.compile(r"^(no|nro?|num|numero|numerode|n)(?=[a-z]{4})")  # before another name: N° ticket
+_NUMBER_OF = re.compile(
+    r"^(numerod[eo]|numero|num|nro?|no|n)(?=[a-z]{3,}[^s]$)"
+)  # before another name: N° ticket, not n_items
 _KEYS = ("", "id", "ids", "no", "nr", "num", "number", "nummer", "key", "code", "uuid", "ref", "reference")
 _TEXTS = ("name", "description", "desc", "title")
 _SALES = (
@@ -56,11 +59,12 @@ _SALES = (
 _PEOPLE = ("member", "customer", "client", "user", "household", "shopper", "person")
 _ABROAD = (
     "bon", "kassenbon", "beleg", "rechnung", "rechnungs", "auftrags", "bestell", "warenkorb", "ticketdecaisse",
-    "facture", "commande", "factura", "pedido", "scontrino",
+    "facture", "commande", "factura", "pedido", "scontrino", "ordine", "paragon", "faktura", "zamowienie", "kvitto",
+    "kvittering", "kuitti", "uctenka", "objednavka", "nota", "notafiscal", "cupom", "fis", "fatura", "siparis",
 )  # fmt: skip
 _GOODS_ABROAD = (
     "artikel", "produkt", "ware", "waren", "produit", "libelle", "libellearticle", "producto", "articulo",
-    "articolo",
+    "articolo", "prodotto", "produto", "towar", "vara", "vare", "varen", "tuote", "zbozi", "urun", "movie",
 )  # fmt: skip
 _GOODS = ("item", "product", "article", "sku", "stock")
 _USUAL = {  # of each role, the likeliest first
@@ -80,6 +84,7 @@ _USUAL = {  # of each role, the likeliest first
     "quantity": [
         "quantity", "qty", "units", "pieces", "quantitysold", "itemquantity", "orderquantity", "lineitemquantity",
         "menge", "anzahl", "stuck", "stueck", "qt", "qte", "quantite", "cantidad", "aantal", "quantita",
+        "quantidade", "ilosc", "antal", "maara", "mnozstvi", "pocet", "adet", "miktar",
     ],
 }  # fmt: skip
 _SHOPS = (
@@ -293,15 +298,19 @@ class Doubt(Exception):  # noqa: N818 -- it becomes an error, once its advice wa
         super().__init__()
         self.problem, self.choices, self.end = problem, choices, end
 
-    def error(self, reads: Callable[[Layout], bool]) -> BasketError:
-        """Return the error that names those of the layouts that read the source as what they say."""
-        fit = [
-            f"{say_layout(words)}{when and f' {when}'}"
-            for words, when in self.choices
-            if reads(Layout.parse(str(words)))
-        ]
+    def error(self, reads: Callable[[Layout], bool], said: Layout) -> BasketError:
+        """Return the error that names those of the layouts, with the rest of what is said, that read the source so."""
+        choices = [(_with_source(Layout.parse(str(words)), said), when) for words, when in self.choices]
+        fit = [f"{say_layout(words)}{when and f' {when}'}" for words, when in choices if reads(words)]
         remedy = "say " + ", or ".join(fit) if fit else "correct the data" * (not self.end)
-        return BasketError("; ".join(filter(None, (self.problem, ", ".join(filter(None, (remedy, self.end)))))))
+        end = self.end if remedy else self.end.removeprefix("or ")
+        return BasketError("; ".join(filter(None, (self.problem, ", ".join(filter(None, (remedy, end)))))))
+
+
+def _with_source(layout: Layout, said: Layout) -> Layout:
+    """Return a layout with the sheet, the encoding and words for missing values of another, where it has none."""
+    keys = [key for key in ("sheet", "encoding", "missing") if key in KINDS[layout.kind or "long"]]
+    return replace(layout, **{key: getattr(said, key) for key in keys if getattr(layout, key) is None})
 
 
 def decided(read: Callable[[Layout], Found], said: Layout, fits: Callable[[Found], bool] = bool) -> Found:
@@ -316,7 +325,7 @@ def decided(read: Callable[[Layout], Found], said: Layout, fits: Callable[[Found
         return read(said)
     except Doubt as met:
         doubt = met
-    raise doubt.error(reads)
+    raise doubt.error(reads, said)
 
 
 # ---- columns
@@ -405,8 +414,13 @@ def long_columns(columns: Sequence[object], said: Layout | None = None) -> tuple
         usual = [place for place in usual_places(columns, role) if place not in taken]
         if role not in places and usual and getattr(said, role) != NONE:
             places[role] = (usual[0],)
-            if list(columns).count(columns[usual[0]]) > 1:
-                raise BasketError(f"two columns have the name of the {role} column; give its number, as {role}=#1")
+            if (alike := [place for place, name in enumerate(columns) if name == columns[usual[0]]])[1:]:
+                first: dict[str, Any] = {role: f"#{alike[0] + 1}"}
+                raise Doubt(
+                    f"{len(alike)} columns have the name of the {role} column",
+                    *[("lines transaction=#1 header=yes", "if each line is a basket")] * (alike[0] == 1),
+                    (replace(said, kind="long", **first), "to read the first of them alone"),
+                )
     for role, other in (("transaction", "item"), ("item", "transaction")):
         if role not in places:
             if said.kind is None and len(columns) > 2:

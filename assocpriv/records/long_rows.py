@@ -97,11 +97,10 @@ def refuse_incomplete(parts: Sequence[LongPart]) -> None:
     if first:
         count = sum(part.lacking.rows for part in parts)
         most = sum(part.lacking.without_id for part in parts) > sum(len(part.items) for part in parts)
-        down = ", down from the row above if the first row of a transaction alone has it" if most else ""
-        raise BasketError(
-            f"{first}; fill it in{down}, or leave rows that lack a cell out with incomplete='drop' "
-            f"({count:,} such in all)"
-        )
+        remedy = "or leave rows that lack a cell out with incomplete='drop'"
+        if most:
+            remedy = "down from the row above if the first row of a transaction alone has it"
+        raise BasketError(f"{first}; fill it in, {remedy} ({count:,} such in all)")
 
 
 def long_part(rows: Rows, found: Found, absent: Collection[str] = ()) -> LongPart:

@@ -9,7 +9,7 @@ import csv
 import io
 import re
 import zipfile
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
@@ -43,11 +43,13 @@ class SheetChoice:
         asked: a sheet's name, or its number as "#1", several as "#1+#2"; None for all visible filled ones.
         header: the number of the row that names the columns; None for the first filled one.
         advice: how an error says to choose one.
+        is_likely: whether a header is that of a table that is looked for, so that an error names it first.
     """
 
     asked: str | None = None
     header: int | None = None
     advice: str = "layout='sheet={}'"
+    is_likely: Callable[[Sequence[str]], bool] = bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,7 +210,7 @@ def _chosen(book: Any, choice: SheetChoice) -> list[_Sheet]:
         taken = [each for each in taken if heads[each.number]]
         if len({heads[each.number] for each in taken}) > 1:
             alike = [[each for each in taken if heads[each.number] == head] for head in dict.fromkeys(heads.values())]
-            alike = sorted(filter(None, alike), key=len, reverse=True)
+            alike.sort(key=lambda each: (choice.is_likely(heads[each[0].number]), len(each)), reverse=True)
             groups = ["+".join(f"#{sheet.number}" for sheet in each) for each in alike]
             raise BasketError(
                 f"the workbook has sheets with {len(groups)} different first rows, {', '.join(groups)}; say which are "

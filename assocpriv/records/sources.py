@@ -66,6 +66,7 @@ _PROBLEMS = (
 TOTALS = ("total", "totals", "grand total", "sum", "summe", "gesamt", "gesamtsumme", "somme", "totale", "suma")
 SAMPLE_BYTES = 1 << 20
 SAMPLE_LINES = 1000
+_OTHER_MARKS = ("::", "^", "~")  # of which none is read
 SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars", " ": "blanks"}
 
 
@@ -532,6 +533,9 @@ def find_separator(lines: Sequence[str], kind: str | None) -> tuple[str, bool]:
     most = max(found.values())
     if not most:
         several = sum(len(line.split()) > 1 for line in filled)
+        for mark in _OTHER_MARKS if kind is None and len(filled) > 2 else ():
+            if len({line.count(mark) for line in filled} - {0}) == 1 and all(mark in line for line in filled):
+                raise BasketError(f"the cells seem to be parted by {mark}; write commas, as sed 's/{mark}/,/g' does")
         return ",", not set("".join(lines)) & set('",;\t|') and 2 * several > len(filled)
     rivals = [mark for mark, count in found.items() if 4 * count > 3 * most]
     starts = {mark: _table_start(rows[mark]) for mark in rivals}

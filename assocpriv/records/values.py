@@ -5,7 +5,7 @@ import re
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
-from assocpriv.records.layout import CONTEXT, DATES, Doubt, Layout, shown_column, usual_places
+from assocpriv.records.layout import CONTEXT, DATES, FLAGS, Doubt, Layout, shown_column, usual_places
 from assocpriv.records.sources import FirstRows
 
 NUMBER = re.compile(r"[-+]?[0-9][0-9.,:/ \-]*([eE][-+]?[0-9]+)?([ T][0-9:.]+Z?)?")  # dates and times, too
@@ -20,6 +20,7 @@ _VOID = frozenset({
     *("cancelled", "canceled", "refunded", "refund", "failed", "returned", "return", "voided", "void", "storno"),
     *("storniert", "annulé", "anulado", "view", "remove_from_cart", "addtocart"),
 })  # fmt: skip
+_VOID_NAMES = re.compile(f"(is|was)?[_ ]?({'|'.join(sorted(_VOID - {'view'}))})[_ ]?(flag|line)?", re.IGNORECASE)
 LEAST_IDS = 10  # lines from which values that all differ show a column of ids
 LEAST_REPEATS = 4  # lines from which equal neighbours in a column show a transaction's lines
 LEAST_LINES = 20  # from which first cells that all differ are ids: baskets begin with the same items
@@ -54,7 +55,8 @@ def likely_columns(rows: FirstRows) -> Layout:
         return is_usual, many, runs[place], differ[place] > 1 and agree[place] > 0, -place
 
     transaction = max(ids, key=holds_ids)
-    return Layout("long", transaction=f"#{transaction + 1}", item=f"#{item + 1}")
+    pieces = [f"#{place + 1}" for place in usual_places(rows.first, "quantity") if place not in (transaction, item)]
+    return Layout("long", transaction=f"#{transaction + 1}", item=f"#{item + 1}", quantity=next(iter(pieces), None))
 
 
 def refuse_no_items(
@@ -133,11 +135,12 @@ def _splits(groups: Sequence[Sequence[Sequence[str]]], place: int) -> bool:
     return blocks == len(owners) and len(groups) < len(owners) < sum(map(len, groups))
 
 
-def void_column(cells: Sequence[Sequence[str]], taken: Collection[int]) -> int | None:
-    """Return the place of a column that has words for rows that are no sales, beside those that are taken."""
+def void_column(names: Sequence[str], cells: Sequence[Sequence[str]], taken: Collection[int]) -> int | None:
+    """Return the place of a column that says which rows are no sales, by words or as a flag, but those taken."""
     for place in range(len(cells[0]) if cells else 0):
         words = {row[place].lower() for row in cells}
-        if place not in taken and len(words) <= _MOST_STATES and words & _VOID:
+        is_flag = _VOID_NAMES.fullmatch(names[place]) is not None and words <= FLAGS
+        if place not in taken and (is_flag or (len(words) <= _MOST_STATES and words & _VOID)):
             return place
     return None
 

@@ -271,7 +271,7 @@ BAD: list[tuple[str, bytes | dict[str, Any], dict[str, Any], str]] = [
     ("x.csv", b"receipt,item\n1,Zx9secret\n", {"layout": "encoding=utf-16"}, "no utf-16 text"),
     ("x.csv", b"receipt,item\n1,tea\rZx9secret,milk\n\n3,\n", {}, "line 2 is not CSV: a carriage return"),
     ("x.csv", b"sep=x\nreceipt,item\n1,Zx9secret\n", {}, "line 1 says a separator"),
-    ("x.csv", b"receipt,item,item\n1,Zx9secret,tea\n", {}, "two columns have the name of the item column"),
+    ("x.csv", b"receipt,item,item\n1,Zx9secret,tea\n", {}, "2 columns have the name of the item column"),
     ("x.csv", b"a,b\n" + b"1,1\n" * 1100 + b"NaN,1\n", {"layout": "one-hot"}, "line 1102, column 1 is neither"),
     ("x.csv", b"a,b\n" + b"1,1\n" * 1100 + b"0x1,1\n", {"layout": "one-hot"}, "line 1102, column 1 is neither"),
     ("x.csv", b"a\nb,Zx9secret\x07!\n", {}, "the 2nd item of line 2 is empty or has control"),

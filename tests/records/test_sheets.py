@@ -78,7 +78,7 @@ CHOICES: dict[str, tuple[Sheets, str | None, Any, str]] = {  # sheets, layout ->
     "titles": (TITLED, "header=2", READ_BOTH, "header=2 sheet=#1+#2"),
     "different": (
         [("Zx9", "visible", NOTES), ("b", "visible", MAY)], None,
-        r"sheets with 2 different first rows, #1, #2; say which are read: layout='sheet=#1'", "",
+        r"sheets with 2 different first rows, #2, #1; say which are read: layout='sheet=#2'", "",
     ),
     "different, by number": ([("Zx9", "visible", NOTES), ("b", "visible", MAY)], "sheet=#2", READ_MAY, "sheet=#2"),
     "different, by name": ([("Zx9", "visible", NOTES), ("My May", "visible", MAY)], "sheet='my may'", READ_MAY, "#2"),

@@ -19,7 +19,7 @@ from naive import planned
 import assocpriv as ap
 from assocpriv.promise.errors import BasketError
 from assocpriv.records.baskets import Baskets, to_baskets
-from assocpriv.records.cells import cells_of_names, several_in_one
+from assocpriv.records.cells import cells_of_names, have_quantities, several_in_one
 from tests.records.test_baskets import named
 
 LAYOUT = re.compile(r"layout='([^']*)'")
@@ -345,6 +345,39 @@ DOUBTED: dict[str, tuple[str, str, str, list[set[str]]]] = {
         "10001 1 7 20 31\n10002 4 7\n10003 1 9 12\n", "first numbers of all lines count them", "separator=blank",
         [{"1", "7", "20", "31"}, {"4", "7"}, {"1", "9", "12"}],
     ),
+    "lists beside names of rows, as R writes them": (
+        '"","items"\n"1","{tea,rye}"\n"2","{jam}"\n"3","{tea,oil}"\n', "column 2 holds lists", "list item=#2",
+        [{"tea", "rye"}, {"jam"}, {"tea", "oil"}],
+    ),
+    "lists alone, below a header": (
+        '"items"\n"{tea,rye}"\n"{jam}"\n"{tea,oil}"\n', "most lines are lists", "list item=#1",
+        [{"tea", "rye"}, {"jam"}, {"tea", "oil"}],
+    ),
+    "columns of one name": (
+        "order_id,product,product\n1,tea,rye\n2,jam,\n", "2 columns have the name of the item column",
+        "lines transaction=#1", [{"tea", "rye"}, {"jam"}],
+    ),
+    "an item's transactions": (
+        "tea,1,3,8\nrye,2,3\njam,1,2,8\noil,4,9\n", "as where an item's line lists", "lines",
+        [{"tea", "1", "3", "8"}, {"rye", "2", "3"}, {"jam", "1", "2", "8"}, {"oil", "4", "9"}],
+    ),
+    "a column of totals": (
+        "tea,rye,jam,All\n1,0,1,1\n0,0,1,1\n1,1,0,1\n", "column 4 is named as a total", "one-hot",
+        [{"tea", "jam", "All"}, {"jam", "All"}, {"tea", "rye", "All"}],
+    ),
+    "a count beside flags": (
+        "order_id,tea,rye,n_items\n17,1,0,1\n18,1,1,2\n19,0,1,1\n20,1,1,2\n",
+        "columns behind the first hold whole numbers", "one-hot",
+        [{"tea"}, {"tea", "rye"}, {"rye"}, {"tea", "rye"}],
+    ),
+    "quantities beside columns of unusual names": (
+        "kode;sache;quantidade\n1;tea;1\n1;tea;-1\n1;rye;2\n2;jam;1\n2;tea;1\n", "as in a table", "quantity=#3",
+        [{"rye"}, {"jam", "tea"}],
+    ),
+    "quantities in names": (
+        "2x tea,1x rye\n1x tea\n3x jam,1x oil\n", "have a quantity in them", "within=none",
+        [{"2x tea", "1x rye"}, {"1x tea"}, {"3x jam", "1x oil"}],
+    ),
     "a number of lines above item numbers": (
         "3\n1 7\n4 7 9\n1 9\n", "line 1 has the number of the lines below", "header=2",
         [{"1", "7"}, {"4", "7", "9"}, {"1", "9"}],
@@ -360,6 +393,54 @@ def test_what_values_show_is_refused_with_layouts_that_read_it(case: str, tmp_pa
         read(tmp_path, text)
     [layout] = [each for each in LAYOUT.findall(str(caught.value)) if re.search(chosen, each)][:1]
     assert read(tmp_path, text, layout=layout) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("T1: tea, rye\nT2: jam\nT3: tea, oil\n", "all lines begin with an id and a colon; .* sed 's/: \\*/,/'"),
+        ("1::tea::5\n1::rye::4\n2::tea::5\n", "seem to be parted by ::; write commas, as sed 's/::/,/g'"),
+        ("# of till 3\ntea,rye\njam\n", "line 1 begins with @, # or %, as a remark does"),
+    ],
+)
+def test_what_no_layout_reads_is_refused_with_what_to_do(text: str, says: str, tmp_path: Path) -> None:
+    """Marks that no layout takes are named, with the command that makes them readable, which is tried here."""
+    with pytest.raises(BasketError, match=says) as caught:
+        read(tmp_path, text)
+    if command := re.search(r"sed 's/(.*)/(.*)/(g?)'", str(caught.value)):
+        text = re.sub(command[1], command[2], text)
+        kind = "lines transaction=#1" if "transaction=#1" in str(caught.value) else "long transaction=#1 item=#2"
+        assert read(tmp_path, text, layout=f"{kind} header=no")[0] == {"tea", "rye"}
+    else:
+        assert read(tmp_path, text.partition("\n")[2]) == [{"tea", "rye"}, {"jam"}]
+
+
+def test_attributes_with_numbers_have_no_quantities() -> None:
+    """A number behind a name is its value where the name is in each basket, and a part of it where it never varies."""
+    coded = [[f"age:{place % 3}", f"sex:{place % 2}"] for place in range(12)]
+    assert not have_quantities(cells_of_names(coded))
+    assert not have_quantities(cells_of_names([["Matrix 2", "Up (2009)"], ["Alien 3"], ["Up (2009)"]]))
+    assert not have_quantities(cells_of_names([["tea 2", "rye x"], ["vitamin b12", "tea"]]))
+
+
+def test_what_holds_several_baskets_in_python_is_named(make: Any) -> None:
+    """A mapping, texts with several items, rows of names and tables of counts: each is told what to give."""
+    with pytest.raises(TypeError, match=r"got a mapping; give list\(mapping.values\(\)\)"):
+        ap.to_baskets({("2026-05-01", 1): ["tea"], ("2026-05-02", 1): ["rye"]})
+    with pytest.raises(TypeError, match=r"text with several items is split, as text.split\(','\)"):
+        ap.to_baskets(["tea, rye", "jam"])
+    wide = {"0": ["tea", "rye", "jam"], "1": ["rye", None, "tea"], "2": ["oil", None, None]}
+    with pytest.raises(BasketError, match="3 columns of text, from #1 on, have values in common, as where each row"):
+        ap.to_baskets(make(wide))
+    listed = pd.DataFrame(wide).apply(lambda row: row.dropna().tolist(), axis=1)  # as the message has it
+    assert named(ap.to_baskets(listed)) == [{"tea", "rye", "oil"}, {"rye"}, {"jam", "tea"}]
+    counts = {"order_id": [1, 2, 3], "tea": [2, 0, 1], "rye": [0, 3, 2], "jam": [1, 0, 0], "oil": [0, 0, 5]}
+    with pytest.raises(BasketError, match=r"several things; of quantities, .* give frame.set_index\(…\), with the"):
+        ap.to_baskets(make(counts))
+    flags = pd.DataFrame(counts).set_index("order_id") > 0
+    assert named(ap.to_baskets(flags)) == [{"tea", "jam"}, {"rye"}, {"tea", "rye", "oil"}]
+    with pytest.raises(BasketError, match="column 5 is named as a total and is true in all rows"):
+        ap.to_baskets(flags.assign(Total=True).reset_index(drop=True).rename(columns={"Total": "All"}))
 
 
 def test_columns_of_transactions_are_seen_in_many_rows(tmp_path: Path) -> None:
@@ -466,10 +547,14 @@ def test_receipts_of_a_customer_are_not_one_basket(tmp_path: Path) -> None:
 
 
 def test_rows_that_may_be_no_sales_are_named(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    """A column with words such as cancelled is named, and its words are not shown."""
-    with caplog.at_level(logging.INFO, "assocpriv"):
-        read(tmp_path, "order_id,status,product\n5,cancelled,tea\n6,completed,rye\n6,completed,jam\n")
-    assert "column 2 has words such as cancelled, refunded or view; if such rows are no sales" in caplog.text
+    """A column with words such as cancelled, or a flag of such a name, is named, and its words are not shown."""
+    for header, no, yes in (("status", "completed", "cancelled"), ("Storno", "N", "J"), ("is_return", "0", "1")):
+        caplog.clear()
+        with caplog.at_level(logging.INFO, "assocpriv"):
+            read(tmp_path, f"order_id,{header},product\n5,{yes},tea\n6,{no},rye\n6,{no},jam\n")
+        assert "column 2 says which rows are cancelled, refunded, views or the like; if such rows are" in caplog.text
+    with caplog.at_level(logging.INFO, "assocpriv"):  # and is not what tells transactions apart
+        read(tmp_path, "order_id,event,product\n5,view,tea\n5,view,rye\n5,purchase,jam\n6,view,oil\n")
 
 
 def test_names_of_goods_go_before_codes_with_gaps(tmp_path: Path) -> None:
