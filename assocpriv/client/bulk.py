@@ -386,7 +386,7 @@ def randomize_records(
     told = {"memory_bytes": memory, "progress": progress} if in_file else {}
     options, people = options_of(ReadOptions, reading | told), None
     if person is not None and not in_file:
-        baskets = as_table(baskets)  # read twice
+        baskets = as_table(baskets, BasketError)  # read twice
     batches, read = transactions_of(baskets, plan, options)
     if person is not None:
         kept = keep_of_each(baskets, person, plan, replace(options, progress=None), person_as)

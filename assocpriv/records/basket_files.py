@@ -389,7 +389,7 @@ def _file_batches(
 def _table(source: sources.Text | ParquetTable, found: Found) -> CsvTable | ParquetTable:
     if isinstance(source, ParquetTable):
         return source
-    return CsvTable(source, found.names, found.separator, found.skip)
+    return CsvTable(source, found.names, found.separator, found.skip, found.watched)
 
 
 def _hold_long(table: CsvTable | ParquetTable, found: Found, how: _How, held: list[LongPart]) -> None:

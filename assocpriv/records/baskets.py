@@ -19,8 +19,10 @@ from assocpriv.files.arrow import array_to_numpy, pa, pc
 from assocpriv.plans.catalogue import Catalogue
 from assocpriv.promise.errors import BasketError, PlanError, RecordError
 from assocpriv.records.cells import (
+    MARKS,
     ROUNDED,
     STORE_AS_TEXT,
+    TAB,
     Cells,
     LeftOut,
     Origin,
@@ -47,7 +49,7 @@ from assocpriv.records.columns import (
 from assocpriv.records.detection import is_margin, no_flag, understand_table
 from assocpriv.records.layout import FALSE_WORDS, NONE, STRICT, TRUE_WORDS, Found, Layout, ReadOptions
 from assocpriv.records.long_rows import long_cells, long_part, refuse_incomplete
-from assocpriv.records.sources import SAMPLE_LINES, SEPARATORS, FirstRows
+from assocpriv.records.sources import SAMPLE_LINES, FirstRows
 from assocpriv.records.texts import coded_items, distinct_texts, plain_ids, texts_of
 
 _LOG = logging.getLogger("assocpriv")  # told what is left out; the command line shows it
@@ -127,6 +129,7 @@ class Baskets:
         *,
         unknown: str = "error",
         repeats: str = "error",
+        layout: str | Layout | None = None,
     ) -> "Baskets":
         """Make baskets of sets or lists of item names.
 
@@ -136,6 +139,8 @@ class Baskets:
                 catalogue has room for, otherwise the distinct names, sorted.
             unknown: "error", or "drop" to leave out items that are not in the catalogue.
             repeats: "error", or "merge" to count an item that a basket repeats once.
+            layout: "list within=none" where names hold commas, bars or quantities, "list missing=keep" where NaN or
+                None is a name; both together, too.
 
         Raises:
             TypeError: one basket instead of several, or items that are neither text nor integers.
@@ -144,8 +149,11 @@ class Baskets:
         >>> Baskets.from_sets([[2, 0], []]).sizes
         array([2, 0])
         """
-        options = ReadOptions(unknown=unknown, repeats=repeats)
-        return _baskets_of(_cells_of_sets(baskets, options.absent(catalogue)), catalogue, options)
+        options = ReadOptions(layout, unknown, repeats)
+        _refuse_layout_of_lists(options.said)
+        cells = _cells_of_sets(baskets, options.absent(catalogue))
+        refuse_several(cells, Found(options.said))
+        return _baskets_of(cells, catalogue, options)
 
     @classmethod
     def from_frame(
@@ -222,9 +230,8 @@ def named_baskets(data: Any, catalogue: Catalogue | None, options: ReadOptions =
     (Baskets(2 baskets over 1 items), 0)
     """
     is_table = not isinstance(data, Baskets) and is_frame(data)
-    about_items = replace(Layout("list"), within=options.said.within, missing=options.said.missing)
-    if options.said not in (Layout(), about_items) and not is_table:
-        raise BasketError("a layout is said of files and tables; leave it out for baskets and lists of items")
+    if not is_table:
+        _refuse_layout_of_lists(options.said)
     if isinstance(data, Baskets):
         return data, 0
     if is_table:
@@ -239,6 +246,11 @@ def named_baskets(data: Any, catalogue: Catalogue | None, options: ReadOptions =
     found, ids = resolve(cells, catalogue)
     known = without_unknown(cells, ids, options.unknown, found)
     return assemble_in_order(known, found, options.repeats), len(ids) - len(known.codes)
+
+
+def _refuse_layout_of_lists(said: Layout) -> None:
+    if said not in (Layout(), replace(Layout("list"), within=said.within, missing=said.missing)):
+        raise BasketError("a layout is said of files and tables; leave it out for baskets and lists of items")
 
 
 def is_frame(data: Any) -> bool:
@@ -316,10 +328,10 @@ def refuse_several(cells: Cells, found: Found) -> None:
             said, kind="list", transaction=None, quantity=None, rows=None, item=said.item or "#1", within=mark
         )
         apart = f"say layout='{layout}' to take them apart"
-    single = replace(said, kind=said.kind or "list", within=NONE)
+    single = f", or say layout='{replace(said, kind=said.kind or 'list', within=NONE)}' if each is one item"
     raise BasketError(
-        f"at least half of the items have {SEPARATORS[mark]} in them, as cells with several items have; {apart}, or "
-        f"say layout='{single}' if each is one item"
+        f"at least half of the items have {MARKS[mark][0]} in them, as cells with several items have; {apart}"
+        f"{'' if mark == TAB else single}"
     )
 
 

@@ -44,8 +44,13 @@ MISSING_WORDS = frozenset({  # as programs and people write nothing
     *("undefined", "#nv", "#ref!", "#value!", "#name?", "#div/0!", ".", "?", "missing", "unknown", "unbekannt", "k.a."),
     *("leer", "keine angabe", "not specified", "not available"),
 })  # fmt: skip
+_BREAK = re.compile(r"\s*[\r\n]\s*")  # within a name, as CSV may have it
 _RULE = re.compile(r"[-=_*~]+")
-_BETWEEN = ",;|\t"  # what may stand between several items in one cell
+TAB = "\t"
+MARKS = {  # what may stand between several items in one cell, what it is called, and how it stands there
+    **{",": ("commas", ","), ";": ("semicolons", ";"), "|": ("bars", "|"), TAB: ("tabs", TAB)},
+    **{"/": ("slashes", " / "), "+": ("plus signs", " + ")},
+}
 _PIECES = re.compile(r"^\d{1,3} ?[x×*] ?(?=\D)|(\s[x×*] ?\d{1,3}| ?\([x×]? ?\d{1,3}\)| ?: ?\d{1,3})$", re.IGNORECASE)
 _FIRST = 100  # names of which one at least has what nearly all have
 LISTS = re.compile(r"\[.*\]|\{.*\}|\(.*,.*\)")  # as programs print them
@@ -236,7 +241,8 @@ def several_in_one(cells: Cells) -> str | None:
     """
     if cells.names is None or isinstance(cells.names, Catalogue):
         return None
-    if not any(LISTS.fullmatch(name.strip()) or any(mark in name for mark in _BETWEEN) for name in cells.names):
+    marks = [between for _, between in MARKS.values()]
+    if not any(LISTS.fullmatch(name.strip()) or any(mark in name for mark in marks) for name in cells.names):
         return None
     counts = np.bincount(cells.codes[cells.codes >= 0], minlength=len(cells.names)).tolist()
     held = [(name.strip(), count) for name, count in zip(cells.names, counts, strict=True) if count]
@@ -246,11 +252,13 @@ def several_in_one(cells: Cells) -> str | None:
     if 2 * sum(count for name, count in held if LISTS.fullmatch(name)) >= total:
         return ","
     alone = int(cells.sizes.max(initial=0)) < 2
-    for mark in _BETWEEN:
-        having = [name for name, _ in held if mark in name]
-        parts = [part.strip() for name in having for part in name.split(mark)]
+    for mark, (_, between) in MARKS.items():
+        cut = [[part.strip() for part in name.split(between)] for name, _ in held if between in name]
+        parts = [part for each in cut for part in each]
         recur = 2 * len(set(parts)) <= len(parts)
-        if (alone or recur) and 2 * sum(count for name, count in held if mark in name) >= total:
+        having = sum(count for name, count in held if between in name)
+        moves = {each[0] for each in cut} & {part for each in cut for part in each[1:]}  # no part of a name does
+        if (2 * having >= total and (alone or recur)) or (10 * having >= 9 * total and moves):
             return mark
     return None
 
@@ -353,7 +361,7 @@ def resolve(cells: Cells, catalogue: Catalogue | None, *, numbered: bool = True)
     if names is None:
         return _resolve_numbers(cells.codes, catalogue)
     if not isinstance(names, Catalogue):
-        names = [name.strip() for name in names]
+        names = [_BREAK.sub(" ", name.strip()) for name in names]
         bad = np.array([not name or bool(_CONTROL.search(name)) for name in names], dtype=bool)
         if bad.any() and len(worst := np.flatnonzero(bad[cells.codes])):
             _refuse(cells, worst, "is empty or has control characters", "names must be plain text; correct the data")

@@ -142,6 +142,7 @@ class CsvTable:
     names: tuple[str, ...] = field(repr=False)
     separator: str
     skip: int
+    unchecked: tuple[int, ...] = ()  # columns in which a workbook's formulas need no values
 
     @classmethod
     def below_header(cls, text: Text, wanted: Collection[str], separator: str | None) -> "CsvTable":
@@ -213,7 +214,7 @@ class CsvTable:
             return work(Rows(columns, lines, origin, b'"' in text))
 
         if self.text.sheets:
-            self.text.sheets.check_cells(self.skip, places)
+            self.text.sheets.check_cells(self.skip, set(places) - set(self.unchecked))
         chunks = line_chunks(self.text, budget, self.skip)
         yield from map_ahead(lambda chunk: parse(*chunk), chunks, budget.workers)
 
@@ -450,7 +451,7 @@ def frame_columns(frame: Any, error: type[RecordError] = RecordError) -> list[An
     import narwhals as nw
 
     try:
-        columns = list(nw.from_native(as_table(frame), eager_only=True).iter_columns())
+        columns = list(nw.from_native(as_table(frame, error), eager_only=True).iter_columns())
         problem: Exception = error(
             "the columns have names of several levels (a MultiIndex of pandas); keep the level that names them, as "
             "frame.columns = frame.columns.get_level_values(-1)"
@@ -469,15 +470,20 @@ def frame_columns(frame: Any, error: type[RecordError] = RecordError) -> list[An
     raise problem
 
 
-def as_table(data: Any) -> Any:
+def as_table(data: Any, error: type[RecordError] = RecordError) -> Any:
     """Return Arrow's arrays of lists, batches and readers of batches, which can be read once, as a table.
 
     Anything else is returned as it is.
+
+    Raises:
+        RecordError, or another ``error``: a reader that gives no rows.
     """
     if isinstance(data, pa.Array | pa.ChunkedArray):
         return pa.table({"items": data})
     if isinstance(data, pa.RecordBatchReader):
-        return data.read_all()
+        data = data.read_all()
+        if not len(data):
+            raise error("the reader gives no rows; one that was read before is empty: give a table")
     return pa.table(data) if isinstance(data, pa.RecordBatch) else data
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from assocpriv.promise.errors import BasketError
-from assocpriv.records.cells import LISTS, MISSING_WORDS, is_word
+from assocpriv.records.cells import LISTS, MARKS, MISSING_WORDS, cells_of_names, is_word, several_in_one
 from assocpriv.records.columns import is_list_type, is_text
 from assocpriv.records.item_lines import REMARKS, refuse_beside_items, refuse_spmf, refuse_table_of_numbers
 from assocpriv.records.layout import (
@@ -33,12 +33,12 @@ from assocpriv.records.layout import (
 )
 from assocpriv.records.sources import FirstRows, cut_said_separator, find_separator, is_total
 from assocpriv.records.values import (
+    AMOUNT,
     DATE,
     LEAST_IDS,
     LEAST_LINES,
     LEAST_REPEATS,
     MONEY,
-    NUMBER,
     context_of,
     is_figure,
     is_number,
@@ -47,7 +47,6 @@ from assocpriv.records.values import (
     void_column,
 )
 
-_BACK = re.compile(r"[-−][0-9][0-9.,]*")
 _ITEM_NUMBERS = re.compile(r"\s*[0-9]+(\s+[0-9]+)*\s*")
 _DIGIT = re.compile(r"[0-9]")
 _SLOT = re.compile(r"([^0-9]*)([0-9]{1,3})")
@@ -161,6 +160,9 @@ def _is_doubtful(rows: FirstRows, said: Layout) -> bool:
         ways = ((replace(mark, header=way), "") for way in (True, False))
         raise Doubt("line 1 may be a header or a basket", *ways)
     if rows.unparted and said.separator is None:
+        parted, blank = FirstRows(rows.lines, " "), Layout("lines", separator=" ")
+        _refuse_first_words(parted, blank)
+        _refuse_first_cells(parted, blank)
         raise Doubt(
             "no line has a comma, semicolon, tab or bar",
             ("lines separator=blank", "if blanks part the names, and no name has one in it"),
@@ -218,11 +220,11 @@ def _refuse_first_words(rows: FirstRows, mark: Layout) -> None:
     lines = [[cell for cell in row if cell] for row in rows.cells if any(row)]
     if len(lines) < 3:
         return
-    behind, between = [cell for row in lines for cell in row[1:]], mark.separator or ","
+    behind, between = [cell for row in lines for cell in row[1:]], " " if rows.unparted else mark.separator or ","
     if all(_WITH_COLON.fullmatch(row[0]) for row in lines) and not any(map(_WITH_COLON.fullmatch, behind)):
         raise BasketError(
             f"all lines begin with an id and a colon; write a separator in its place, as sed 's/: */{between}/' does; "
-            "lines transaction=#1 as the layout then leaves the ids out"
+            f"lines {'separator=blank ' * rows.unparted}transaction=#1 as the layout then leaves the ids out"
         )
     if not all(map(str.isdecimal, behind)) or sum(_DIGIT.search(row[0]) is None for row in lines) < len(lines):
         return
@@ -253,7 +255,7 @@ def _refuse_table(rows: FirstRows, mark: Layout) -> None:
     if sign is None:
         return
     header, rest = shows_header(rows), [cell for row in rows.body for cell in row[1:]]
-    if len(rows.first) > 3 and header and all(cell.isdecimal() for cell in rest if cell):
+    if header and all(cell.isdecimal() for cell in rest if cell) and (len(rows.first) > 3 or "0" in rest):
         raise Doubt(
             "the columns behind the first hold whole numbers alone, as quantities of items do",
             *((replace(mark, kind="one-hot", transaction=ids), "") for ids in _flags_beside(rows)),
@@ -433,7 +435,11 @@ def _understood(lines: Sequence[str], said: Layout, plain: bool) -> Found:
     title = title_lines(rows) if said.header is None and said.kind in (None, "long") else 0
     width = len(rows.cells[title]) if rows.cells else 0
     below = [row for row in rows.cells[title:] if not is_total(row)]
-    if title and {len(row) for row in below} == {width} and width not in map(len, rows.cells[:title]):
+    if (
+        title
+        and {len(row) for row in below} == {width}
+        and all(sum(map(bool, row)) < width for row in rows.cells[:title])
+    ):
         said = replace(said, header=rows.numbers[title])
         rows = FirstRows(lines, mark, above=rows.numbers[title] - 1, unparted=unparted)
     kind = guess(rows, said)
@@ -484,10 +490,7 @@ def _long_found(rows: FirstRows, said: Layout) -> Found:
     names = rows.first if header else [""] * len(rows.first)
     told = replace(said, header=header and (said.header or True))  # its line's number, if that was said
     cells = [row for row in (rows.body if header else rows.cells) if len(row) == len(names) and row != list(names)]
-    found = long_found(names, told, cells, _skip(rows, header))
-    if found.quantity is None and said.quantity is None:
-        _refuse_returned(rows, found)
-    return found
+    return long_found(names, told, cells, _skip(rows, header))
 
 
 def _list_found(rows: FirstRows, said: Layout) -> Found:
@@ -501,19 +504,6 @@ def _list_found(rows: FirstRows, said: Layout) -> Found:
     return replace(found, skip=_skip(rows, header))
 
 
-def _refuse_returned(rows: FirstRows, found: Found) -> None:
-    """Refuse lines of returned goods, as numbers below zero show, where nobody says which column tells them."""
-    others = [place for place in range(len(rows.first)) if place not in found.taken]
-    columns = ((place, [row[place] for row in rows.body if len(row) == len(rows.first)]) for place in others)
-    for place, cells in columns:
-        if any(map(_BACK.fullmatch, cells)) and all(map(NUMBER.fullmatch, filter(None, cells))):
-            raise Doubt(
-                f"column {place + 1} has numbers below zero, as returned goods have",
-                (replace(found.layout, quantity=f"#{place + 1}"), "to leave out what was returned"),
-                (replace(found.layout, quantity=NONE), "to count every line"),
-            )
-
-
 def _onehot_found(rows: FirstRows, said: Layout) -> Found:
     if len(rows.first) < 2:
         raise BasketError(f"a one-hot file needs a column for each item, got {len(rows.first)}; check the separator")
@@ -521,25 +511,34 @@ def _onehot_found(rows: FirstRows, said: Layout) -> Found:
         raise BasketError("a one-hot file needs a line that names its columns; header= can only say which line does")
     _refuse_margin(rows, said)
     places = tuple(columns_apart(rows, said))
-    _refuse_dummies(rows, places)
+    _refuse_dummies(rows, places, said)
     header = said.header if type(said.header) is int else None
     found = _without(replace(said, header=header), rows.first, places)
     return Found(found, tuple(rows.first), places, _skip(rows, True))
 
 
-def _refuse_dummies(rows: FirstRows, places: Sequence[int]) -> None:
-    """Refuse a row an item, one-hot, whose ids come again: the rows of an id are one basket.
+def _refuse_dummies(rows: FirstRows, places: Sequence[int], said: Layout) -> None:
+    """Refuse a one-hot table whose ids come again: the rows of an id are one basket.
 
     Raises:
-        BasketError: with what makes baskets of them.
+        BasketError: each row has one item, with what makes baskets of them.
+        Doubt: where nobody says that each row is a basket.
     """
     body = [row for row in rows.body if len(row) == len(rows.first)]
     ids = [tuple(row[place] for place in places) for row in body]
     ones = [sum(cell.lower() in TRUE_WORDS for at, cell in enumerate(row) if at not in places) for row in body]
-    if places and len(set(ids)) < len(ids) and set(ones) == {1}:
+    if not places or len(set(ids)) == len(ids):
+        return
+    if set(ones) == {1}:
         raise BasketError(
             "each row of the one-hot table has one item, and ids come again: group its rows, as "
             "frame.groupby(id).max(), or give the rows themselves, a row an item"
+        )
+    if said.kind is None:
+        raise Doubt(
+            "ids of the one-hot table come again",
+            (_without(said, rows.first, places), "if each row is a basket"),
+            end="or group its rows, as frame.groupby(id).max()",
         )
 
 
@@ -591,7 +590,10 @@ def long_found(names: Sequence[str], said: Layout, cells: Sequence[Sequence[str]
     )
     states = f"column {(void or 0) + 1} says which rows are cancelled, refunded, views or the like"
     note = "" if void is None else f"{states}; if such rows are no sales, take them out before"
-    return Found(shown, tuple(names), places, skip, len(ids), context, days=days, note=note)
+    others = set(range(len(names))) - {*places, *(place for _, place in context)}
+    counts = (place for place in sorted(others) if all(AMOUNT.fullmatch(row[place]) for row in cells if row[place]))
+    watched = tuple(counts) if cells and quantity is None and said.quantity is None else ()
+    return Found(shown, tuple(names), places, skip, len(ids), context, days=days, note=note, watched=watched)
 
 
 def _without(said: Layout, names: Sequence[str], places: Sequence[int]) -> Layout:
@@ -604,6 +606,9 @@ def _has_header(rows: FirstRows, said: Layout) -> bool:
     if said.header is not None:
         return bool(said.header)
     asked = [each for each in (said.transaction, said.item, said.quantity) if each not in (None, NONE)]
+    bare = [part.strip() for each in asked for part in each.split("+")]
+    if any(part.isdecimal() and part in rows.first and rows.first.index(part) + 1 != int(part) for part in bare):
+        raise Doubt("line 1 may be a header or data", *_ways_of_header(said))
     if any(not COLUMN_NUMBERS.fullmatch(each) for each in asked) or any(map(is_usual, rows.first)):
         return True
     if len(rows.first) < 2 or not rows.body:
@@ -613,14 +618,21 @@ def _has_header(rows: FirstRows, said: Layout) -> bool:
     )  # as the name of no column does
     shown = False if recurs else shows_header(rows)
     if shown is None:
-        ways = [(replace(said, kind="long", header=way), "") for way in (True, False)]
-        raise Doubt("line 1 may be a header or data", *ways)
+        raise Doubt("line 1 may be a header or data", *_ways_of_header(said))
     return shown
+
+
+def _ways_of_header(said: Layout) -> list[tuple[Layout, str]]:
+    return [(replace(said, kind="long", header=way), "") for way in (True, False)]
 
 
 def shows_header(rows: FirstRows) -> bool | None:
     """Tell from digits whether the first line is a header: True, False, or None where they do not tell."""
     body = [row for row in rows.body if len(row) == len(rows.first)]
+    numbers = list(map(str, range(len(rows.first))))  # as pandas calls columns, and the one of its index
+    names = (column for column in zip(*body, strict=True) if not any(map(is_number, column)))
+    if rows.first in (numbers, ["", *numbers[:-1]]) and any(map(all, names)):
+        return True
     votes = set()
     for place, head in enumerate(rows.first):
         cells = [row[place] for row in body]
@@ -664,7 +676,15 @@ def _understood_table(rows: FirstRows, kinds: Sequence[Any], said: Layout) -> Fo
         raise BasketError("Parquet and tables in memory have no separator, header, encoding or sheet; leave them out")
     kind = said.kind or _kind_of_table(rows, texts, held, said)
     if kind == "list":
-        return list_found(names, held if said.within in (None, NONE) else range(len(names)), said)
+        found = list_found(names, held if said.within in (None, NONE) else range(len(names)), said)
+        ids = [rows.column(place) for place, name in enumerate(names) if place not in found.places and _is_index(name)]
+        if said.kind is None and ids and len(set(ids[0])) < len(ids[0]):
+            raise Doubt(
+                "ids beside the lists come again",
+                (found.layout, "if each row is a basket"),
+                end="or give rows of items, as frame.explode(column)",
+            )
+        return found
     if kind == "long":
         if said == Layout() and len(names) == 2 and sum(texts) == 1 and not any(map(is_usual, names)):
             said = Layout(transaction=f"#{texts.index(False) + 1}", item=f"#{texts.index(True) + 1}")
@@ -673,7 +693,7 @@ def _understood_table(rows: FirstRows, kinds: Sequence[Any], said: Layout) -> Fo
         raise BasketError(f"tables have no layout {kind}, which is one of text; possible are long, one-hot and list")
     _refuse_margin(rows, said)
     places = tuple(columns_apart(rows, said))
-    _refuse_dummies(rows, places)
+    _refuse_dummies(rows, places, said)
     return Found(_without(said, names, places), tuple(names), places)
 
 
@@ -704,11 +724,13 @@ def _kind_of_table(rows: FirstRows, texts: Sequence[bool], held: Sequence[int], 
         return "long"
     _refuse_wide(rows, [place for place, each in enumerate(texts) if each])
     long = likely_columns(rows) if len(names) > 1 and rows.body else "long transaction=#1 item=#2"
-    counts = not any(texts) and not held and len(names) > 1
+    if len(names) == 1 and any(texts) and (mark := several_in_one(cells_of_names(rows.body))):
+        raise Doubt(f"the cells have {MARKS[mark][0]} in them", (Layout("list", item="#1", within=mark), ""))
+    counts, has_zeros = not any(texts) and not held and len(names) > 1, any("0" in row for row in rows.body)
     index = ".set_index(…), with the columns of ids," * (usual[0] or any(_flags_beside(rows)))
     raise Doubt(
         f"the {len(names)} columns, {len(held)} of them lists, may mean several things",
-        *[(long, "with the numbers of its columns")] * (not counts or len(names) < _LEAST_COUNTS),
+        *[(long, "with the numbers of its columns")] * (not counts or len(names) < _LEAST_COUNTS - 2 * has_zeros),
         *((f"list item=#{place + 1}", "") for place in held[:1]),
         *((Layout("one-hot", transaction=ids), "") for ids in _flags_beside(rows)),
         end="or, if ids are in its index, give frame.reset_index()"

@@ -9,7 +9,8 @@ from assocpriv.records.layout import Doubt
 from assocpriv.records.values import DATE, LEAST_IDS, LEAST_LINES
 
 _SPMF = (  # signs of its other formats, and what stands in them
-    (re.compile(r"[0-9 ]*( -1 ?[0-9 ]*)+ -2 *"), "sequences, with -1 and -2 between itemsets: write a line an itemset"),
+    (re.compile(r".* -1 +-2( +SUtility:.*)?"), "sequences, with -1 and -2 behind itemsets: write a line an itemset"),
+    (re.compile(r"[0-9 ]+\|[0-9]+"), "item numbers with times behind bars: keep the item numbers alone"),
     (
         re.compile(r"[0-9 ]+:[0-9.]+:[0-9. ]+|[0-9]+:[0-9.]+( +[0-9]+:[0-9.]+)* *"),
         "item numbers with utilities or weights behind colons: keep the item numbers alone",

@@ -35,8 +35,9 @@ TOGETHER, ANYWHERE = "together", "anywhere"  # where the rows of one transaction
 _POSSIBLE = (
     f"first one of {', '.join(KINDS)}, then of transaction=COLUMN item=COLUMN quantity=COLUMN (a name, or #2 for the "
     "second column; transaction=date+receipt for several, time/day+card for the day of a time) "
-    f"rows={TOGETHER}|{ANYWHERE} within=, (or none) missing={KEEP} separator=, (or ; | tab blank) header=yes (no, or "
-    f"its line's number) encoding={'|'.join(_ENCODINGS)} sheet=NAME (or #1, its number; of a workbook), as in "
+    f"rows={TOGETHER}|{ANYWHERE} within=, (or ; | tab / + none) missing={KEEP} separator=, (or ; | tab blank) "
+    f"header=yes (no, or its line's number) encoding={'|'.join(_ENCODINGS)} sheet=NAME (or #1, its number; of a "
+    "workbook), as in "
     "'long transaction=#1 item=#2 separator=; header=no'"
 )
 TRUE_WORDS = frozenset({"1", "1.0", "true", "t", "yes", "y", "x", "ja", "j", "oui", "si", "sí", "wahr", "vrai", "on"})
@@ -102,6 +103,7 @@ CONTEXT = {  # columns that have one value in all rows of a transaction
 }  # fmt: skip
 DATES, DAY = "dates", "/day"
 NONE = "none"  # in place of a column of quantities, or of what stands between items in a cell
+_WITHIN = (NONE, "/", "+")  # alone, not as a separator of cells
 _RANK = {
     role: {name: rank for rank, name in reversed(list(enumerate(names)))} for role, names in (_USUAL | CONTEXT).items()
 }
@@ -166,12 +168,13 @@ class Layout:
             which = f"a layout {kind}" if kind else "a layout"
             shown = odd.pop() if odd <= set(KINDS["long"]) else "one of the keys"
             raise BasketError(f"{which} does not take {shown}; possible is {_POSSIBLE}")
-        marks = {key: separator_of(said.pop(key)) for key in ("separator", "within") if said.get(key, NONE) != NONE}
+        keys = [key for key in ("separator", "within") if said.get(key, NONE) not in _WITHIN]
+        marks = {key: separator_of(said.pop(key)) for key in keys}
         header = said.pop("header", None)
         if None in marks.values() or (header is not None and not _HEADER.fullmatch(header)):
             raise BasketError(f"the layout's separator or header is not to be understood; possible is {_POSSIBLE}")
         known = said.get("rows", ANYWHERE) in (TOGETHER, ANYWHERE) and said.get("missing", KEEP) == KEEP
-        if not known or said.get("separator") == NONE:
+        if not known or said.get("separator") in _WITHIN:
             raise BasketError(f"the layout's words are not to be understood; possible is {_POSSIBLE}")
         has_header = {"yes": True, "no": False, None: None}[header] if header in ("yes", "no", None) else int(header)
         if said.get("encoding", "utf-8") not in _ENCODINGS:
@@ -204,6 +207,7 @@ class Found:
         context: of the long layout the places of columns with one value in all rows of a transaction, by what it is.
         persons: of the long layout the places of columns that say whose a transaction is.
         days: of the places of transactions those of times of which the days alone count.
+        watched: of the long layout, without quantities, the places of other columns of plain numbers.
         note: what to look at before the rows are taken for sales.
         skip: lines before the first one of data.
     """
@@ -216,6 +220,7 @@ class Found:
     context: tuple[tuple[str, int], ...] = ()
     persons: tuple[int, ...] = ()
     days: frozenset[int] = frozenset()
+    watched: tuple[int, ...] = ()
     note: str = ""
 
     @property
@@ -237,7 +242,8 @@ class Found:
     def taken(self) -> list[int]:
         """The places of the columns to be read, each once; of a one-hot table all that are items."""
         if self.kind != "one-hot":
-            return list(dict.fromkeys((*self.places, *(place for _, place in self.context), *self.persons)))
+            context = [place for _, place in self.context]
+            return list(dict.fromkeys((*self.places, *context, *self.watched, *self.persons)))
         return [place for place in range(len(self.names)) if place not in self.places]
 
     def with_persons(self, column: str | int) -> "Found":
@@ -248,7 +254,7 @@ class Found:
         """
         if self.kind != "long":
             raise BasketError(LONG_ALONE)
-        return replace(self, persons=asked_places(self.names, "person", str(column)))
+        return replace(self, persons=asked_places(self.names, "person", str(column)), watched=())
 
 
 @dataclass(frozen=True, slots=True)
@@ -303,7 +309,7 @@ class Doubt(Exception):  # noqa: N818 -- it becomes an error, once its advice wa
         choices = [(_with_source(Layout.parse(str(words)), said), when) for words, when in self.choices]
         fit = [f"{say_layout(words)}{when and f' {when}'}" for words, when in choices if reads(words)]
         remedy = "say " + ", or ".join(fit) if fit else "correct the data" * (not self.end)
-        end = self.end if remedy else self.end.removeprefix("or ")
+        end = self.end if remedy else self.end.removeprefix("or").lstrip(", ")
         return BasketError("; ".join(filter(None, (self.problem, ", ".join(filter(None, (remedy, end)))))))
 
 

@@ -18,7 +18,7 @@ from assocpriv.files.arrow import array_to_numpy, pa, pc, to_arrow
 from assocpriv.promise.errors import BasketError
 from assocpriv.records.cells import Cells, LeftOut, Origin, kept_sizes, without_till_lines
 from assocpriv.records.columns import Rows
-from assocpriv.records.layout import ANYWHERE, DATES, DAY, KEEP, TOGETHER, Found, shown_column
+from assocpriv.records.layout import ANYWHERE, DATES, DAY, KEEP, NONE, TOGETHER, Found, say_layout, shown_column
 from assocpriv.records.sources import TOTALS
 from assocpriv.records.texts import (
     any_of,
@@ -32,12 +32,13 @@ from assocpriv.records.texts import (
     which_fit,
     which_null,
 )
+from assocpriv.records.values import AMOUNT
 
 _SECONDS = 1e9  # numbers from here on are times, not days
 _FEW = 50  # one id in so many may have several values in a column that first rows alone show to be a transaction's
 _MOST_MILLIONTHS = 1 << 53
 _LONG_ROW_BYTES, _LONG_NAME_BYTES = 48, 8  # memory of a row of the long layout, and of a byte of its distinct names
-_QUANTITY = re.compile(r"[-+−]?[0-9][0-9.,' \u00a0]*-?")  # with decimal commas; some write a minus after the number
+_BELOW_ZERO = r"^\s*[-−]\s?[0-9]|[0-9]-\s*$"
 JOINT = "\x01"  # between the texts of several columns that are one id
 
 
@@ -121,6 +122,8 @@ def long_part(rows: Rows, found: Found, absent: Collection[str] = ()) -> LongPar
         texts[at] = _days(ids[at].take(to_arrow(starts)))[0]
     for each in texts:
         refuse_rounded(each, starts, rows, "transaction id")
+    for place in found.watched:
+        _refuse_returned(column[place], place, rows, found)
     transactions = _joined_texts(texts)
     missing = {}
     if transactions.null_count:
@@ -147,6 +150,19 @@ def long_part(rows: Rows, found: Found, absent: Collection[str] = ()) -> LongPar
     return _without_rows(part, lack, rows, missing) if lack.any() else part
 
 
+def _refuse_returned(values: Any, place: int, rows: Rows, found: Found) -> None:
+    """Refuse numbers below zero, as of returned goods, where nobody says which column has quantities."""
+    plain = pa.types.is_integer(values.type) or pa.types.is_floating(values.type) or pa.types.is_decimal(values.type)
+    below = pc.less(values, 0) if plain else pa.array(which_fit(texts_of(values, "numbers"), _BELOW_ZERO))
+    first = pc.index(below, True).as_py()
+    if first >= 0:
+        said, none = (replace(found.layout, quantity=each) for each in (f"#{place + 1}", NONE))
+        raise BasketError(
+            f"{rows.origin.row_word} {rows.line(first):,} has a number below zero in column {place + 1}, as returned "
+            f"goods have; say {say_layout(said)} to leave out what was returned, or {say_layout(none)} to count all"
+        )
+
+
 def _repeat_header(
     found: Found, ids: Sequence[Any], items: Any, lengths: NDArray[np.int64]
 ) -> NDArray[np.bool_] | None:
@@ -170,10 +186,11 @@ def _repeat_header(
 def _without_rows(
     part: LongPart, lack: NDArray[np.bool_], rows: Rows, missing: dict[str, NDArray[np.bool_]]
 ) -> LongPart:
-    """Return the rows that lack nothing; those without id and item are none, as spreadsheets leave them."""
+    """Return the rows that lack nothing; those without any cell are none, as spreadsheets leave them."""
     nothing = np.zeros(len(lack), dtype=np.bool_)
-    odd = np.flatnonzero(lack & ~(missing.get("transaction id", nothing) & missing.get("item", nothing)))
-    totals = np.repeat(_are_totals(part.transactions), part.lengths) | _are_totals(part.items)
+    bare = missing.get("transaction id", nothing) & missing.get("item", nothing)
+    odd = np.flatnonzero(lack & ~(bare & missing.get("quantity", ~nothing)))
+    totals = np.repeat(_are_totals(part.transactions), part.lengths) | _are_totals(part.items) | bare
     wrong, lacking = odd[~totals[odd]], Lacking(len(odd))
     if len(wrong):
         what = next(what for what, each in missing.items() if each[wrong[0]])
@@ -267,7 +284,7 @@ def _millionths(text: str) -> int | None:
     >>> _millionths("1.250,5"), _millionths("2-"), _millionths("tea")
     (1250500000, -2000000, None)
     """
-    if not text or not _QUANTITY.fullmatch(text):
+    if not text or not AMOUNT.fullmatch(text):
         return 0 if text in ("inf", "") else None
     digits = re.sub(r"[-+−' \u00a0]", "", text)
     point = max(digits.rfind("."), digits.rfind(","))

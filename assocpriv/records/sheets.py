@@ -32,6 +32,7 @@ _FORMULAS = (
     "holds formulas that were never computed; open the workbook in a spreadsheet program and save it, or write values "
     "in their place"
 )
+_BLANKS = re.compile(r"[^\S\t]+")  # a tab stands between several items
 _MERGED = re.compile(rb'<(?:x:)?mergeCell ref="([A-Z]+)([0-9]+):([A-Z]+)([0-9]+)"')
 
 
@@ -260,7 +261,7 @@ def _cell_text(cell: object) -> str:
         return str(int(cell)) if abs(cell) < 10**_MOST_DIGITS else f"{Decimal(cell):.16E}"
     if isinstance(cell, datetime):
         return cell.isoformat(" ")
-    return "" if cell is None else " ".join(str(cell).split())
+    return "" if cell is None else _BLANKS.sub(" ", str(cell)).strip()
 
 
 def _csv_line(cells: list[str]) -> bytes:

@@ -64,6 +64,7 @@ _PROBLEMS = (
     (OSError, "the system cannot read the file; check the path and the disk"),
 )
 TOTALS = ("total", "totals", "grand total", "sum", "summe", "gesamt", "gesamtsumme", "somme", "totale", "suma")
+_SUM = re.compile(r" *: *[-+−]?[0-9][0-9., ]*$")
 SAMPLE_BYTES = 1 << 20
 SAMPLE_LINES = 1000
 _OTHER_MARKS = ("::", "^", "~")  # of which none is read
@@ -491,7 +492,7 @@ def is_total(row: Sequence[str]) -> bool:
     >>> is_total(["", "Summe:", "9,19"])
     True
     """
-    first = next((cell.strip(" :").lower() for cell in row if cell.strip()), "")
+    first = next((_SUM.sub("", cell.strip(" :").lower()) for cell in row if cell.strip()), "")
     return first in TOTALS
 
 

@@ -575,7 +575,8 @@ EXPORTS: dict[str, tuple[str, bytes, Any]] = {  # as tills, shop systems and spr
     ),
     "a title": ("t.csv", b"March\nreceipt,item\n1,tea\n", [{"tea"}]),
     "returned, of no usual name": (
-        "t.csv", b"receipt,item,sum\n1,tea,3\n2,tea,-3\n", "column 3 has numbers below zero.*quantity=#3 .*=none ",
+        "t.csv", b"receipt,item,sum\n1,tea,3\n2,tea,-3\n",
+        "line 3 has a number below zero in column 3.*quantity=#3 .*=none ",
     ),
     "unusual names": ("t.csv", b"Kasse;Sache\n1;Brot\n1;Ei\n", "layout='long transaction=#1 item=#2 separator=;"),
 }  # fmt: skip

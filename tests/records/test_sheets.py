@@ -113,9 +113,7 @@ def test_one_title_of_several_sheets_is_left_out_of_each(tmp_path: Path) -> None
     """Where a title above the header shows, and is the same in all sheets, both are left out of the later ones."""
     sheets: Sheets = [(name, "visible", [["Sales"], *rows]) for name, rows in (("a", MAY), ("b", JUNE))]
     path = workbook(tmp_path / "t.xlsx", sheets)
-    with pytest.raises(BasketError, match="line 2 seems to name columns; say layout='long header=2'"):
-        ap.read_baskets(path)
-    assert named(ap.read_baskets(path, layout="long header=2")) == READ_BOTH
+    assert named(ap.read_baskets(path)) == named(ap.read_baskets(path, layout="long header=2")) == READ_BOTH
     rewritten(path, rb'<dimension ref="[^"]*" ?/>', b"")
     assert named(ap.read_baskets(path)) == READ_BOTH
 

@@ -175,6 +175,8 @@ SPMF = {
     "sequences": "1 -1 1 2 3 -1 1 3 -1 -2\n1 4 -1 3 -1 -2\n",
     "utilities": "3 5 1 2 4 6:30:1 3 5 10 6 5\n3 5 2 4:20:3 3 8 6\n",
     "weights": "1:3 2:1\n3:4 5:1\n",
+    "sequences, ": "<0> 1 2 -1 <3> 2 -1 -2\n1[3] 2[5] -1 -2 SUtility:8\ntea -1 rye jam -1 -2\n",
+    "times": "1 2 3|5\n2 3|6\n1|7\n",
 }
 
 
@@ -378,6 +380,35 @@ DOUBTED: dict[str, tuple[str, str, str, list[set[str]]]] = {
         "2x tea,1x rye\n1x tea\n3x jam,1x oil\n", "have a quantity in them", "within=none",
         [{"2x tea", "1x rye"}, {"1x tea"}, {"3x jam", "1x oil"}],
     ),
+    "returned below the first thousand rows, in a column of any name": (
+        "receipt,item,zahl\n" + "".join(f"{row},tea,1\n" for row in range(1100)) + "1100,rye,-1\n1101,jam,1\n",
+        "line 1,102 has a number below zero in column 3", "quantity=#3", [{"tea"}] * 1100 + [{"jam"}],
+    ),
+    "a row an item of one-hot, some with two": (
+        "receipt,tea,rye,jam\n1,1,0,0\n1,0,1,0\n2,1,1,0\n3,1,0,0\n", "ids of the one-hot table come again", "one-hot",
+        [{"tea"}, {"rye"}, {"tea", "rye"}, {"tea"}],
+    ),
+    "joined items of which few come again": (
+        'receipt,item\n1,"oil,tea"\n1,"jam,rye"\n2,"tea,egg"\n3,"salt,ham"\n', "have commas in them", "within=none",
+        [{"oil,tea", "jam,rye"}, {"tea,egg"}, {"salt,ham"}],
+    ),
+    "slashes between items": (
+        "order,products\n1,tea / rye\n2,rye / jam / oil\n", "have slashes in them", "within=/",
+        [{"tea", "rye"}, {"rye", "jam", "oil"}],
+    ),
+    "tabs between items": (
+        "order,products\n1,tea\trye\n2,rye\tjam\n", "have tabs in them", "within=tab", [{"tea", "rye"}, {"rye", "jam"}],
+    ),
+    "numbers for names of columns": (
+        "0,1\n17,tea\n17,rye\n18,tea\n", "looks like a header", "long .*header=yes", [{"tea", "rye"}, {"tea"}],
+    ),
+    "numbers for names of columns, beside an index": (
+        ",0,1\n0,17,tea\n1,17,rye\n2,18,tea\n", "looks like a header", "long .*header=yes", [{"tea", "rye"}, {"tea"}],
+    ),
+    "dates before names with blanks between": (
+        "2026-05-01 3 7\n2026-05-02 8\n2026-05-03 9 3\n", "first cells", "transaction=#1",
+        [{"3", "7"}, {"8"}, {"9", "3"}],
+    ),
     "a number of lines above item numbers": (
         "3\n1 7\n4 7 9\n1 9\n", "line 1 has the number of the lines below", "header=2",
         [{"1", "7"}, {"4", "7", "9"}, {"1", "9"}],
@@ -400,6 +431,7 @@ def test_what_values_show_is_refused_with_layouts_that_read_it(case: str, tmp_pa
     [
         ("T1: tea, rye\nT2: jam\nT3: tea, oil\n", "all lines begin with an id and a colon; .* sed 's/: \\*/,/'"),
         ("1::tea::5\n1::rye::4\n2::tea::5\n", "seem to be parted by ::; write commas, as sed 's/::/,/g'"),
+        ("1: tea rye\n2: jam\n3: tea oil\n", "all lines begin with an id and a colon; .* sed 's/: \\*/ /'"),
         ("# of till 3\ntea,rye\njam\n", "line 1 begins with @, # or %, as a remark does"),
     ],
 )
@@ -409,7 +441,9 @@ def test_what_no_layout_reads_is_refused_with_what_to_do(text: str, says: str, t
         read(tmp_path, text)
     if command := re.search(r"sed 's/(.*)/(.*)/(g?)'", str(caught.value)):
         text = re.sub(command[1], command[2], text)
-        kind = "lines transaction=#1" if "transaction=#1" in str(caught.value) else "long transaction=#1 item=#2"
+        kind = "long transaction=#1 item=#2"
+        if found := re.search("; (lines [^;]*) as the layout", str(caught.value)):
+            kind = found[1]
         assert read(tmp_path, text, layout=f"{kind} header=no")[0] == {"tea", "rye"}
     else:
         assert read(tmp_path, text.partition("\n")[2]) == [{"tea", "rye"}, {"jam"}]
@@ -421,6 +455,47 @@ def test_attributes_with_numbers_have_no_quantities() -> None:
     assert not have_quantities(cells_of_names(coded))
     assert not have_quantities(cells_of_names([["Matrix 2", "Up (2009)"], ["Alien 3"], ["Up (2009)"]]))
     assert not have_quantities(cells_of_names([["tea 2", "rye x"], ["vitamin b12", "tea"]]))
+
+
+def test_sources_in_memory_are_refused_as_files_are(make: Any) -> None:
+    """Returned goods, ids that come again, joined cells and exhausted readers; each layout of the answers reads."""
+    returned = make({"receipt": [1, 1, 2], "item": ["tea", "rye", "tea"], "zahl": [1, -1, 1]})
+    with pytest.raises(BasketError, match="row 2 has a number below zero in column 3") as caught:
+        ap.to_baskets(returned)
+    without, all_of_them = (named(ap.to_baskets(returned, layout=each)) for each in LAYOUT.findall(str(caught.value)))
+    assert (without, all_of_them) == ([{"tea"}, {"tea"}], [{"tea", "rye"}, {"tea"}])
+    with pytest.raises(BasketError, match="ids beside the lists come again; say layout='list item=items' if each row"):
+        ap.to_baskets(make({"id": [1, 1, 2], "items": [["tea"], ["rye"], ["jam"]]}))
+    joined = make({"items": ["tea,rye", "rye,jam", "oil"]})
+    with pytest.raises(BasketError, match="the cells have commas in them; say layout='list item=#1 within=,'"):
+        ap.to_baskets(joined)
+    assert named(ap.to_baskets(joined, layout="list item=#1 within=,")) == [{"tea", "rye"}, {"rye", "jam"}, {"oil"}]
+    with pytest.raises(BasketError, match=r"commas in them, .* say layout='list within=none' if each is one item"):
+        ap.to_baskets([["tea,rye"], ["rye,jam"]])
+    assert named(ap.to_baskets([["tea,rye"]], layout="list within=none")) == [{"tea,rye"}]
+    broken = {"receipt": [1, 1], "item": ["tea\nleaves", "rye"]}  # as CSV has it, in quotes
+    assert named(ap.to_baskets(make(broken))) == [{"tea leaves", "rye"}]
+    reader = pa.table({"items": [["tea"]]}).to_reader()
+    assert named(ap.to_baskets(reader, catalogue=ap.Catalogue(["tea"]))) == [{"tea"}]
+    with pytest.raises(BasketError, match="the reader gives no rows; one that was read before is empty"):
+        ap.to_baskets(reader, catalogue=ap.Catalogue(["tea"]))
+
+
+def test_bare_numbers_that_are_names_too_are_refused(tmp_path: Path) -> None:
+    """Where line 1 may name columns by numbers, 2 may be a name or a number; with # it is a number."""
+    text = "2,1,3\n1,tea,9\n1,rye,9\n2,tea,9\n"
+    with pytest.raises(BasketError, match="line 1 may be a header or data"):
+        read(tmp_path, text, layout="long transaction=2 item=1")
+    assert read(tmp_path, text, layout="long transaction=#1 item=#2 header=yes") == [{"tea", "rye"}, {"tea"}]
+
+
+def test_rows_with_a_quantity_alone_are_counted(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """A total without a word, in the column of quantities, is left out and said; rows without anything are none."""
+    with caplog.at_level(logging.INFO, "assocpriv"):
+        assert read(tmp_path, "receipt,item,quantity\n1,tea,1\n,,\n2,rye,2\n,,3\n") == [{"tea"}, {"rye"}]
+    assert "left out: 1 row without an id, an item or a quantity" in caplog.text
+    for total in ("Summe: 4", "Total : 1.250,50", "Summe;;4"):
+        assert read(tmp_path, f"Journal;;\n\nBon;Artikel;Menge\n1;tea;1\n2;rye;3\n{total}\n") == [{"tea"}, {"rye"}]
 
 
 def test_what_holds_several_baskets_in_python_is_named(make: Any) -> None:
