@@ -69,7 +69,11 @@ def audit_file(path: Path, request: AuditRequest, progress: Progress | None = No
         NotAPlanError: text that does not even say that it is a plan.
         FileError: the file cannot be read, or a program cannot be started.
     """
-    return audit(read_plan_text(path), replace(request, plan_path=path), progress)
+    text = read_plan_text(path)
+    try:
+        return audit(text, replace(request, plan_path=path), progress)
+    except NotAPlanError as error:
+        raise NotAPlanError(f"{path}: {error}") from None
 
 
 def audit(text: str, request: AuditRequest, progress: Progress | None = None) -> Audit:

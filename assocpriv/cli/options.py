@@ -291,6 +291,8 @@ class _PlainDigits(click.ParamType):  # type: ignore[type-arg]  # generic in som
         """Return the number, or refuse it as click does."""
         if isinstance(value, str) and not value.isascii():
             self.fail(f"{value!r} is not a number in the digits 0 to 9.", param, ctx)
+        if isinstance(value, str) and re.fullmatch(r"[0-9]+,[0-9]+", value):
+            self.fail(f"{value!r} has a comma; a point stands before decimals, and none between thousands.", param, ctx)
         return super().convert(value, param, ctx)
 
 
@@ -401,9 +403,10 @@ reading_options = joined(  # of baskets
     choice("--incomplete", ["refuse", "drop"], "Rows that lack a cell."),
 )
 READING = ("layout", "incomplete")
+repeats_option = choice("--repeats", ["error", "merge"], "Items repeated in a basket.")
 rules_options = joined(
     choice("--unknown", ["error", "drop"], "Items outside the catalogue."),
-    choice("--repeats", ["error", "merge"], "Items repeated in a basket."),
+    repeats_option,
     choice("--empty", ["error", "keep", "drop"], "Empty baskets: refused, kept, or left out."),
 )
 reports_argument = click.argument("reports", type=PATH, nargs=-1, required=True)

@@ -14,13 +14,14 @@ from assocpriv.cli import asking
 from assocpriv.cli import options as opt
 
 _NAMES = ("items", "catalogue", "taxonomy", "leave_out")
+_HOW_READ = "goes with --like, and says how it is read"
 _FOUND = ("reports", "itemset_size")  # which --find looks for, unless they are given
 _TAKES = {  # which options of plan a kind of plan has, beside those of all
     "baskets": (
         *_NAMES, "others", "mean_size", "like", "itemset_size", "transaction_size", "find", "paper", *opt.READING,
         "central", "local_cap",
     ),
-    "table": ("schema", "answer", "like"),
+    "table": ("schema", "answer", "like", "layout"),
 }  # fmt: skip
 
 
@@ -150,7 +151,7 @@ def _plan_baskets(
     names = ap.NameSource(**{name: known.pop(name) for name in _NAMES})
     reading = {name: known.pop(name) for name in opt.READING}
     if like is None:
-        opt.refuse_given(opt.READING, "goes with --like, and says how it is read")
+        opt.refuse_given(opt.READING, _HOW_READ)
     if (names.items is None) == (names.catalogue is None):
         raise click.UsageError(
             "give one of --items and --catalogue (of the categories, with --taxonomy), or --schema for a table"
@@ -190,8 +191,11 @@ def _plan_baskets(
 def _plan_table(output: Path | None, force: bool, schema: Path, reports: int, like: Path | None, **known: Any) -> None:
     """Choose how each column of a table is released."""
     assert output is not None
+    if like is None:
+        opt.refuse_given(["layout"], _HOW_READ)
     opt.check_output(output, force, [schema, like])
-    whole = () if like is None else ap.numeric.sample_whole(schema, like)
+    reading = opt.table_reading(known)
+    whole = () if like is None else ap.numeric.sample_whole(schema, like, **reading)
     made = ap.numeric.plan_table(schema, opt.take_promise(known), reports=reports, whole=whole, **known)
     ap.write_plan(made, output, force=force)
     opt.show(ap.show.plans.described(made, reports))

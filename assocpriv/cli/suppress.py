@@ -10,7 +10,7 @@ from assocpriv.cli import options as opt
 
 _TAKES = {
     "a table": ("class_column", "columns", "missing", "paper"),
-    "baskets": ("incomplete",),
+    "baskets": ("incomplete", "repeats"),
 }  # by what templates are over
 _WRITING = ("output", "least", "cap", "free_only", "paper", "new_key", "force")
 
@@ -33,6 +33,7 @@ _WRITING = ("output", "least", "cap", "free_only", "paper", "new_key", "force")
 @opt.missing_option
 @opt.memory_option
 @opt.reading_options
+@opt.repeats_option
 def suppress(table: Path, templates: Path, only_check: bool, output: Path | None, **options: Any) -> None:
     """Hide cells of TABLE until no inference that the templates name is above its confidence.
 

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from assocpriv.files.arrow import column_chunks, is_inflated, pa, pq, to_arrow_table, to_numpy
 from assocpriv.files.atomic import LARGEST_TABLE, atomic_output, output_format, read_bounded
-from assocpriv.files.reports import ITEMSETS_KEY
+from assocpriv.files.reports import ITEMSETS_KEY, gather_hint
 from assocpriv.promise.errors import EstimateError
 from assocpriv.promise.json_text import json_fields
 
@@ -221,7 +221,8 @@ def _read_csv(source: Path) -> tuple[LightFrame, dict[str, Any]]:
     first, _, rest = read_bounded(source, LARGEST_TABLE).decode("utf-8").partition("\n")
     if not first.startswith(_CSV_MARK):
         raise EstimateError(
-            "its first line does not carry the plan, the number of reports and the counts that rules need"
+            "its first line does not carry the plan, the number of reports and the counts that rules need; "
+            + gather_hint(source)
         )
     facts = json_fields(first.removeprefix(_CSV_MARK))
     names, *rows = csv.reader(io.StringIO(rest, newline=""))

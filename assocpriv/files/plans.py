@@ -281,16 +281,25 @@ class _Lines:
 def _parsed(text: str) -> tuple[tuple[str, str], ...]:
     lines = _Lines()
     try:
-        for line, names in rows_of(text):
-            if not lines.said and len(names) > 1 and is_header(filter(None, names)):
-                raise PlanError(f"line {line} seems to name the columns; remove it, or write it below others")
-            lines.add(names, line)
+        rows = list(rows_of(text))
     except csv.Error as error:
         raise PlanError(str(error)) from None
+    _check_header(rows)
+    for line, names in rows:
+        lines.add(names, line)
     if not lines.parents:
         raise PlanError("the taxonomy is empty; write a line child,parent for each name that has a parent")
     _check_circles(lines)
     return tuple(sorted(lines.parents.items()))
+
+
+def _check_header(rows: list[tuple[int, list[str]]]) -> None:
+    """Refuse a first line that is a header by its words, or by its first where no other line has the rest."""
+    for line, names in rows[:1]:
+        above = set(filter(None, names[1:]))
+        recur = any(above.intersection(others) for _, others in rows[1:])
+        if above and is_header(names[:1]) and (is_header(above) or not recur):
+            raise PlanError(f"line {line} seems to name the columns; remove it, or write it below others")
 
 
 def _check_name(name: str, column: int, line: int) -> None:

@@ -49,7 +49,7 @@ ITEMSETS_KEY = b"assocpriv-itemsets"
 SEALED_KEY = b"assocpriv.sealed"  # the day on which a collector wrote the file
 COLUMN = "report"
 _ENDINGS = (".parquet", ".pq")
-_BASKETS = (".csv", ".tsv", ".dat", ".txt", ".json")
+_BASKETS = (".csv", ".tsv", ".dat", ".txt", ".json", ".xlsx")
 _LOG = logging.getLogger("assocpriv")  # told what of a folder is left out; the command line shows it
 _ROW_GROUP = 1 << 20
 _BUFFER = 1 << 20  # bytes
@@ -326,24 +326,7 @@ def as_reports(reports: Any) -> Any:
     """
     if isinstance(reports, Reports) or hasattr(reports, "add_up"):
         return reports
-    paths = [reports] if isinstance(reports, str | Path) else reports
-    if hasattr(type(paths), "columns") or isinstance(paths, Mapping | AbstractSet) or not isinstance(paths, Iterable):
-        raise TypeError(
-            "reports must be Reports, as randomize(baskets, plan) makes them, a file or a list of files, got a "
-            f"{type(reports).__name__}"
-        )
-    listed = list(paths)
-    if isinstance(reports, bytes) or any(isinstance(path, bytes) for path in listed):
-        raise TypeError(
-            "bytes are single reports; make a collection of them with Reports.from_bytes([report, …], plan), and of "
-            "files of them with gather"
-        )
-    if not all(isinstance(path, str | Path) for path in listed):
-        raise TypeError(
-            f"reports must be Reports, or name files, got a {type(reports).__name__} of other things: of raw baskets "
-            "randomize(baskets, plan) makes reports; collections go into files with Reports.write"
-        )
-    return read_reports(listed)
+    return read_reports(reports)
 
 
 def as_collections(reports: Any) -> list[Any]:
@@ -354,7 +337,7 @@ def as_collections(reports: Any) -> list[Any]:
         WireError: two collections of one plan in memory, or as :func:`read_reports`.
     """
     if isinstance(reports, Sequence) and not isinstance(reports, str | bytes) and len(reports):
-        if not any(isinstance(each, str | Path | bytes) for each in reports):
+        if not any(isinstance(each, str | Path | bytes | Sequence) for each in reports):
             given = [as_reports(each) for each in reports]
             if len({each.plan.plan_id for each in given}) < len(given):
                 raise WireError("two collections are of one plan; write them to files and name these together")
@@ -391,7 +374,19 @@ def days_of(folder: str | Path) -> dict[str, list[Path]]:
 
 
 def _listed(paths: str | Path | Iterable[str | Path]) -> list[Path]:
-    return [Path(path) for path in ([paths] if isinstance(paths, str | Path) else paths)]
+    listed = [paths] if isinstance(paths, str | Path | bytes) or not isinstance(paths, Iterable) else list(paths)
+    if any(isinstance(path, bytes) for path in listed):
+        raise TypeError(
+            "bytes are single reports; make a collection of them with Reports.from_bytes([report, …], plan), and of "
+            "files of them with gather"
+        )
+    is_data = hasattr(type(paths), "columns") or isinstance(paths, Mapping | AbstractSet)
+    if is_data or not all(isinstance(path, str | Path) for path in listed):
+        raise TypeError(
+            f"reports must be Reports, a file or a list of files, got a {type(paths).__name__} of other things: of raw "
+            "baskets randomize(baskets, plan) makes reports; collections go into files with Reports.write"
+        )
+    return [Path(path) for path in listed]
 
 
 def _plan_at(path: Path) -> PublishedPlan:

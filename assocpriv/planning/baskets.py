@@ -327,7 +327,7 @@ def explain_promises(plan: Plan | None = None) -> WorkedPromises:
     'usual here: for everyday shopping'
     """
     if plan is not None:
-        return WorkedPromises((_promise_of(plan),), plan)
+        return WorkedPromises((_promise_of(Plan.of(plan)),), plan)
     return WorkedPromises(tuple(
         WorkedPromise(Breach(*levels), verdict, {n: _cost(levels, n) for n in PEOPLE})
         for levels, verdict in VERDICTS.items()

@@ -44,7 +44,7 @@ from decimal import Decimal, localcontext
 from fractions import Fraction
 from numbers import Real
 
-from assocpriv.promise.errors import PlanError
+from assocpriv.promise.errors import PlanError, listed
 
 NO_AMPLIFICATION = "the plan promises an average: it states no bound on what one report may tell"
 LARGEST_DENOMINATOR = 10**24  # a/b then stays short in every plan
@@ -353,7 +353,7 @@ def compose(amplifications: Iterable[Fraction]) -> Fraction:
     >>> compose([Fraction(19), Fraction(19)])
     Fraction(361, 1)
     """
-    return math.prod(map(check_amplification, amplifications), start=Fraction(1))
+    return math.prod(map(check_amplification, listed(amplifications, "amplifications")), start=Fraction(1))
 
 
 @dataclass(frozen=True, slots=True)
@@ -383,7 +383,7 @@ def breach_curve(amplification: Fraction, priors: Iterable[Fraction]) -> tuple[B
     """
     return tuple(
         BeliefRange(prior, lowest_posterior(prior, amplification), highest_posterior(prior, amplification))
-        for prior in map(_check_prior, priors)
+        for prior in map(_check_prior, listed(priors, "priors"))
     )
 
 

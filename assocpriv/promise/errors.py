@@ -4,7 +4,7 @@ A message says what is wrong, the rule, the value and the remedy. It never conta
 transaction of a person: only names of fields, positions and counts.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 _Options = TypeVar("_Options")
@@ -101,6 +101,23 @@ def check_type(name: str, value: object, wanted: type[_Wanted]) -> _Wanted:
     if not isinstance(value, wanted):
         raise TypeError(f"{name} must be of the class {wanted.__name__}, got a {type(value).__name__}")
     return value
+
+
+def listed(values: Iterable[_Wanted], name: str, unfit: type[AssocprivError] = PlanError) -> list[_Wanted]:
+    """Return several values of an argument as a list.
+
+    Raises:
+        TypeError: one value, a text or a mapping.
+        AssocprivError: ``unfit`` of an iterator that gives none: who read it before got them.
+
+    >>> listed(iter([1, 2]), "numbers")
+    [1, 2]
+    """
+    if isinstance(values, str | bytes | Mapping) or not isinstance(values, Iterable):
+        raise TypeError(f"{name} must be a list of them, got a {type(values).__name__}")
+    if not (found := list(values)) and isinstance(values, Iterator):
+        raise unfit(f"the iterator of {name} gives none; one that was read before is empty: give a list")
+    return found
 
 
 def check_names(given: Iterable[str], known: Sequence[str]) -> None:

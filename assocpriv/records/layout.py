@@ -394,7 +394,8 @@ def _asked_place(names: Sequence[str], role: str, text: str) -> int:
         )
     if named is None and number < 0:
         raise BasketError(
-            f"the column that {role}= names is not among the {len(names)} columns; check its name and the separator"
+            f"the column {text[:60]!r} that {role}= names is not among the {len(names)} columns; check its name and "
+            "the separator"
         )
     return number if named is None else named
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.files.itemsets import LightFrame
-from assocpriv.promise.errors import EstimateError
+from assocpriv.promise.errors import EstimateError, listed
 from assocpriv.server.counting import CountingBackend
 from assocpriv.server.itemsets import ATTRIBUTE, COLUMNS, MiningFacts, itemset_frame, with_named_intervals
 from assocpriv.server.mining import MiningRequest, check_max_itemset, facts_of, kept_rows, searched
@@ -62,8 +62,13 @@ def ask(
     """
     plans, request = longest_first(backend.plan for backend in backends), MiningRequest(errors=errors)
     plan, catalogue = plans[0], united(plans)
-    wanted = [_items(each, plan, catalogue, f"itemset {n}") for n, each in enumerate(_listed(itemsets, "itemsets"), 1)]
-    sides = [_sides(rule, plan, catalogue, f"rule {n}") for n, rule in enumerate(_listed(rules, "rules"), 1)]
+    wanted = [
+        _items(each, plan, catalogue, f"itemset {n}")
+        for n, each in enumerate(listed(itemsets, "itemsets", EstimateError), 1)
+    ]
+    sides = [
+        _sides(rule, plan, catalogue, f"rule {n}") for n, rule in enumerate(listed(rules, "rules", EstimateError), 1)
+    ]
     whole = [tuple(sorted(left + right)) for left, right in sides]
     reader = Reader.of(backends, request, max(map(len, [*wanted, *whole]), default=0))
     table = reader.table([*wanted, *whole])
@@ -137,12 +142,6 @@ def _with_asked(levels: Sequence[Level], closed: Collection[Items]) -> list[NDAr
 def _rows_of(level: Level, itemsets: Sequence[Items]) -> NDArray[np.int64]:
     wanted = set(itemsets)
     return np.flatnonzero([tuple(row) in wanted for row in level.itemsets.tolist()]) if wanted else np.empty(0, int)
-
-
-def _listed(asked: Any, what: str) -> list[Any]:
-    if isinstance(asked, str | bytes) or not isinstance(asked, Iterable):
-        raise TypeError(f"{what} must be a list of them, got a {type(asked).__name__}")
-    return list(asked)
 
 
 def _items(names: Any, plan: "Plan", catalogue: "Catalogue", what: str) -> Items:

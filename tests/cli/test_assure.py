@@ -160,6 +160,16 @@ def test_inspect_says_what_a_file_is(home: Path, tmp_path: Path) -> None:
         assert f"holds {kind}" in refused("inspect", home / name, "--reports", 7, status=2)
 
 
+@pytest.mark.parametrize("name", ["shop.csv", "shop.xlsx"])
+@pytest.mark.parametrize("command", ["inspect", "mine", "rules", "compare"])
+def test_baskets_are_told_from_what_is_read(tmp_path: Path, command: str, name: str) -> None:
+    """Where reports or itemsets are due, a file of baskets is called so, with the command that it is for."""
+    (tmp_path / name).write_text("receipt,item\n1,Zx9\n")
+    said = refused(command, *[tmp_path / name] * (1 + (command == "compare")))
+    assert "it looks like baskets or a table; randomize baskets first: assocpriv randomize" in said
+    assert "Zx9" not in said
+
+
 @pytest.mark.parametrize("name", ["b.dat", "b.csv", "names.txt", "lists.parquet", "none.json"])
 def test_inspect_refuses_other_files(home: Path, name: str) -> None:
     """Inspect says what speaks against a file being anything it knows."""

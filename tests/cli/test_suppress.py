@@ -155,7 +155,11 @@ def test_errors_show_no_item(baskets_folder: Path) -> None:
     (baskets_folder / "b.csv").write_text(BASKETS + "canary,canary\n")
     message = refused_without_output(baskets_folder, *BASKET, "-o", "out.csv")
     assert "repeats an item" in message
+    assert "count them once with --repeats merge" in message
     assert "canary" not in message
+    run(*BASKET, "--repeats", "merge", "-o", "out.csv")
+    lines = (baskets_folder / "out.csv").read_text().splitlines()
+    assert sum(line.split(",").count("canary") for line in lines) == 1
 
 
 def test_an_unknown_age_is_refused_with_an_option(table_folder):

@@ -58,6 +58,8 @@ BAD: list[tuple[str | bytes, str]] = [
     ("child,parent\nmilk,dairy\n", "line 1 seems to name the columns; remove it"),
     ("Item;Category\nmilk;dairy\n", "line 1 seems to name the columns"),
     ('\n"Product name",Category ID,Department\nmilk,dairy,food\n', "line 2 seems to name the columns"),
+    ("Artikel,Warengruppe\nmilk,dairy\n", "line 1 seems to name the columns"),
+    ("name;family;division\nmilk;dairy;food\n", "line 1 seems to name the columns"),
     (b"milk,caf\xe9\nrye,br\xc3\xb6d\n", "not UTF-8 text; save it as"),
 ]
 
@@ -75,6 +77,7 @@ def test_names_of_columns_may_be_names(tmp_path: Path) -> None:
     """A line is a header if all its cells are usual names of columns, and only above the others."""
     assert read(tmp_path, "milk,group\nitem,category\n") == (("item", "category"), ("milk", "group"))
     assert read(tmp_path, "item\nmilk,group\n") == (("milk", "group"),)
+    assert read(tmp_path, "item,dairy\nmilk,dairy\n") == (("item", "dairy"), ("milk", "dairy"))
 
 
 def test_a_missing_taxonomy_is_refused(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ import pytest
 import assocpriv as ap
 from assocpriv.auditing.findings import AuditRequest
 from assocpriv.cli.main import main
+from assocpriv.cli.options import NUMBER, WHOLE
 from assocpriv.planning.discovery import foresee
 from assocpriv.promise.errors import EstimateError, PlanError
 from assocpriv.promise.numbers import as_whole, check_range
@@ -92,3 +93,10 @@ def test_options_take_plain_digits_alone() -> None:
         given = [digits] * option.nargs if option.multiple or option.nargs > 1 else digits
         with pytest.raises(click.BadParameter, match="is not a number in the digits 0 to 9"):
             option.type_cast_value(click.Context(click.Command("command")), given)
+
+
+def test_a_decimal_comma_is_named() -> None:
+    """A number with a comma, decimal or of thousands, is refused with the rule."""
+    for option in (WHOLE, NUMBER):
+        with pytest.raises(click.BadParameter, match=r"'2,03' has a comma; a point stands before decimals"):
+            option.convert("2,03", None, None)
