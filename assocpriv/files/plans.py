@@ -386,14 +386,14 @@ def folded(name: str) -> str:
 
 
 def twins(names: Iterable[str]) -> tuple[tuple[str, ...], ...]:
-    """Return groups of names that are equal but for case, Unicode form (NFKC) or blanks, each sorted.
+    """Return groups of names that are equal but for case, Unicode form (NFKC), blanks or zeros before digits.
 
-    >>> twins(["Milk", "bread", "milk "])
-    (('Milk', 'milk '),)
+    >>> twins(["Milk", "bread", "milk ", "007", "7"])
+    (('007', '7'), ('Milk', 'milk '))
     """
     groups = defaultdict[str, set[str]](set)
     for name in names:
-        groups[folded(name)].add(name)
+        groups[folded(name.lstrip("0") if name.isdecimal() else name)].add(name)
     return tuple(tuple(sorted(group)) for _, group in sorted(groups.items()) if len(group) > 1)
 
 

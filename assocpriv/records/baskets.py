@@ -46,11 +46,12 @@ from assocpriv.records.columns import (
     series_to_arrow,
     values_of,
 )
-from assocpriv.records.detection import is_margin, no_flag, understand_table
+from assocpriv.records.detection import is_margin, names_columns, no_flag, understand_table
 from assocpriv.records.layout import FALSE_WORDS, NONE, STRICT, TRUE_WORDS, Found, Layout, ReadOptions
 from assocpriv.records.long_rows import long_cells, long_part, refuse_incomplete
 from assocpriv.records.sources import SAMPLE_LINES, FirstRows
 from assocpriv.records.texts import coded_items, distinct_texts, plain_ids, texts_of
+from assocpriv.records.values import cells_apart
 
 _LOG = logging.getLogger("assocpriv")  # told what is left out; the command line shows it
 EXHAUSTED = "the iterator gives no basket; one that was read before is empty: give a list of the baskets"
@@ -151,7 +152,7 @@ class Baskets:
         """
         options = ReadOptions(layout, unknown, repeats)
         _refuse_layout_of_lists(options.said)
-        cells = _cells_of_sets(baskets, options.absent(catalogue))
+        cells = _cells_of_sets(baskets, options, catalogue)
         refuse_several(cells, Found(options.said))
         return _baskets_of(cells, catalogue, options)
 
@@ -237,7 +238,7 @@ def named_baskets(data: Any, catalogue: Catalogue | None, options: ReadOptions =
     if is_table:
         cells = _cells_of_frame(data, options, catalogue)
     else:
-        cells = _cells_of_sets(data, options.absent(catalogue))
+        cells = _cells_of_sets(data, options, catalogue)
         refuse_several(cells, Found(options.said))
     if cells.left_out.note:
         _LOG.info("baskets: %s", cells.left_out.note)
@@ -338,14 +339,17 @@ def refuse_several(cells: Cells, found: Found) -> None:
 # ---- sets and lists
 
 
-def _cells_of_sets(baskets: Iterable[object], absent: Collection[str]) -> Cells:
+def _cells_of_sets(baskets: Iterable[object], options: ReadOptions, catalogue: Catalogue | None) -> Cells:
     if isinstance(baskets, Mapping):
         raise TypeError("baskets must be lists of items or a table, got a mapping; give list(mapping.values())")
     if isinstance(baskets, Sequence) and _are_pairs(baskets[:SAMPLE_LINES]):
         raise BasketError(
             "the baskets are pairs of an id and an item, as rows of a table; give a table with columns receipt and item"
         )
-    cells = cells_of_names((_names_of(basket, row) for row, basket in enumerate(baskets)), absent)
+    if isinstance(baskets, Sequence) and options.said.kind is None:
+        _refuse_rows(baskets[:SAMPLE_LINES])
+    names = (_names_of(basket, row) for row, basket in enumerate(baskets))
+    cells = cells_of_names(names, options.absent(catalogue))
     if not len(cells.sizes) and isinstance(baskets, Iterator):
         raise BasketError(EXHAUSTED)
     return cells
@@ -355,6 +359,25 @@ def _are_pairs(rows: Sequence[object]) -> bool:
     """Tell tuples of an integer and a text, of which the integers come again, from baskets."""
     pairs = [row for row in rows if isinstance(row, tuple) and [type(each) for each in row] == [int, str]]
     return len(pairs) == len(rows) > 1 and len({pair[0] for pair in pairs}) < len(pairs)
+
+
+def _refuse_rows(baskets: Sequence[object]) -> None:
+    """Refuse lists that are rows of a table, with names of columns first, or each with an id first."""
+    lists = [basket for basket in baskets if isinstance(basket, list | tuple)]
+    if len(lists) < max(2, len(baskets)):
+        return
+    rows, kinds = [list(map(str, each)) for each in lists], [[type(item) for item in each] for each in lists]
+    if names_columns(rows[0]):
+        raise BasketError(
+            "basket 1 has names of columns, as the first row of a table; give pandas.DataFrame(rows[1:], "
+            "columns=rows[0])"
+        )
+    numbered = all(each[:1] == [int] and int not in each[1:] for each in kinds) and max(map(len, kinds)) > 1
+    if numbered or (any(str in each for each in kinds) and cells_apart(rows)[1]):
+        raise BasketError(
+            "the first items of all baskets are ids or numbers and stand nowhere else, as no items do; leave them out, "
+            "as [basket[1:] for basket in baskets], or say layout='list' if they are items"
+        )
 
 
 def _names_of(basket: object, row: int) -> list[str]:

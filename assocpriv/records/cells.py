@@ -25,13 +25,15 @@ ROUNDED = re.compile(  # a long number, as spreadsheets write it into CSV, and a
 STORE_AS_TEXT = "store the column as text where the file or table is made"
 _TOTAL_WORDS = frozenset({
     *("total", "totals", "subtotal", "sub total", "sub-total", "grand total", "total ttc", "amount due", "summe"),
-    *("gesamt", "zwischensumme"),
+    *("gesamt", "zwischensumme", "gesamtbetrag", "zu zahlen", "sous-total", "sous total", "totale", "totaal"),
 })  # fmt: skip
 _TILL_WORDS = _TOTAL_WORDS | {  # beside them
-    *("tax", "sales tax", "vat", "mwst", "ust", "tva", "dont tva", "iva", "rounding", "balance", "discount", "rabatt"),
+    *("tax", "sales tax", "vat", "gst", "hst", "mwst", "ust", "tva", "dont tva", "iva", "btw", "moms"),
+    *("rounding", "balance", "discount", "rabatt"),
     *("cash", "card", "change", "tip", "bar", "rückgeld", "ec-karte", "ec karte", "cb", "especes", "espèces", "rendu"),
     *("debit card", "credit card", "visa", "mastercard"),
 }  # fmt: skip
+_RATE = re.compile(r"[ :]*\(?[0-9]+([.,][0-9]+)? ?%\)?|[ :]*(eur|usd|gbp|chf|[$€£])$")  # behind a tax or total
 CHOICES = {
     "unknown": ("error", "drop"),
     "repeats": ("error", "merge"),
@@ -51,7 +53,9 @@ MARKS = {  # what may stand between several items in one cell, what it is called
     **{",": ("commas", ","), ";": ("semicolons", ";"), "|": ("bars", "|"), TAB: ("tabs", TAB)},
     **{"/": ("slashes", " / "), "+": ("plus signs", " + ")},
 }
-_PIECES = re.compile(r"^\d{1,3} ?[x×*] ?(?=\D)|(\s[x×*] ?\d{1,3}| ?\([x×]? ?\d{1,3}\)| ?: ?\d{1,3})$", re.IGNORECASE)
+_PIECES = re.compile(
+    r"^\d{1,3} ?[x×*] ?(?=\D)|(\s[x×*] ?\d{1,3}| ?\([x×]? ?\d{1,3}([.,]\d+)?\)| ?: ?\d{1,3})$", re.IGNORECASE
+)
 _FIRST = 100  # names of which one at least has what nearly all have
 LISTS = re.compile(r"\[.*\]|\{.*\}|\(.*,.*\)")  # as programs print them
 
@@ -220,7 +224,7 @@ def without_till_lines(cells: Cells) -> Cells:
     [1, 1]
     """
     names = cells.names or ()
-    plain = [name.strip(" :").lower() for name in names]
+    plain = [_RATE.sub("", name.strip(" :").lower()) for name in names]
     totals = np.array([name in _TOTAL_WORDS for name in plain], dtype=np.bool_)
     if not totals.any() or isinstance(names, Catalogue) or len(cells.sizes) < 2:
         return cells

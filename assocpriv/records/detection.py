@@ -39,10 +39,12 @@ from assocpriv.records.values import (
     LEAST_LINES,
     LEAST_REPEATS,
     MONEY,
+    cells_apart,
     context_of,
     is_figure,
     is_number,
     likely_columns,
+    refuse_ids_of_rows,
     refuse_no_items,
     void_column,
 )
@@ -89,6 +91,8 @@ def _is_dat(rows: FirstRows, said: Layout) -> bool:
     numbers = [line for line in rows.lines if _ITEM_NUMBERS.fullmatch(line)]
     if any(line.lower().startswith(("@relation", "@attribute")) for line in rows.lines):
         raise BasketError("the file is Weka's ARFF, which is not read; save it as CSV")
+    if any(line.upper().startswith(("INSERT INTO ", "CREATE TABLE ")) for line in rows.lines):
+        raise BasketError("the file is a dump of SQL, which is not read; export the table as CSV")
     if rows.lines[0].startswith(REMARKS) and any(each.startswith(REMARKS) for each in rows.lines[1:]):
         raise BasketError(
             "lines that begin with @, # or % are remarks and names, as SPMF has them: take them out, the rest is items"
@@ -152,6 +156,7 @@ def _is_doubtful(rows: FirstRows, said: Layout) -> bool:
     if said.header is None:
         _refuse_title(rows, mark)
         _refuse_slots(rows, mark)
+        _refuse_numbered(rows, mark)
     _refuse_first_words(rows, mark)
     _refuse_last_cells(rows, mark)
     _refuse_table(rows, mark)
@@ -175,6 +180,10 @@ def _refuse_title(rows: FirstRows, mark: Layout) -> None:
     if above := title_lines(rows):
         line = rows.numbers[above]
         raise Doubt(f"line {line} seems to name columns", (f"long header={line}", ""), ("lines", ""))
+    for line, row in zip(rows.numbers, rows.cells[:_TITLE_LINES], strict=False):
+        if row and all(cell.startswith('{"ImportId"') for cell in row):  # the last of Qualtrics' three
+            survey = replace(mark, transaction="#1", header=line)
+            raise Doubt(f"line {line} ends the header of a survey", (survey, "without the first column"))
     for above in range(1, _TITLE_LINES) if len(rows.first) < 2 else ():
         below = rows.after(above)
         if below.is_table and len(below.body) >= LEAST_REPEATS and _sign_of_table(below):
@@ -262,12 +271,14 @@ def _refuse_table(rows: FirstRows, mark: Layout) -> None:
             (mark, "if each line is a basket"),
             end="or write 1 for any quantity above 0, and 0 else, without totals, in a one-hot table",
         )
+    once = header is None and not {cell for row in rows.body for cell in row}.intersection(rows.first)
     counts = all(map(is_number, rows.column(0))) and not any(map(is_number, rest))
     raise Doubt(
         f"all lines have {len(rows.first)} cells and {sign}, as in a table, not in baskets",
         (replace(likely_columns(rows), header=header, separator=mark.separator), "with the numbers of its columns"),
         *((replace(mark, kind="one-hot", transaction=ids), "") for ids in _flags_beside(rows)),
         *[(replace(mark, transaction="#1", header=header), "without the first column")] * counts,
+        *[(replace(mark, header=True), "if line 1 is a header")] * once,
         (mark, "if each line is a basket"),
     )
 
@@ -286,6 +297,22 @@ def _refuse_first_cells(rows: FirstRows, mark: Layout) -> None:
 def title_lines(rows: FirstRows) -> int:
     """Return how many lines stand above one that names columns of the long layout; 0 if none does below line 1."""
     return next((place for place, row in enumerate(rows.cells[:_TITLE_LINES]) if names_columns(row)), 0)
+
+
+def _refuse_numbered(rows: FirstRows, mark: Layout) -> None:
+    """Refuse columns of which several are numbered, as item1,qty1,item2,qty2: those of items are a basket."""
+    stems = dict[str, list[int]]()
+    for place, name in enumerate(rows.first):
+        if (found := _SLOT.fullmatch(name)) and (stem := found[1].strip(" _.-")):
+            stems.setdefault(stem, []).append(place)
+    items = [places for stem, places in stems.items() if len(places) > 1 and usual_places([stem], "item")]
+    if len(items) == 1 and len(rows.first) > len(items[0]) + 1:
+        others = "+".join(f"#{place + 1}" for place in range(len(rows.first)) if place not in items[0])
+        raise Doubt(
+            "line 1 numbers the columns of items, with others beside them",
+            (replace(mark, transaction=others, header=True), "if each line is a basket"),
+            end="or give the columns of items alone",
+        )
 
 
 def _slots(rows: FirstRows) -> bool | None:
@@ -314,9 +341,27 @@ def _slots(rows: FirstRows) -> bool | None:
     return None
 
 
+def _filled(lines: Sequence[Sequence[str]]) -> list[list[str]]:
+    """Return the cells of lines that hold something, of lines that do."""
+    return [cells for row in lines if (cells := [cell for cell in row if cell])]
+
+
+def _note_of_lines(rows: FirstRows) -> str:
+    """Say which cells at an end of lines stand nowhere else, as of customers or payments; empty if none do."""
+    lines = _filled(rows.cells)
+    for place, ordered in (("first", lines), ("last", [row[::-1] for row in lines])):
+        if count := cells_apart(ordered)[0]:
+            numbers = "+".join(f"#{place + 1}" for place in range(count))
+            remedy = f"say {say_layout(f'lines transaction={numbers}')}" if place == "first" else "take them out"
+            return (
+                f"the {place} cells of lines stand nowhere else, as customers, stores or payments do; if so, {remedy}"
+            )
+    return ""
+
+
 def _last_cells(rows: FirstRows) -> list[int] | None:
     """Return the place of last cells that are no items, [] where it differs; None if they may be items."""
-    lines = [row for row in ([cell for cell in row if cell] for row in rows.cells) if row]
+    lines = _filled(rows.cells)
     lasts, others = [row[-1] for row in lines], [cell for row in lines for cell in row[:-1]]
     if len(lines) < 3 or min(map(len, lines)) < 2 or any(map(is_figure, others)):
         return None
@@ -333,11 +378,9 @@ def _first_cells(rows: FirstRows) -> tuple[int, bool | None] | None:
     """Return how many of the first cells are no items, and what ``header`` to say; None if all may be items."""
     lines = [row for row in rows.body if row]
     others = {cell for row in lines for cell in row[1:] if cell}
-    firsts = [row[0] for row in lines if row[0]]
-    if not others or len(firsts) < len(lines):
+    if not others or not all(row[0] for row in lines):
         return None
-    repeated = 2 * len(others) <= sum(map(len, lines)) - len(lines)  # else all cells may well differ
-    differ = len(lines) >= LEAST_LINES and len(set(firsts)) == len(lines) and repeated and not set(firsts) & others
+    apart, are_ids = cells_apart(_filled(lines))
     header = True if _is_above_ids(rows, 0) and not is_number(rows.first[0]) else None
     data = rows.cells if header is None else rows.body
     dates = 0
@@ -349,8 +392,9 @@ def _first_cells(rows: FirstRows) -> tuple[int, bool | None] | None:
     numbers = all(is_number(row[0]) for row in left if row) and not any(is_number(each) for each in others)
     counts = [int(row[0]) for row in left if row and row[0].isdecimal() and len(row[0]) < 19]
     in_turn = len(counts) == len(left) > 2 and counts[0] < 2 and all(b == a + 1 for a, b in itertools.pairwise(counts))
-    if differ or dates or in_turn or (numbers and len(left) >= _LEAST_NUMBERED):
-        return dates + (in_turn or not dates or (numbers and len(left) >= _LEAST_NUMBERED)), header
+    if are_ids or dates or in_turn or (numbers and len(left) >= _LEAST_NUMBERED):
+        counted = dates + (in_turn or not dates or (numbers and len(left) >= _LEAST_NUMBERED))
+        return max(counted, apart * are_ids), header
     return None
 
 
@@ -478,7 +522,8 @@ def _lines_found(rows: FirstRows, said: Layout) -> Found:
         places = asked_places(names, "transaction", said.transaction)
         said = replace(said, transaction="+".join(f"#{place + 1}" for place in places))
     told = replace(said, kind="lines", header=header and (said.header or True))
-    return Found(told, places=places, skip=_skip(rows, header))
+    note = "" if said.kind is not None else _note_of_lines(rows)
+    return Found(told, places=places, skip=_skip(rows, header), note=note)
 
 
 def _long_found(rows: FirstRows, said: Layout) -> Found:
@@ -570,6 +615,8 @@ def long_found(names: Sequence[str], said: Layout, cells: Sequence[Sequence[str]
     if full and full[0] != usual[0]:  # names of goods, where their codes have gaps
         said = replace(said, item=f"#{full[0] + 1}")
     ids, item, quantity = long_columns(names, said)
+    if said.transaction is None:
+        refuse_ids_of_rows(names, said, cells, ids)
     groups = dict[tuple[str, ...], list[Sequence[str]]]()
     for row in cells:
         groups.setdefault(tuple(row[place] for place in ids), []).append(row)
@@ -588,7 +635,7 @@ def long_found(names: Sequence[str], said: Layout, cells: Sequence[Sequence[str]
         item=shown_column(names, item),
         quantity=shown_column(names, quantity) if quantity is not None else said.quantity,
     )
-    states = f"column {(void or 0) + 1} says which rows are cancelled, refunded, views or the like"
+    states = f"column {(void or 0) + 1} says which rows are cancelled, refunded, shipping, views or the like"
     note = "" if void is None else f"{states}; if such rows are no sales, take them out before"
     others = set(range(len(names))) - {*places, *(place for _, place in context)}
     counts = (place for place in sorted(others) if all(AMOUNT.fullmatch(row[place]) for row in cells if row[place]))
@@ -735,7 +782,7 @@ def _kind_of_table(rows: FirstRows, texts: Sequence[bool], held: Sequence[int], 
         *((Layout("one-hot", transaction=ids), "") for ids in _flags_beside(rows)),
         end="or, if ids are in its index, give frame.reset_index()"
         if len(names) < 2
-        else f"or of quantities, a column an item, give frame{index} > 0" * counts,
+        else f"or of quantities, a column an item, give frame{index} > 0, without rows and columns of totals" * counts,
     )
 
 
@@ -747,7 +794,8 @@ def _refuse_wide(rows: FirstRows, texts: Sequence[int]) -> None:
         raise BasketError(
             f"{len(held)} columns of text, from #{texts[0] + 1} on, have values in common, as where each row is a "
             "basket; give a list of each row's items, as frame[columns].apply(lambda row: row.dropna().tolist(), "
-            "axis=1), or of attributes pandas.get_dummies(frame)"
+            "axis=1), or of attributes pandas.get_dummies(frame); if the names of the columns are items, too, read the "
+            "file with header=None before"
         )
 
 

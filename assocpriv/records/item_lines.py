@@ -16,6 +16,7 @@ _SPMF = (  # signs of its other formats, and what stands in them
         "item numbers with utilities or weights behind colons: keep the item numbers alone",
     ),
 )
+_AMOUNT = re.compile(r"[0-9]+(\.[0-9]+)?")
 REMARKS = ("@", "#", "%")
 _MOST_COLUMNS = 4  # of a table of numbers with blanks between: more show lines of items, as records coded as items
 
@@ -26,6 +27,16 @@ def refuse_spmf(lines: Sequence[str]) -> None:
     for sign, what in _SPMF:
         if 2 * sum(sign.fullmatch(line) is not None for line in filled) > len(filled):
             raise BasketError(f"the lines are no baskets, but SPMF's {what}")
+    if 2 * sum(map(_has_utilities, filled)) > len(filled):
+        raise BasketError("the lines hold items, their total and a utility of each behind colons: keep the items alone")
+
+
+def _has_utilities(line: str) -> bool:
+    """Tell whether behind items stand two colons, and behind the last one a number for each item."""
+    mark = "\t" if "\t" in line else " "
+    items, _, utilities = line.partition(":")[0], *line.rpartition(":")[1:]
+    numbers = utilities.split(mark)
+    return line.count(":") == 2 and len(items.split(mark)) == len(numbers) and all(map(_AMOUNT.fullmatch, numbers))
 
 
 def refuse_table_of_numbers(lines: Sequence[Sequence[str]]) -> None:
@@ -61,6 +72,13 @@ def refuse_beside_items(lines: Sequence[Sequence[int]]) -> None:
         )
     if min(map(len, lines)) < 2:
         return
+    for at in range(min(3, *map(len, lines))):
+        if len({line[at] for line in lines}) > 1 and all(len(line) == line[at] + at + 1 for line in lines):
+            raise Doubt(
+                f"the {('first', 'second', 'third')[at]} numbers of all lines count those behind them",
+                ("dat", "if they are items"),
+                end=f"or take out what stands before items: sed -E 's/^ *([0-9]+ +){{{at + 1}}}//'",
+            )
     counted = all(b == a + 1 for a, b in itertools.pairwise(firsts)) and not others & set(firsts)
     lasts, rest = [line[-1] for line in lines], [number for line in lines for number in line[:-1]]
     differ = len(lines) >= LEAST_LINES and len({*lasts}) == len(lasts) and not {*lasts} & {*rest}

@@ -40,8 +40,14 @@ _POSSIBLE = (
     "workbook), as in "
     "'long transaction=#1 item=#2 separator=; header=no'"
 )
-TRUE_WORDS = frozenset({"1", "1.0", "true", "t", "yes", "y", "x", "ja", "j", "oui", "si", "sí", "wahr", "vrai", "on"})
-FALSE_WORDS = frozenset({"0", "0.0", "false", "f", "no", "n", "?", "", "-", "nein", "non", "falsch", "faux", "off"})
+TRUE_WORDS = frozenset({
+    *("1", "1.0", "true", "t", "yes", "y", "x", "ja", "j", "oui", "si", "sí", "wahr", "vrai", "on", "checked"),
+    "selected",
+})  # fmt: skip
+FALSE_WORDS = frozenset({
+    *("0", "0.0", "false", "f", "no", "n", "?", "", "-", "nein", "non", "falsch", "faux", "off", "unchecked"),
+    "not selected",
+})  # fmt: skip
 FLAGS = TRUE_WORDS | FALSE_WORDS
 _PLAIN_COLUMN = re.compile(r"[\w#+./-]+")
 COLUMN_NUMBERS = re.compile(r" *#?[0-9]+( *\+ *#?[0-9]+)* *")  # of columns
@@ -84,6 +90,7 @@ _USUAL = {  # of each role, the likeliest first
     ],
     "quantity": [
         "quantity", "qty", "units", "pieces", "quantitysold", "itemquantity", "orderquantity", "lineitemquantity",
+        "qtyordered", "quantityordered", "orderedqty", "orderedquantity", "orderqty",
         "menge", "anzahl", "stuck", "stueck", "qt", "qte", "quantite", "cantidad", "aantal", "quantita",
         "quantidade", "ilosc", "antal", "maara", "mnozstvi", "pocet", "adet", "miktar",
     ],

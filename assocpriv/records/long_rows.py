@@ -130,7 +130,7 @@ def long_part(rows: Rows, found: Found, absent: Collection[str] = ()) -> LongPar
         missing["transaction id"] = np.repeat(which_null(transactions), lengths)
     if items.null_count:
         missing["item"] = which_null(items)
-    heads = _repeat_header(found, texts, items, lengths)
+    heads = _repeat_header(rows, found, texts, items, lengths)
     if heads is not None:
         missing = {what: missing.get(what, heads) | heads for what in ("transaction id", "item")}
     quantities = persons = None
@@ -164,22 +164,33 @@ def _refuse_returned(values: Any, place: int, rows: Rows, found: Found) -> None:
 
 
 def _repeat_header(
-    found: Found, ids: Sequence[Any], items: Any, lengths: NDArray[np.int64]
+    rows: Rows, found: Found, ids: Sequence[Any], items: Any, lengths: NDArray[np.int64]
 ) -> NDArray[np.bool_] | None:
     """Tell which rows repeat the names of the columns, as where files were joined; None if none does.
 
     ``ids`` are the texts of transaction columns, of each run of ``lengths`` rows.
+
+    Raises:
+        BasketError: a row has the names in another order.
     """
 
-    def names(texts: Any, place: int) -> NDArray[np.bool_]:
-        name = found.names[place]
-        return which_fit(texts, f"^{re.escape(name)}$") if name else np.zeros(len(texts), dtype=np.bool_)
+    def repeats(names: Sequence[str]) -> NDArray[np.bool_]:
+        """Tell which rows have texts that fit an expression for each column, of the item last."""
+        runs = np.logical_and.reduce([which_fit(texts, name) for texts, name in zip(ids, names, strict=False)])
+        held = np.append(which_fit(items.dictionary, names[-1]), False)
+        return np.asarray(np.repeat(runs, lengths) & held[array_to_numpy(items.indices, -1)])
 
-    held = np.append(names(items.dictionary, found.places[found.ids]), False)
-    if not held.any():
+    any_name = f"^({'|'.join(re.escape(name) for name in found.names if name)})$"
+    own = [f"^{re.escape(found.names[place])}$" for place in found.places[: found.ids + 1]]
+    if not any(found.names) or not which_fit(items.dictionary, any_name).any():
         return None
-    runs = np.logical_and.reduce([names(texts, place) for texts, place in zip(ids, found.places, strict=False)])
-    heads = np.repeat(runs, lengths) & held[array_to_numpy(items.indices, -1)]
+    heads = repeats([any_name] * len(own))
+    moved = np.flatnonzero(heads & ~repeats(own))
+    if len(moved):
+        raise BasketError(
+            f"{rows.origin.row_word} {rows.line(int(moved[0])):,} names the columns in another order than line 1, as "
+            "where two exports were joined; give each as a file of its own"
+        )
     return heads if heads.any() else None
 
 

@@ -43,8 +43,10 @@ _CLOSES = re.compile(rb'[^"]*(?:""[^"]*)*"[ ]*(?:[,;|\t]|\r?$)')  # the rest of 
 _MOST_BREAKS = 20  # within one cell
 _TITLE_LINES = 10  # above a header, at most
 _SAYS_SEPARATOR = re.compile(r' *"?sep=(.)"? *')  # as spreadsheets write it
-_OTHER_PAGE = re.compile(  # taken as Windows-1252: ä, é and ö of a DOS page, Polish letters, Cyrillic and Greek words
-    r"[A-Za-z][„‚”][a-z]|[a-z][¹³¿£¥¼¾][a-z]|[À-ÿ]{4}"
+_OTHER_PAGE = (
+    re.compile(  # taken as Windows-1252: ä, é and ö of a DOS or Mac page, Polish letters, Cyrillic and Greek words
+        r"[A-Za-z][„‚”ŠŽŸ][a-z]|[a-z][¹³¿£¥¼¾][a-z]|[À-ÿ]{4}"
+    )
 )
 _ARROW = "Arrow's IPC format is not read; write it as Parquet, or in Python pass pyarrow.feather.read_table(FILE)"
 _JSON = "JSON is not read; write CSV or Parquet, or in Python pass the table pandas.read_json(FILE{})"
@@ -297,6 +299,12 @@ def _encoding_of(first: bytes) -> str:
         )
     if _OTHER_PAGE.search(first.decode("windows-1252", errors="replace")):
         raise BasketError("the text is neither UTF-8 nor Windows-1252; save it as “CSV UTF-8”")
+    letters = set(first.decode("windows-1252", errors="replace"))
+    if letters & set("ðýþÐÝÞ") and not letters & set("áéíóúæÁÉÍÓÚÆ"):  # ğ, ı and ş without Icelandic vowels
+        raise BasketError(
+            "the text seems to be Turkish in Windows-1254; save it as “CSV UTF-8”, or say encoding=windows-1252 in the "
+            "layout if it is not"
+        )
     return "windows-1252"
 
 

@@ -16,12 +16,17 @@ DATE = re.compile(  # with a time behind it, where there are only digits; 202605
 MONEY = re.compile(r"[-+]?[$€£¥] ?[0-9][0-9.,]*|[-+]?[0-9][0-9.,]* ?([$€£¥]|EUR|USD|GBP|CHF)|[-+]?[0-9]+[.,][0-9]{1,2}")
 AMOUNT = re.compile(r"[-+−]?[0-9][0-9.,' \u00a0]*-?")  # with decimal commas; some write a minus behind the number
 TIME = re.compile(r"[0-9]{1,2}:[0-9]{2}(:[0-9.]+)?( ?[AaPp][Mm])?")
+_NOTHING = FLAGS | {"0.00", "0,00"}  # one of which stands in some rows where a column says what was returned
 _MOST_STATES = 12  # of a column of states
 _VOID = frozenset({
     *("cancelled", "canceled", "refunded", "refund", "failed", "returned", "return", "voided", "void", "storno"),
     *("storniert", "annulé", "anulado", "view", "remove_from_cart", "addtocart"),
+    *("shipping", "delivery", "discount", "coupon", "gift card", "gift_card", "giftcard", "tip", "payment", "versand"),
 })  # fmt: skip
-_VOID_NAMES = re.compile(f"(is|was)?[_ ]?({'|'.join(sorted(_VOID - {'view'}))})[_ ]?(flag|line)?", re.IGNORECASE)
+_VOID_NAMES = re.compile(
+    r"(?<![a-z])(is|was)?(void|storn|cancel|refund|return(?!ing)|retour|deleted|annul|anul)", re.IGNORECASE
+)
+_CODE = re.compile(r"(?=\S*[0-9])[\w.-]{6,}")  # as a UUID or a serial number
 LEAST_IDS = 10  # lines from which values that all differ show a column of ids
 LEAST_REPEATS = 4  # lines from which equal neighbours in a column show a transaction's lines
 LEAST_LINES = 20  # from which first cells that all differ are ids: baskets begin with the same items
@@ -60,6 +65,23 @@ def likely_columns(rows: FirstRows) -> Layout:
     return Layout("long", transaction=f"#{transaction + 1}", item=f"#{item + 1}", quantity=next(iter(pieces), None))
 
 
+def refuse_ids_of_rows(
+    names: Sequence[str], said: Layout, cells: Sequence[Sequence[str]], ids: tuple[int, ...]
+) -> None:
+    """Refuse a column of transactions, found by its name, that differs in each row where another usual one does not."""
+    usual = [place for place in usual_places(names, "transaction") if not usual_places([names[place]], "customers")]
+    recur = [place for place in usual if len({row[place] for row in cells}) < len(cells)]
+    if len(cells) < LEAST_REPEATS or ids[0] in recur or not recur:
+        return
+    ways = (replace(said, kind="long", transaction=shown_column(names, place)) for place in (recur[0], ids[0]))
+    when = ("if its rows are one basket", "if each row is a basket")
+    raise Doubt(
+        f"column {ids[0] + 1} has another id in each row, as lines of a transaction have, and column {recur[0] + 1} "
+        "has ids that come again",
+        *zip(ways, when, strict=True),
+    )
+
+
 def refuse_no_items(
     names: Sequence[str], said: Layout, groups: Sequence[Sequence[Sequence[str]]], taken: tuple[tuple[int, ...], int]
 ) -> None:
@@ -67,21 +89,29 @@ def refuse_no_items(
     ids, item = taken
     values = [[row[item] for row in rows] for rows in groups]
     flat = [value for each in values for value in each]
-    if not all(value.isascii() and value.isdecimal() and len(value) < 10 for value in flat) or not flat:
-        return
-    several = [list(map(int, each)) for each in values if len(each) > 1]
-    numbers = [list(map(int, each)) for each in values]
-    counting = [sum(each == [step * (place + 1) for place in range(len(each))] for each in numbers) for step in (1, 10)]
-    if len(several) > 1 and len(numbers) > 2 and 10 * max(counting) >= 9 * len(numbers):
-        what = "counts the lines of each transaction"
-    elif several and len(flat) >= LEAST_LINES and len(set(flat)) == len(flat):
-        what = "has another number in each row"
-    elif not several and len(flat) > 2 and max(map(int, flat)) < 1000 and names[item].lower().endswith("s"):
-        what = "has one small number for each transaction, as where items are counted"
-    else:
+    if not flat:
         return
     others = [place for place in usual_places(names, "item") if place != item]
     likely = others or _texts_of(groups, {*ids, item})
+    differ = len(flat) >= LEAST_LINES and len(set(flat)) == len(flat) and len(values) < len(flat)
+    is_numbered = all(value.isascii() and value.isdecimal() and len(value) < 10 for value in flat)
+    several = [list(map(int, each)) for each in values if len(each) > 1 and is_numbered]
+    numbers = [list(map(int, each)) for each in values if is_numbered]
+    counting = [sum(each == [step * (place + 1) for place in range(len(each))] for each in numbers) for step in (1, 10)]
+    if len(several) > 1 and len(numbers) > 2 and 10 * max(counting) >= 9 * len(numbers):
+        what = "counts the lines of each transaction"
+    elif differ and (is_numbered or (all(map(_CODE.fullmatch, flat)) and _recurs(groups, likely[:1]))):
+        what = f"has another {'number' if is_numbered else 'id'} in each row"
+    elif (
+        is_numbered
+        and not several
+        and len(flat) > 2
+        and max(map(int, flat)) < 1000
+        and names[item].lower().endswith("s")
+    ):
+        what = "has one small number for each transaction, as where items are counted"
+    else:
+        return
     base = replace(said, kind="long", transaction="+".join(shown_column(names, place) for place in ids))
     raise Doubt(
         f"column {item + 1} has the name of a column of items, but {what}",
@@ -89,8 +119,13 @@ def refuse_no_items(
             (replace(base, item=shown_column(names, place)), "where the items are in that column")
             for place in likely[:1]
         ),
-        (replace(base, item=shown_column(names, item)), "if the numbers are items"),
+        (replace(base, item=shown_column(names, item)), "if these are items"),
     )
+
+
+def _recurs(groups: Sequence[Sequence[Sequence[str]]], places: Sequence[int]) -> bool:
+    """Tell whether values of columns come again, those of rows in groups; no column's do not."""
+    return any(len({row[place] for rows in groups for row in rows}) < sum(map(len, groups)) for place in places)
 
 
 def _texts_of(groups: Sequence[Sequence[Sequence[str]]], taken: Collection[int]) -> list[int]:
@@ -98,6 +133,25 @@ def _texts_of(groups: Sequence[Sequence[Sequence[str]]], taken: Collection[int])
     rows = [row for group in groups for row in group]
     columns = {place: [row[place] for row in rows] for place in range(len(rows[0])) if place not in taken}
     return [place for place, cells in columns.items() if all(cells) and not any(map(is_figure, cells))]
+
+
+def cells_apart(lines: Sequence[Sequence[str]]) -> tuple[int, bool]:
+    """Return how many first cells of all lines stand nowhere else, though other cells come again, and whether as ids.
+
+    Customers, stores and weekdays do. Ids have digits, or differ in all lines.
+
+    >>> cells_apart([["C1", "tea", "rye"], ["C2", "rye", "tea"]] * 10), cells_apart([["tea", "rye"], ["rye"]] * 10)
+    ((1, True), (0, False))
+    """
+    apart, are_ids, left = 0, False, list(lines)
+    while len(left) >= LEAST_LINES and min(map(len, left)) > 1:
+        firsts, others = {line[0] for line in left}, {cell for line in left for cell in line[1:]}
+        if firsts & others or 2 * len(others) > sum(map(len, left)) - len(left) or len(firsts) < 2:
+            break
+        are_ids |= len(firsts) == len(left) or all(any(map(str.isdecimal, name)) for name in firsts)
+        apart, left = apart + 1, [line[1:] for line in left]
+    is_record = apart > 2 and max(map(len, left)) == 1  # a value of each attribute, as A1=b,A2=c,A3=b
+    return (0, False) if is_record else (apart, are_ids)
 
 
 def is_figure(cell: str) -> bool:
@@ -140,7 +194,7 @@ def void_column(names: Sequence[str], cells: Sequence[Sequence[str]], taken: Col
     """Return the place of a column that says which rows are no sales, by words or as a flag, but those taken."""
     for place in range(len(cells[0]) if cells else 0):
         words = {row[place].lower() for row in cells}
-        is_flag = _VOID_NAMES.fullmatch(names[place]) is not None and words <= FLAGS
+        is_flag = _VOID_NAMES.search(names[place].replace("_", " ")) is not None and bool(words & _NOTHING)
         if place not in taken and (is_flag or (len(words) <= _MOST_STATES and words & _VOID)):
             return place
     return None

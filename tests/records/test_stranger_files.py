@@ -189,6 +189,30 @@ def test_formats_of_spmf_that_hold_no_baskets_are_named(kind: str, layout: str |
             read(tmp_path, SPMF[kind], name, layout=layout)
 
 
+def test_utilities_of_names_are_no_items(tmp_path: Path) -> None:
+    """Items with a total and a utility of each are refused; a time of day behind a name is none."""
+    for text in ("tea\trye bread:8:2\t6\njam:3:3\ntea\tjam:4:1\t3\n", "tea rye:8:2 6\njam:3:3\n"):
+        with pytest.raises(BasketError, match="hold items, their total and a utility of each behind colons"):
+            read(tmp_path, text, "x.txt")
+    timed = "receipt\titem\ttime\n1\ttea\t10:30:15\n1\trye\t10:30:19\n2\ttea\t11:02:44\n"
+    assert read(tmp_path, timed, "x.tsv") == [{"tea", "rye"}, {"tea"}]
+
+
+@pytest.mark.parametrize("front", ["", "{tid} ", "{cid} {tid} "])
+def test_counts_of_items_are_no_items(front: str, tmp_path: Path) -> None:
+    """Lines that say how many items follow, as Quest's generator writes them, are refused; what sed leaves is read."""
+    baskets = [list(range(100 + place, 100 + place + 1 + place % 4)) for place in range(12)]
+    lines = [
+        front.format(cid=place // 3, tid=place) + f"{len(each)} " + " ".join(map(str, each))
+        for place, each in enumerate(baskets)
+    ]
+    with pytest.raises(BasketError, match="numbers of all lines count those behind them") as caught:
+        read(tmp_path, "\n".join(lines), "x.dat")
+    [command] = re.findall("sed -E 's/(.*)//'", str(caught.value))
+    left = [re.sub(command, "", line) for line in lines]
+    assert read(tmp_path, "\n".join(left), "x.dat") == [set(map(str, each)) for each in baskets]
+
+
 @pytest.mark.parametrize(("front", "back"), [("{store} ", ""), ("", " {store}")], ids=["first", "last"])
 def test_numbers_out_of_order_beside_items_are_refused(front: str, back: str, tmp_path: Path) -> None:
     """Where the items of every line rise, a number before or after them that does not is a store or a total."""
@@ -409,6 +433,38 @@ DOUBTED: dict[str, tuple[str, str, str, list[set[str]]]] = {
         "2026-05-01 3 7\n2026-05-02 8\n2026-05-03 9 3\n", "first cells", "transaction=#1",
         [{"3", "7"}, {"8"}, {"9", "3"}],
     ),
+    "an id of each row beside an order's": (
+        "Item Name,Quantity,Transaction ID,Order ID\nmug,1,91,5\nplate,1,92,5\nmug,1,93,6\nbowl,2,94,6\n",
+        "column 3 has another id in each row, .* and column 4 has ids that come again", "Order ID",
+        [{"mug", "plate"}, {"mug", "bowl"}],
+    ),
+    "items with an id of each row beside their names": (
+        "order_id,item_id,item_name\n"
+        + "".join(f"{row // 2},{row * 7919:08x}-e1,{('tea', 'rye', 'jam')[row % 3]}\n" for row in range(24)),
+        "has another id in each row", "item=item_name",
+        [{("tea", "rye", "jam")[row % 3] for row in (first, first + 1)} for first in range(0, 24, 2)],
+    ),
+    "numbered columns of items beside quantities": (
+        "order,item1,qty1,item2,qty2,total\n7,tea,1,rye,2,3\n8,jam,1,,,1\n9,rye,4,tea,1,5\n",
+        "line 1 numbers the columns of items", "lines .*header=yes", [{"tea", "rye"}, {"jam"}, {"rye", "tea"}],
+    ),
+    "customers before items": (
+        "".join(f"C{row % 7},tea,rye\nC{row % 5},jam,tea,oil\n" for row in range(12)), "the first cells of all lines",
+        "transaction=#1", [{"tea", "rye"}, {"jam", "tea", "oil"}] * 12,
+    ),
+    "customers and stores before items": (
+        "".join(f"C{row % 7},North,tea,rye\nC{row % 5},South,jam,tea,oil\n" for row in range(12)), "the first cells",
+        "transaction=#1\\+#2", [{"tea", "rye"}, {"jam", "tea", "oil"}] * 12,
+    ),
+    "a header of categories": (
+        "Dairy,Bakery\nmilk,rye\nmilk,rolls\nbutter,rolls\nbutter,rye\n", "neighbours often agree", "header=yes",
+        [{"milk", "rye"}, {"milk", "rolls"}, {"butter", "rolls"}, {"butter", "rye"}],
+    ),
+    "the header of a survey": (
+        'Id,Q1,Q2\nId,tea?,rye?\n"{""ImportId"":""a""}","{""ImportId"":""b""}","{""ImportId"":""c""}"\n'
+        "R1,tea,\nR2,tea,rye\nR3,,rye\n", "line 3 ends the header of a survey", "header=3",
+        [{"tea"}, {"tea", "rye"}, {"rye"}],
+    ),
     "a number of lines above item numbers": (
         "3\n1 7\n4 7 9\n1 9\n", "line 1 has the number of the lines below", "header=2",
         [{"1", "7"}, {"4", "7", "9"}, {"1", "9"}],
@@ -432,6 +488,7 @@ def test_what_values_show_is_refused_with_layouts_that_read_it(case: str, tmp_pa
         ("T1: tea, rye\nT2: jam\nT3: tea, oil\n", "all lines begin with an id and a colon; .* sed 's/: \\*/,/'"),
         ("1::tea::5\n1::rye::4\n2::tea::5\n", "seem to be parted by ::; write commas, as sed 's/::/,/g'"),
         ("1: tea rye\n2: jam\n3: tea oil\n", "all lines begin with an id and a colon; .* sed 's/: \\*/ /'"),
+        ("INSERT INTO sales VALUES (1, 'tea');\ntea,rye\njam\n", "the file is a dump of SQL, which is not read"),
         ("# of till 3\ntea,rye\njam\n", "line 1 begins with @, # or %, as a remark does"),
     ],
 )
@@ -537,15 +594,16 @@ def test_columns_of_transactions_are_seen_in_many_rows(tmp_path: Path) -> None:
 
 def test_till_lines_are_no_items(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     """Totals in half of the receipts, and payments beside them, are left out and counted; elsewhere they are items."""
-    lines = "".join(f"{row},tea\n{row},TOTAL\n" for row in range(4)) + "3,Cash\n3,rye\n"
+    taxed = "3,Cash\n3,VAT 7%\n3,GST\n3,TVA 5.5 %\n3,Summe EUR\n3,rye\n"
+    lines = "".join(f"{row},tea\n{row},TOTAL\n" for row in range(4)) + taxed
     with caplog.at_level(logging.INFO, "assocpriv"):
         path = tmp_path / "x.csv"
         path.write_text("receipt,item\n" + lines)
         baskets = ap.read_baskets(path)
     assert named(baskets) == [{"tea"}] * 3 + [{"tea", "rye"}]
     assert list(baskets.catalogue) == ["rye", "tea"]
-    assert "left out: 5 rows of totals, taxes or payments" in caplog.text
-    assert len(ap.read_baskets(path, layout="missing=keep").catalogue) == 4
+    assert "left out: 9 rows of totals, taxes or payments" in caplog.text
+    assert len(ap.read_baskets(path, layout="missing=keep").catalogue) == 8
     assert read(tmp_path, "receipt,item\n1,tea\n2,change\n3,rye\n") == [{"tea"}, {"change"}, {"rye"}]
 
 
@@ -580,6 +638,33 @@ def test_rows_of_other_shapes_are_refused() -> None:
         to_baskets([(1, "tea"), (1, "rye"), (2, "tea")])
 
 
+def test_rows_in_lists_are_refused() -> None:
+    """Lists that are rows of CSV, or have an id first, are refused in Python, too; layout="list" takes them."""
+    with pytest.raises(BasketError, match=r"basket 1 has names of columns, .* give pandas.DataFrame\(rows\[1:\]"):
+        to_baskets([["receipt", "item"], ["1", "tea"], ["1", "rye"]])
+    for baskets in ([[row, "tea", "rye"] for row in range(3)], [[f"T{row}", "tea", "rye"] for row in range(20)]):
+        with pytest.raises(BasketError, match="the first items of all baskets are ids or numbers"):
+            to_baskets(baskets)
+        assert named(to_baskets([basket[1:] for basket in baskets])) == [{"tea", "rye"}] * len(baskets)
+        assert len(to_baskets(baskets, layout="list")) == len(baskets)
+    records = [[f"A1={row % 2}", f"A2={row % 3}", f"A3={row % 2}", f"A4={row % 3}"] for row in range(40)]
+    for plain in (records, [[1, 5, 7]] * 20, [["tea", "rye"], ["rye"]] * 20):
+        assert len(to_baskets(plain)) == len(plain)
+
+
+def test_cells_that_stand_at_an_end_alone_are_named(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """Weekdays in front of items and payments behind them are said, where they may be items; the layout leaves them."""
+    days = "".join(f"{('Mon', 'Tue')[row % 2]},tea,rye\nWed,jam,tea,oil\n" for row in range(12))
+    with caplog.at_level(logging.INFO, "assocpriv"):
+        read(tmp_path, days)
+    assert "the first cells of lines stand nowhere else, as customers, stores or payments do; if so, say" in caplog.text
+    assert read(tmp_path, days, layout="lines transaction=#1")[0] == {"tea", "rye"}
+    caplog.clear()
+    with caplog.at_level(logging.INFO, "assocpriv"):
+        read(tmp_path, "tea,rye,card\njam,tea,oil,cash\n" * 12)
+    assert "the last cells of lines stand nowhere else, as customers, stores or payments do; if so, take" in caplog.text
+
+
 def test_other_code_pages_are_refused(tmp_path: Path) -> None:
     """Cyrillic, Greek and Polish letters of one byte are not taken for Western ones."""
     for text, codec in (("кофе,молоко\n", "cp1251"), ("γάλα,ψωμί\n", "cp1253"), ("masło,mąka,pączek\n", "cp1250")):
@@ -587,6 +672,15 @@ def test_other_code_pages_are_refused(tmp_path: Path) -> None:
         with pytest.raises(BasketError, match="neither UTF-8 nor Windows-1252"):
             ap.read_baskets(tmp_path / "x.csv")
     assert read(tmp_path, "Käse,crème brûlée\n") == [{"Käse", "crème brûlée"}]
+    for text, codec, says in (
+        ("Käse,Möhren\n", "mac_roman", "neither UTF-8 nor"),
+        ("yağ,balık\n", "cp1254", "Turkish"),
+    ):
+        (tmp_path / "x.csv").write_bytes(text.encode(codec))
+        with pytest.raises(BasketError, match=says):
+            ap.read_baskets(tmp_path / "x.csv")
+    (tmp_path / "x.csv").write_bytes("brauð,mjólk\n".encode("cp1252"))
+    assert named(ap.read_baskets(tmp_path / "x.csv")) == [{"brauð", "mjólk"}]  # of Iceland
 
 
 @pytest.mark.parametrize(("yes", "no"), [("Ja", "Nein"), ("oui", "non"), ("WAHR", "FALSCH"), ("X", "-"), ("on", "off")])
@@ -600,6 +694,9 @@ def test_headers_that_come_again_are_no_rows(tmp_path: Path) -> None:
     part = "receipt,item,qty\n{0},tea,1\n{0},rye,2\n"
     text = "".join(part.format(number) for number in range(4))
     assert read(tmp_path, text) == [{"tea", "rye"}] * 4
+    for row in ("qty,receipt,item", "item,qty,receipt"):
+        with pytest.raises(BasketError, match="line 4 names the columns in another order than line 1"):
+            read(tmp_path, f"receipt,item,qty\n0,tea,1\n0,rye,2\n{row}\n1,2,tea\n")
     with pytest.raises(BasketError, match="line 4, column 1 is neither true nor false"):
         read(tmp_path, "tea,rye\n1,0\n0,1\ntea,rye\n1,1\n", layout="one-hot")
 
@@ -623,11 +720,19 @@ def test_receipts_of_a_customer_are_not_one_basket(tmp_path: Path) -> None:
 
 def test_rows_that_may_be_no_sales_are_named(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     """A column with words such as cancelled, or a flag of such a name, is named, and its words are not shown."""
-    for header, no, yes in (("status", "completed", "cancelled"), ("Storno", "N", "J"), ("is_return", "0", "1")):
+    for header, no, yes in (
+        ("status", "completed", "cancelled"), ("Storno", "N", "J"), ("is_return", "0", "1"), ("Void?", "false", "true"),
+        ("Return Reason", "", "broken"), ("qty_refunded", "0", "1"), ("Retoure", "nein", "ja"),
+        ("line_type", "line_item", "shipping"),
+    ):  # fmt: skip
         caplog.clear()
         with caplog.at_level(logging.INFO, "assocpriv"):
             read(tmp_path, f"order_id,{header},product\n5,{yes},tea\n6,{no},rye\n6,{no},jam\n")
-        assert "column 2 says which rows are cancelled, refunded, views or the like; if such rows are" in caplog.text
+        assert "column 2 says which rows are cancelled, refunded, shipping, views or the like; if such" in caplog.text
+    caplog.clear()
+    with caplog.at_level(logging.INFO, "assocpriv"):
+        read(tmp_path, "order_id,returning,product\n5,0,tea\n6,1,rye\n")  # a customer
+    assert "says which rows" not in caplog.text
     with caplog.at_level(logging.INFO, "assocpriv"):  # and is not what tells transactions apart
         read(tmp_path, "order_id,event,product\n5,view,tea\n5,view,rye\n5,purchase,jam\n6,view,oil\n")
 
