@@ -303,6 +303,8 @@ def assemble_in_order(cells: Cells, catalogue: Catalogue, repeats: str) -> Baske
 
 
 def _baskets_of(cells: Cells, catalogue: Catalogue | None, options: ReadOptions) -> Baskets:
+    if cells.left_out.note:
+        _LOG.info("baskets: %s", cells.left_out.note)
     found, ids = resolve(cells, catalogue)
     return assemble_in_order(without_unknown(cells, ids, options.unknown, found), found, options.repeats)
 

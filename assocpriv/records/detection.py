@@ -3,9 +3,11 @@
 An error names the layouts that decide, each of them tried on the rows. Nothing that is said holds a cell.
 """
 
+import contextlib
 import itertools
 import re
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -54,6 +56,7 @@ _DIGIT = re.compile(r"[0-9]")
 _SLOT = re.compile(r"([^0-9]*)([0-9]{1,3})")
 _WITH_COLON = re.compile(r"[^\s:]{1,20}: ?\S.*")
 _RULE = re.compile(r"[|+ ]*[-=_*#~]{3,}[-=_*#~|+: ]*")  # between blocks of a text
+_NO_WORDS = {"", "-", "?"}  # of flags: nothing, whatever else the words are
 _INDEX_NAMES = {"", "id", "index", "row", "unnamed: 0"}
 _LEAST_COUNTS = 5  # columns of numbers from which they are no ids and items
 _TITLE_LINES = 10  # above a header, at most
@@ -154,6 +157,7 @@ def _is_doubtful(rows: FirstRows, said: Layout) -> bool:
     _refuse_list_lines(rows, said)
     _refuse_lists(rows, mark)
     if said.header is None:
+        _refuse_framed(rows, said, mark)
         _refuse_title(rows, mark)
         _refuse_slots(rows, mark)
         _refuse_numbered(rows, mark)
@@ -193,6 +197,26 @@ def _refuse_title(rows: FirstRows, mark: Layout) -> None:
                 (named, "with the numbers of its columns"),
                 ("lines", ""),
             )
+
+
+def _refuse_framed(rows: FirstRows, said: Layout, mark: Layout) -> None:
+    """Refuse a one-hot table with a title above it or totals below it, with what to do."""
+    for above in range(min(_TITLE_LINES, len(rows.cells))):
+        if any(len(cells) > 1 for cells in _filled(rows.cells[:above])):
+            return
+        below = rows.after(above)
+        ends = is_total(below.cells[-1]) and len(below.cells[-1]) == len(below.first)
+        below.cells = below.cells[: len(below.cells) - ends]
+        with contextlib.suppress(Doubt):
+            if not ((above or ends) and _is_onehot(below, said)):
+                continue
+            if ends:
+                raise BasketError(f"line {rows.numbers[-1]:,} holds totals below a one-hot table; take it out")
+            named = replace(mark, kind="one-hot", header=below.numbers[0])
+            break
+    else:
+        return
+    raise Doubt(f"below a title line {below.numbers[0]} names the columns of a one-hot table", (named, ""))
 
 
 def _refuse_slots(rows: FirstRows, mark: Layout) -> None:
@@ -557,9 +581,35 @@ def _onehot_found(rows: FirstRows, said: Layout) -> Found:
     _refuse_margin(rows, said)
     places = tuple(columns_apart(rows, said))
     _refuse_dummies(rows, places, said)
+    _refuse_odd_words(rows, places, said)
     header = said.header if type(said.header) is int else None
     found = _without(replace(said, header=header), rows.first, places)
     return Found(found, tuple(rows.first), places, _skip(rows, True))
+
+
+def _odd_words(rows: FirstRows, apart: Collection[int]) -> list[int]:
+    """Return the columns of flags with other words for true and false than most, as attributes beside items."""
+    words = {
+        place: frozenset(row[place].lower() for row in rows.body if len(row) == len(rows.first)) - _NO_WORDS
+        for place in range(len(rows.first))
+        if place not in apart
+    }
+    if not words:
+        return []
+    usual = Counter(words.values()).most_common(1)[0][0]
+    odd = [place for place, each in words.items() if each and not each & usual]
+    return odd if usual and 3 * len(odd) <= len(words) else []
+
+
+def _refuse_odd_words(rows: FirstRows, places: Sequence[int], said: Layout) -> None:
+    odd = _odd_words(rows, places) if said.kind is None else []
+    if odd:
+        apart = "+".join(f"#{place + 1}" for place in sorted({*places, *odd}))
+        raise Doubt(
+            f"column {odd[0] + 1} has other words for true and false than most, as no item has",
+            (replace(said, kind="one-hot", transaction=apart), "to leave it out"),
+            (_without(said, rows.first, places) if places else replace(said, kind="one-hot"), "if it is an item"),
+        )
 
 
 def _refuse_dummies(rows: FirstRows, places: Sequence[int], said: Layout) -> None:
@@ -741,6 +791,7 @@ def _understood_table(rows: FirstRows, kinds: Sequence[Any], said: Layout) -> Fo
     _refuse_margin(rows, said)
     places = tuple(columns_apart(rows, said))
     _refuse_dummies(rows, places, said)
+    _refuse_odd_words(rows, places, said)
     return Found(_without(said, names, places), tuple(names), places)
 
 
@@ -805,6 +856,7 @@ def _flags_beside(rows: FirstRows) -> list[str | None]:
     odd = [place for place in range(len(rows.first)) if not all(row[place].lower() in FLAGS for row in body)]
     if len(odd) > len(rows.first) - len(odd) or len(rows.first) - len(odd) < 2:
         return []
+    odd = sorted({*odd, *_odd_words(rows, odd)})
     return ["+".join(f"#{place + 1}" for place in odd) or None]
 
 

@@ -402,17 +402,21 @@ def _codes_of(texts: Any) -> NDArray[np.int64]:
 def _refuse_mixed(parts: Sequence[LongPart], runs: NDArray[np.int64], files: NDArray[np.int64]) -> None:
     """Refuse transaction ids with several dates, stores, tills or customers, or with rows that stand apart."""
     found, n_ids = parts[0].found, int(runs.max(initial=-1)) + 1
-    mixed, key = dict[int, str](), runs
+    mixed, keys, dates = dict[int, str](), dict[int, NDArray[np.int64]](), list[tuple[int, bool, int]]()
     for role, place in found.context:
         texts = [part.context.get(role, pa.nulls(len(part.lengths), pa.string())) for part in parts]
         codes = _codes_of(pa.chunked_array(texts))
         many = _have_several(runs, codes, n_ids)
         if many and (many * _FEW > n_ids or " " not in role or role.startswith(DATES)):
             mixed[place] = f"{many:,} of {n_ids:,} transaction ids have rows of several {role}"
-            key = key * (int(codes.max(initial=0)) + 2) + codes + 1
+            keys[place] = runs * (int(codes.max(initial=0)) + 2) + codes + 1
+            if role.startswith(DATES):
+                dates.append((len(np.unique(keys[place])), role != DATES, place))
+    for *_, place in sorted(dates)[1:]:  # finer ones are of rows
+        del mixed[place], keys[place]
     said = replace(found.layout, rows=TOGETHER)
     if mixed:
-        key = np.unique(key, return_inverse=True)[1]
+        key = np.unique(np.stack([*keys.values()]), axis=1, return_inverse=True)[1].ravel()
         timed = frozenset[str]().union(*(part.timed for part in parts))
         each_row = 2 * sum(len(part.items) for part in parts) < 3 * len(runs)  # its own time, not its transaction's
         days = {place for role, place in found.context if role in timed and each_row}

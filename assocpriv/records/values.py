@@ -68,10 +68,15 @@ def likely_columns(rows: FirstRows) -> Layout:
 def refuse_ids_of_rows(
     names: Sequence[str], said: Layout, cells: Sequence[Sequence[str]], ids: tuple[int, ...]
 ) -> None:
-    """Refuse a column of transactions, found by its name, that differs in each row where another usual one does not."""
+    """Refuse a column of transactions, found by its name, that nearly always differs where another usual one recurs."""
     usual = [place for place in usual_places(names, "transaction") if not usual_places([names[place]], "customers")]
-    recur = [place for place in usual if len({row[place] for row in cells}) < len(cells)]
-    if len(cells) < LEAST_REPEATS or ids[0] in recur or not recur:
+    recur = list[int]()
+    for place in usual:
+        both = [(row[ids[0]], row[place]) for row in cells if row[ids[0]] and row[place]]
+        found, other = (len(set(column)) for column in zip(*both, strict=True)) if both else (0, 0)
+        if len(both) >= LEAST_REPEATS and 10 * found >= 9 * len(both) and 10 * other <= 9 * found:
+            recur.append(place)
+    if not recur:
         return
     ways = (replace(said, kind="long", transaction=shown_column(names, place)) for place in (recur[0], ids[0]))
     when = ("if its rows are one basket", "if each row is a basket")
@@ -166,6 +171,7 @@ def context_of(
     named = dict[int, str]()
     for role in CONTEXT:
         named |= {place: role for place in usual_places(names, role)[:1] if place not in places and place not in named}
+    named = {place: role for place, role in named.items() if not _counts_lines(groups, place)}
     of_persons = bool(usual_places([names[places[0]]], "customers"))
     for place in range(len(names)):
         if place in places or place in named:
@@ -175,6 +181,16 @@ def context_of(
         elif of_persons and _splits(groups, place):
             named[place] = f"values in column {place + 1}"
     return tuple((role, place) for place, role in named.items())
+
+
+def _counts_lines(groups: Sequence[Sequence[Sequence[str]]], place: int) -> bool:
+    """Tell whether a column counts the rows of an id, from 1 or 10 on, maybe several times, as positions do."""
+    values = [[row[place] for row in rows] for rows in groups]
+    if not all(each[0] in ("1", "10") and all(map(str.isdecimal, each)) for each in values):
+        return False
+    pairs = [(int(one), int(later)) for each in values for one, later in itertools.pairwise(each)]
+    rising = sum(later - one in (1, 10) for one, later in pairs)
+    return 2 * rising > len(pairs) and rising + sum(later in (1, 10) for _, later in pairs) >= len(pairs)
 
 
 def _splits(groups: Sequence[Sequence[Sequence[str]]], place: int) -> bool:

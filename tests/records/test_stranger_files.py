@@ -438,6 +438,31 @@ DOUBTED: dict[str, tuple[str, str, str, list[set[str]]]] = {
         "column 3 has another id in each row, .* and column 4 has ids that come again", "Order ID",
         [{"mug", "plate"}, {"mug", "bowl"}],
     ),
+    "an id of nearly each row beside an order's": (
+        "Order Number,Transaction ID,Item Title\n"
+        + "".join(f"{row // 2},{row - (row == 7)},{('tea', 'rye')[row % 2]}\n" for row in range(40)),
+        "column 2 has another id in each row", "Order Number", [{"tea", "rye"}] * 20,
+    ),
+    "an attribute in other words beside flags": (
+        "receipt,homeowner,tea,rye,jam\n7,YES,F,T,T\n8,NO,T,F,T\n9,YES,T,T,F\n", "column 2 has other words for true",
+        "#1\\+#2", [{"rye", "jam"}, {"tea", "jam"}, {"tea", "rye"}],
+    ),
+    "a title above flags": (
+        "March,,,\n,,,\nBon,tea,rye,jam\n1,x,x,\n2,,x,x\n3,x,,\n", "names the columns of a one-hot table", "header=3",
+        [{"tea", "rye"}, {"rye", "jam"}, {"tea"}],
+    ),
+    "times of rows beside those of orders that start again": (
+        "Order #,Sent Date,Order Date,Menu Item\n"
+        + "".join(f"{order},3/{day}/24 10:0{place},3/{day}/24 10:00,{item}\n" for day in (1, 2) for order in (1, 2)
+                  for place, item in enumerate(("tea", "rye"))),
+        "2 of 2 transaction ids have rows of several dates, as", "Order Date/day\\+Order #", [{"tea", "rye"}] * 4,
+    ),
+    "positions in receipts that start again": (
+        "Datum;BonNr;Pos;Artikel\n" + "".join(f"0{day}.03.2026;{bon};{pos};{item}\n" for day in (1, 2) for bon in (1, 2)
+                                              for pos, item in enumerate(("tea", "rye", "jam"), 1)),
+        "2 of 2 transaction ids have rows of several dates, as", "transaction=Datum\\+BonNr",
+        [{"tea", "rye", "jam"}] * 4,
+    ),
     "items with an id of each row beside their names": (
         "order_id,item_id,item_name\n"
         + "".join(f"{row // 2},{row * 7919:08x}-e1,{('tea', 'rye', 'jam')[row % 3]}\n" for row in range(24)),
@@ -699,6 +724,17 @@ def test_headers_that_come_again_are_no_rows(tmp_path: Path) -> None:
             read(tmp_path, f"receipt,item,qty\n0,tea,1\n0,rye,2\n{row}\n1,2,tea\n")
     with pytest.raises(BasketError, match="line 4, column 1 is neither true nor false"):
         read(tmp_path, "tea,rye\n1,0\n0,1\ntea,rye\n1,1\n", layout="one-hot")
+
+
+def test_totals_below_flags_are_named(tmp_path: Path) -> None:
+    """A line of totals below a one-hot table, under a title or none, is refused with what to do."""
+    flags = "Bon,tea,rye\n1,1,1\n2,0,1\n"
+    for title in ("", "March,,\n"):
+        with pytest.raises(
+            BasketError, match=f"line {4 + bool(title)} holds totals below a one-hot table; take it out"
+        ):
+            read(tmp_path, f"{title}{flags}Summe,1,2\n")
+    assert read(tmp_path, flags) == [{"tea", "rye"}, {"rye"}]
 
 
 def test_a_named_index_is_a_column(caplog: pytest.LogCaptureFixture) -> None:
