@@ -84,7 +84,7 @@ def read_schema(schema: "str | PathLike[str] | Mapping[str, Any]") -> tuple[Colu
 
 
 def warn_of_twins(columns: Iterable[ColumnRequest]) -> None:
-    """Warn of values that are equal but for case, Unicode form or blanks; they are shown, as the plan publishes them.
+    """Warn of values that are equal but for case, Unicode form, blanks or leading zeros; the plan publishes them.
 
     Warns:
         UserWarning: the column, and its values that people may take for one.
@@ -93,9 +93,9 @@ def warn_of_twins(columns: Iterable[ColumnRequest]) -> None:
         if alike := twins(column.values):
             shown = "; ".join(" | ".join(group) for group in alike[:_TWINS_SHOWN])
             warnings.warn(
-                f"column {column.name}: {counted(len(alike), 'group')} of values differ only in case, Unicode form or "
-                f"blanks: {shown}{' …' * (len(alike) > _TWINS_SHOWN)}; each counts as a value of its own, so keep one "
-                "of each group in the schema, and write the data so",
+                f"column {column.name}: {counted(len(alike), 'group')} of values differ only in case, Unicode form, "
+                f"blanks or leading zeros: {shown}{' …' * (len(alike) > _TWINS_SHOWN)}; each "
+                "counts as a value of its own, so keep one of each group in the schema, and write the data so",
                 stacklevel=3,
             )
 

@@ -131,7 +131,7 @@ def plan_table(
         PlanError: what is wrong in the schema, or a promise where no column is protected.
 
     Warns:
-        UserWarning: values of a column that are equal but for case, Unicode form or blanks.
+        UserWarning: values of a column that are equal but for case, Unicode form, blanks or leading zeros.
 
     Source: EGS03, section 4, for γ; Li and others, SIGMOD 2020, section 5, for the square wave; AS00, section 2, for
     noise.

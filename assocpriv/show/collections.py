@@ -84,7 +84,7 @@ def check(checked: "CatalogueCheck", use: "CatalogueUse | None") -> Record:
 def _twins(twins: Sequence[tuple[str, ...]]) -> list[Part]:
     """Warn of names that people may take for one; they are shown, as a catalogue gets published."""
     shown, more = "; ".join(" | ".join(group) for group in twins[:_NAMES_SHOWN]), len(twins) - _NAMES_SHOWN
-    said = "{count:#group} of names differ only in case, Unicode form or blanks: {shown}"
+    said = "{count:#group} of names differ only in case, Unicode form, blanks or leading zeros: {shown}"
     said += "; and {more:#group} more" * (more > 0)
     return [Say(said, {"count": len(twins), "shown": shown, "more": more}, "wrong")] if twins else []
 

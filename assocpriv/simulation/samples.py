@@ -283,8 +283,8 @@ def catalogue(
         BasketError: as :func:`read_baskets`; no item is in so many baskets.
 
     Warns:
-        UserWarning: names that are equal but for case, Unicode form or blanks: how many groups, ``check_catalogue`` has
-            the names.
+        UserWarning: names that are equal but for case, Unicode form, blanks or leading zeros: how many groups,
+            ``check_catalogue`` has the names.
 
     >>> import assocpriv as ap
     >>> list(ap.catalogue([["tea", "milk"], ["tea"]], min_count=2))
@@ -295,7 +295,7 @@ def catalogue(
     if draft.twins:
         groups = counted(len(draft.twins), "group")
         warnings.warn(
-            f"{groups} of names differ in case, Unicode form or blanks only; "
+            f"{groups} of names differ in case, Unicode form, blanks or leading zeros only; "
             "assocpriv.check_catalogue(…).twins has them",
             stacklevel=2,
         )

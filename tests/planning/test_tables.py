@@ -321,10 +321,10 @@ def test_windows_stay_below_any_limit() -> None:
     "values", [["north", "North"], ["Caf\u00e9", "Cafe\u0301"], ["new york", "new  york"], ["\uff21", "a"]]
 )
 def test_values_that_people_take_for_one_are_warned_about(values):
-    """Values of a schema that differ in case, Unicode form or blanks are shown in a warning, with the column."""
+    """Values of a schema that differ in case, Unicode form, blanks or zeros are shown in a warning, with the column."""
     schema = {"columns": {"region": {"kind": "category", "values": [*values, "south"], "release": "response"}}}
     with pytest.warns(
-        UserWarning, match="column region: 1 group of values differ only in case, Unicode form or blanks"
+        UserWarning, match="column region: 1 group of values differ only in case, Unicode form, blanks or leading zeros"
     ):
         plan_table(schema)
     schema["columns"]["region"]["values"] = ["north", "south"]

@@ -40,7 +40,7 @@ def test_catalogues() -> None:
     record = collections.draft(made, None)
     assert check(record).split("\n") == list(made.catalogue)
     assert "1 name put into Unicode form NFC" in noted(record)
-    assert "names differ only in case, Unicode form or blanks: Milk | milk" in noted(record)
+    assert "names differ only in case, Unicode form, blanks or leading zeros: Milk | milk" in noted(record)
     assert check(collections.draft(made, Path("n.txt"))).startswith("4 names written to n.txt")
     checked = replace(ap.check_catalogue(made.catalogue), odd=("a  b",))
     use = ap.try_catalogue(made.catalogue, [[["milk", "rye"]]])
