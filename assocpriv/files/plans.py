@@ -294,12 +294,15 @@ def _parsed(text: str) -> tuple[tuple[str, str], ...]:
 
 
 def _check_header(rows: list[tuple[int, list[str]]]) -> None:
-    """Refuse a first line that is a header by its words, or by its first where no other line has the rest."""
-    for line, names in rows[:1]:
+    """Refuse a first line with parents that is a header by its words, or by its first where no other has the rest."""
+    for place, (line, names) in enumerate(rows):
         above = set(filter(None, names[1:]))
-        recur = any(above.intersection(others) for _, others in rows[1:])
-        if above and is_header(names[:1]) and (is_header(above) or not recur):
-            raise PlanError(f"line {line} seems to name the columns; remove it, or write it below others")
+        if len(names) > 1 and is_header(names[:1]):
+            recurs = any(above.intersection(others) for _, others in rows[place + 1 :])
+            if is_header(above) or not recurs:
+                raise PlanError(f"line {line} seems to name the columns; remove it, or write it below others")
+        if above:
+            return
 
 
 def _check_name(name: str, column: int, line: int) -> None:

@@ -60,6 +60,7 @@ BAD: list[tuple[str | bytes, str]] = [
     ('\n"Product name",Category ID,Department\nmilk,dairy,food\n', "line 2 seems to name the columns"),
     ("Artikel,Warengruppe\nmilk,dairy\n", "line 1 seems to name the columns"),
     ("name;family;division\nmilk;dairy;food\n", "line 1 seems to name the columns"),
+    ("Our goods,\nitem,category\nmilk,dairy\n", "line 2 seems to name the columns"),
     (b"milk,caf\xe9\nrye,br\xc3\xb6d\n", "not UTF-8 text; save it as"),
 ]
 
