@@ -14,7 +14,6 @@ from assocpriv.cli import asking
 from assocpriv.cli import options as opt
 
 _NAMES = ("items", "catalogue", "taxonomy", "leave_out")
-_HOW_READ = "goes with --like, and says how it is read"
 _FOUND = ("reports", "itemset_size")  # which --find looks for, unless they are given
 _TAKES = {  # which options of plan a kind of plan has, beside those of all
     "baskets": (
@@ -139,10 +138,11 @@ def plan(output: Path | None, force: bool, **options: Any) -> None:
         return
     if options["find"] is None:
         opt.require(("output",))
-    if options["schema"] is None:
-        _plan_baskets(output, force, **opt.of_kind(options, "baskets", _TAKES))
-    else:
-        _plan_table(output, force, **opt.of_kind(options, "table", _TAKES))
+    kind, make = ("baskets", _plan_baskets) if options["schema"] is None else ("table", _plan_table)
+    own = opt.of_kind(options, kind, _TAKES)
+    if own["like"] is None:
+        opt.refuse_given(opt.READING, "goes with --like, and says how it is read")
+    make(output, force, **own)
 
 
 def _plan_baskets(
@@ -150,8 +150,6 @@ def _plan_baskets(
 ) -> None:
     names = ap.NameSource(**{name: known.pop(name) for name in _NAMES})
     reading = {name: known.pop(name) for name in opt.READING}
-    if like is None:
-        opt.refuse_given(opt.READING, _HOW_READ)
     if (names.items is None) == (names.catalogue is None):
         raise click.UsageError(
             "give one of --items and --catalogue (of the categories, with --taxonomy), or --schema for a table"
@@ -191,8 +189,6 @@ def _plan_baskets(
 def _plan_table(output: Path | None, force: bool, schema: Path, reports: int, like: Path | None, **known: Any) -> None:
     """Choose how each column of a table is released."""
     assert output is not None
-    if like is None:
-        opt.refuse_given(["layout"], _HOW_READ)
     opt.check_output(output, force, [schema, like])
     reading = opt.table_reading(known)
     whole = () if like is None else ap.numeric.sample_whole(schema, like, **reading)

@@ -212,6 +212,7 @@ def read_reports(paths: str | Path | Iterable[str | Path]) -> Reports:
         paths: a file or folder, or several; no file may be named twice.
 
     Raises:
+        TypeError: what names no files: bytes, a table or baskets.
         WireError: no file, a damaged one, one that is named twice or has no plan, or files of different plans.
         PlanError: a plan that is itself invalid.
 
@@ -337,7 +338,7 @@ def as_collections(reports: Any) -> list[Any]:
         WireError: two collections of one plan in memory, or as :func:`read_reports`.
     """
     if isinstance(reports, Sequence) and not isinstance(reports, str | bytes) and len(reports):
-        if not any(isinstance(each, str | Path | bytes | Sequence) for each in reports):
+        if not any(isinstance(each, Path | Sequence) for each in reports):
             given = [as_reports(each) for each in reports]
             if len({each.plan.plan_id for each in given}) < len(given):
                 raise WireError("two collections are of one plan; write them to files and name these together")

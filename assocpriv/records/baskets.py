@@ -152,9 +152,7 @@ class Baskets:
         """
         options = ReadOptions(layout, unknown, repeats)
         _refuse_layout_of_lists(options.said)
-        cells = _cells_of_sets(baskets, options, catalogue)
-        refuse_several(cells, Found(options.said))
-        return _baskets_of(cells, catalogue, options)
+        return _baskets_of(_cells_of_sets(baskets, options, catalogue), catalogue, options)[0]
 
     @classmethod
     def from_frame(
@@ -185,7 +183,7 @@ class Baskets:
             BasketError: columns or cells that do not fit the layout; unknown, repeated or unusable names.
         """
         options = ReadOptions(layout, unknown, repeats, incomplete=incomplete)
-        return _baskets_of(_cells_of_frame(frame, options, catalogue), catalogue, options)
+        return _baskets_of(_cells_of_frame(frame, options, catalogue), catalogue, options)[0]
 
     def aligned(self, catalogue: Catalogue, *, unknown: str = "error") -> tuple["Baskets", int]:
         """Return the same baskets over another catalogue, and how many items were left out.
@@ -235,18 +233,10 @@ def named_baskets(data: Any, catalogue: Catalogue | None, options: ReadOptions =
         _refuse_layout_of_lists(options.said)
     if isinstance(data, Baskets):
         return data, 0
-    if is_table:
-        cells = _cells_of_frame(data, options, catalogue)
-    else:
-        cells = _cells_of_sets(data, options, catalogue)
-        refuse_several(cells, Found(options.said))
-    if cells.left_out.note:
-        _LOG.info("baskets: %s", cells.left_out.note)
+    cells = (_cells_of_frame if is_table else _cells_of_sets)(data, options, catalogue)
     if catalogue is None and not len(cells.codes):
         catalogue = Catalogue.numbered(1)  # no names to make one of; nothing looks at it
-    found, ids = resolve(cells, catalogue)
-    known = without_unknown(cells, ids, options.unknown, found)
-    return assemble_in_order(known, found, options.repeats), len(ids) - len(known.codes)
+    return _baskets_of(cells, catalogue, options)
 
 
 def _refuse_layout_of_lists(said: Layout) -> None:
@@ -302,11 +292,13 @@ def assemble_in_order(cells: Cells, catalogue: Catalogue, repeats: str) -> Baske
     return Baskets(catalogue, offsets, keys)
 
 
-def _baskets_of(cells: Cells, catalogue: Catalogue | None, options: ReadOptions) -> Baskets:
+def _baskets_of(cells: Cells, catalogue: Catalogue | None, options: ReadOptions) -> tuple[Baskets, int]:
+    """Return baskets, and how many items were dropped as unknown; say what the cells leave out."""
     if cells.left_out.note:
         _LOG.info("baskets: %s", cells.left_out.note)
     found, ids = resolve(cells, catalogue)
-    return assemble_in_order(without_unknown(cells, ids, options.unknown, found), found, options.repeats)
+    known = without_unknown(cells, ids, options.unknown, found)
+    return assemble_in_order(known, found, options.repeats), len(ids) - len(known.codes)
 
 
 def refuse_several(cells: Cells, found: Found) -> None:
@@ -354,6 +346,7 @@ def _cells_of_sets(baskets: Iterable[object], options: ReadOptions, catalogue: C
     cells = cells_of_names(names, options.absent(catalogue))
     if not len(cells.sizes) and isinstance(baskets, Iterator):
         raise BasketError(EXHAUSTED)
+    refuse_several(cells, Found(options.said))
     return cells
 
 

@@ -207,16 +207,19 @@ def _refuse_framed(rows: FirstRows, said: Layout, mark: Layout) -> None:
         below = rows.after(above)
         ends = is_total(below.cells[-1]) and len(below.cells[-1]) == len(below.first)
         below.cells = below.cells[: len(below.cells) - ends]
-        with contextlib.suppress(Doubt):
-            if not ((above or ends) and _is_onehot(below, said)):
-                continue
-            if ends:
-                raise BasketError(f"line {rows.numbers[-1]:,} holds totals below a one-hot table; take it out")
-            named = replace(mark, kind="one-hot", header=below.numbers[0])
-            break
-    else:
-        return
-    raise Doubt(f"below a title line {below.numbers[0]} names the columns of a one-hot table", (named, ""))
+        if not (above or ends) or not _is_surely_onehot(below, said):
+            continue
+        if ends:
+            raise BasketError(f"line {rows.numbers[-1]:,} holds totals below a one-hot table; take it out")
+        line = below.numbers[0]
+        named = replace(mark, kind="one-hot", header=line)
+        raise Doubt(f"below a title line {line} names the columns of a one-hot table", (named, ""))
+
+
+def _is_surely_onehot(rows: FirstRows, said: Layout) -> bool:
+    with contextlib.suppress(Doubt):
+        return _is_onehot(rows, said)
+    return False
 
 
 def _refuse_slots(rows: FirstRows, mark: Layout) -> None:
@@ -373,14 +376,11 @@ def _filled(lines: Sequence[Sequence[str]]) -> list[list[str]]:
 def _note_of_lines(rows: FirstRows) -> str:
     """Say which cells at an end of lines stand nowhere else, as of customers or payments; empty if none do."""
     lines = _filled(rows.cells)
-    for place, ordered in (("first", lines), ("last", [row[::-1] for row in lines])):
-        if count := cells_apart(ordered)[0]:
-            numbers = "+".join(f"#{place + 1}" for place in range(count))
-            remedy = f"say {say_layout(f'lines transaction={numbers}')}" if place == "first" else "take them out"
-            return (
-                f"the {place} cells of lines stand nowhere else, as customers, stores or payments do; if so, {remedy}"
-            )
-    return ""
+    states = "cells of lines stand nowhere else, as customers, stores or payments do; if so,"
+    if count := cells_apart(lines)[0]:
+        numbers = "+".join(f"#{place + 1}" for place in range(count))
+        return f"the first {states} say {say_layout(f'lines transaction={numbers}')}"
+    return f"the last {states} take them out" if cells_apart([row[::-1] for row in lines])[0] else ""
 
 
 def _last_cells(rows: FirstRows) -> list[int] | None:

@@ -16,7 +16,6 @@ _SPMF = (  # signs of its other formats, and what stands in them
         "item numbers with utilities or weights behind colons: keep the item numbers alone",
     ),
 )
-_AMOUNT = re.compile(r"[0-9]+(\.[0-9]+)?")
 REMARKS = ("@", "#", "%")
 _MOST_COLUMNS = 4  # of a table of numbers with blanks between: more show lines of items, as records coded as items
 
@@ -33,10 +32,9 @@ def refuse_spmf(lines: Sequence[str]) -> None:
 
 def _has_utilities(line: str) -> bool:
     """Tell whether behind items stand two colons, and behind the last one a number for each item."""
-    mark = "\t" if "\t" in line else " "
-    items, _, utilities = line.partition(":")[0], *line.rpartition(":")[1:]
-    numbers = utilities.split(mark)
-    return line.count(":") == 2 and len(items.split(mark)) == len(numbers) and all(map(_AMOUNT.fullmatch, numbers))
+    mark, parts = "\t" if "\t" in line else " ", line.split(":")
+    items, numbers = parts[0].split(mark), parts[-1].split(mark)
+    return len(parts) == 3 and len(items) == len(numbers) and all(n.replace(".", "", 1).isdecimal() for n in numbers)
 
 
 def refuse_table_of_numbers(lines: Sequence[Sequence[str]]) -> None:

@@ -61,8 +61,8 @@ _KEYS = ("", "id", "ids", "no", "nr", "num", "number", "nummer", "key", "code", 
 _TEXTS = ("name", "description", "desc", "title")
 _SALES = (
     "transaction", "trans", "tx", "trx", "invoice", "order", "receipt", "ticket", "bill", "basket", "cart",
-    "purchase", "sale", "salesorder", "check", "trip", "voucher", "document", "salesdoc",
-    "salesdocument",
+    "purchase", "sale", "salesorder", "check", "trip", "voucher", "document",
+    "salesdoc", "salesdocument",
 )  # fmt: skip
 _PEOPLE = ("member", "customer", "client", "user", "household", "shopper", "person")
 _ABROAD = (

@@ -180,9 +180,11 @@ def _repeat_header(
         held = np.append(which_fit(items.dictionary, names[-1]), False)
         return np.asarray(np.repeat(runs, lengths) & held[array_to_numpy(items.indices, -1)])
 
+    if not any(found.names):
+        return None
     any_name = f"^({'|'.join(re.escape(name) for name in found.names if name)})$"
     own = [f"^{re.escape(found.names[place])}$" for place in found.places[: found.ids + 1]]
-    if not any(found.names) or not which_fit(items.dictionary, any_name).any():
+    if not which_fit(items.dictionary, any_name).any():
         return None
     heads = repeats([any_name] * len(own))
     moved = np.flatnonzero(heads & ~repeats(own))
@@ -402,7 +404,7 @@ def _codes_of(texts: Any) -> NDArray[np.int64]:
 def _refuse_mixed(parts: Sequence[LongPart], runs: NDArray[np.int64], files: NDArray[np.int64]) -> None:
     """Refuse transaction ids with several dates, stores, tills or customers, or with rows that stand apart."""
     found, n_ids = parts[0].found, int(runs.max(initial=-1)) + 1
-    mixed, keys, dates = dict[int, str](), dict[int, NDArray[np.int64]](), list[tuple[int, bool, int]]()
+    mixed, keys = dict[int, str](), dict[int, NDArray[np.int64]]()
     for role, place in found.context:
         texts = [part.context.get(role, pa.nulls(len(part.lengths), pa.string())) for part in parts]
         codes = _codes_of(pa.chunked_array(texts))
@@ -410,9 +412,8 @@ def _refuse_mixed(parts: Sequence[LongPart], runs: NDArray[np.int64], files: NDA
         if many and (many * _FEW > n_ids or " " not in role or role.startswith(DATES)):
             mixed[place] = f"{many:,} of {n_ids:,} transaction ids have rows of several {role}"
             keys[place] = runs * (int(codes.max(initial=0)) + 2) + codes + 1
-            if role.startswith(DATES):
-                dates.append((len(np.unique(keys[place])), role != DATES, place))
-    for *_, place in sorted(dates)[1:]:  # finer ones are of rows
+    dated = [(role != DATES, place) for role, place in found.context if place in mixed and role.startswith(DATES)]
+    for _, place in sorted(dated, key=lambda each: (len(np.unique(keys[each[1]])), *each))[1:]:  # finer, of rows
         del mixed[place], keys[place]
     said = replace(found.layout, rows=TOGETHER)
     if mixed:

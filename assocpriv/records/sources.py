@@ -43,10 +43,8 @@ _CLOSES = re.compile(rb'[^"]*(?:""[^"]*)*"[ ]*(?:[,;|\t]|\r?$)')  # the rest of 
 _MOST_BREAKS = 20  # within one cell
 _TITLE_LINES = 10  # above a header, at most
 _SAYS_SEPARATOR = re.compile(r' *"?sep=(.)"? *')  # as spreadsheets write it
-_OTHER_PAGE = (
-    re.compile(  # taken as Windows-1252: ä, é and ö of a DOS or Mac page, Polish letters, Cyrillic and Greek words
-        r"[A-Za-z][„‚”ŠŽŸ][a-z]|[a-z][¹³¿£¥¼¾][a-z]|[À-ÿ]{4}"
-    )
+_OTHER_PAGE = re.compile(  # as Windows-1252: ä, é, ö of a DOS or Mac page, Polish letters, Cyrillic and Greek words
+    r"[A-Za-z][„‚”ŠŽŸ][a-z]|[a-z][¹³¿£¥¼¾][a-z]|[À-ÿ]{4}"
 )
 _ARROW = "Arrow's IPC format is not read; write it as Parquet, or in Python pass pyarrow.feather.read_table(FILE)"
 _JSON = "JSON is not read; write CSV or Parquet, or in Python pass the table pandas.read_json(FILE{})"
@@ -297,10 +295,10 @@ def _encoding_of(first: bytes) -> str:
         raise BasketError(
             f"line {line:,} is not UTF-8 text, and others are; correct it, or say encoding= in the layout"
         )
-    if _OTHER_PAGE.search(first.decode("windows-1252", errors="replace")):
+    text = first.decode("windows-1252", errors="replace")
+    if _OTHER_PAGE.search(text):
         raise BasketError("the text is neither UTF-8 nor Windows-1252; save it as “CSV UTF-8”")
-    letters = set(first.decode("windows-1252", errors="replace"))
-    if letters & set("ðýþÐÝÞ") and not letters & set("áéíóúæÁÉÍÓÚÆ"):  # ğ, ı and ş without Icelandic vowels
+    if set(text) & set("ðýþÐÝÞ") and not set(text) & set("áéíóúæÁÉÍÓÚÆ"):  # ğ, ı and ş without Icelandic vowels
         raise BasketError(
             "the text seems to be Turkish in Windows-1254; save it as “CSV UTF-8”, or say encoding=windows-1252 in the "
             "layout if it is not"

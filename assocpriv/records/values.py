@@ -100,22 +100,10 @@ def refuse_no_items(
     likely = others or _texts_of(groups, {*ids, item})
     differ = len(flat) >= LEAST_LINES and len(set(flat)) == len(flat) and len(values) < len(flat)
     is_numbered = all(value.isascii() and value.isdecimal() and len(value) < 10 for value in flat)
-    several = [list(map(int, each)) for each in values if len(each) > 1 and is_numbered]
-    numbers = [list(map(int, each)) for each in values if is_numbered]
-    counting = [sum(each == [step * (place + 1) for place in range(len(each))] for each in numbers) for step in (1, 10)]
-    if len(several) > 1 and len(numbers) > 2 and 10 * max(counting) >= 9 * len(numbers):
-        what = "counts the lines of each transaction"
-    elif differ and (is_numbered or (all(map(_CODE.fullmatch, flat)) and _recurs(groups, likely[:1]))):
-        what = f"has another {'number' if is_numbered else 'id'} in each row"
-    elif (
-        is_numbered
-        and not several
-        and len(flat) > 2
-        and max(map(int, flat)) < 1000
-        and names[item].lower().endswith("s")
-    ):
-        what = "has one small number for each transaction, as where items are counted"
-    else:
+    what = _sign_of_counts([list(map(int, each)) for each in values], names[item]) if is_numbered else ""
+    if differ and (is_numbered or (all(map(_CODE.fullmatch, flat)) and likely and _recurs(groups, likely[0]))):
+        what = what or f"has another {'number' if is_numbered else 'id'} in each row"
+    if not what:
         return
     base = replace(said, kind="long", transaction="+".join(shown_column(names, place) for place in ids))
     raise Doubt(
@@ -128,9 +116,20 @@ def refuse_no_items(
     )
 
 
-def _recurs(groups: Sequence[Sequence[Sequence[str]]], places: Sequence[int]) -> bool:
-    """Tell whether values of columns come again, those of rows in groups; no column's do not."""
-    return any(len({row[place] for rows in groups for row in rows}) < sum(map(len, groups)) for place in places)
+def _sign_of_counts(numbers: Sequence[Sequence[int]], name: str) -> str:
+    """Say what shows that numbers of each transaction count lines or items; empty if nothing does."""
+    counting = [sum(each == [step * (place + 1) for place in range(len(each))] for each in numbers) for step in (1, 10)]
+    several = sum(len(each) > 1 for each in numbers)
+    if several > 1 and len(numbers) > 2 and 10 * max(counting) >= 9 * len(numbers):
+        return "counts the lines of each transaction"
+    if not several and len(numbers) > 2 and max(map(max, numbers)) < 1000 and name.lower().endswith("s"):
+        return "has one small number for each transaction, as where items are counted"
+    return ""
+
+
+def _recurs(groups: Sequence[Sequence[Sequence[str]]], place: int) -> bool:
+    """Tell whether a value of a column comes again, of rows in groups."""
+    return len({row[place] for rows in groups for row in rows}) < sum(map(len, groups))
 
 
 def _texts_of(groups: Sequence[Sequence[Sequence[str]]], taken: Collection[int]) -> list[int]:
