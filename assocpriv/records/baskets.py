@@ -46,9 +46,10 @@ from assocpriv.records.columns import (
     series_to_arrow,
     values_of,
 )
-from assocpriv.records.detection import is_margin, names_columns, no_flag, understand_table
+from assocpriv.records.detection import names_columns, understand_table
 from assocpriv.records.layout import FALSE_WORDS, NONE, STRICT, TRUE_WORDS, Found, Layout, ReadOptions
 from assocpriv.records.long_rows import long_cells, long_part, refuse_incomplete
+from assocpriv.records.one_hot import is_margin, no_flag
 from assocpriv.records.sources import SAMPLE_LINES, FirstRows
 from assocpriv.records.texts import coded_items, distinct_texts, plain_ids, texts_of
 from assocpriv.records.values import cells_apart

@@ -3,11 +3,9 @@
 An error names the layouts that decide, each of them tried on the rows. Nothing that is said holds a cell.
 """
 
-import contextlib
 import itertools
 import re
-from collections import Counter
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -19,9 +17,7 @@ from assocpriv.records.layout import (
     ANYWHERE,
     COLUMN_NUMBERS,
     DAY,
-    FLAGS,
     NONE,
-    TRUE_WORDS,
     Doubt,
     Found,
     Layout,
@@ -33,11 +29,19 @@ from assocpriv.records.layout import (
     shown_column,
     usual_places,
 )
+from assocpriv.records.one_hot import (
+    flags_beside,
+    holds_flags,
+    ids_of_onehot,
+    is_index,
+    is_onehot,
+    is_surely_onehot,
+    onehot_layout,
+)
 from assocpriv.records.sources import FirstRows, cut_said_separator, find_separator, is_total
 from assocpriv.records.values import (
     AMOUNT,
     DATE,
-    LEAST_IDS,
     LEAST_LINES,
     LEAST_REPEATS,
     MONEY,
@@ -56,8 +60,6 @@ _DIGIT = re.compile(r"[0-9]")
 _SLOT = re.compile(r"([^0-9]*)([0-9]{1,3})")
 _WITH_COLON = re.compile(r"[^\s:]{1,20}: ?\S.*")
 _RULE = re.compile(r"[|+ ]*[-=_*#~]{3,}[-=_*#~|+: ]*")  # between blocks of a text
-_NO_WORDS = {"", "-", "?"}  # of flags: nothing, whatever else the words are
-_INDEX_NAMES = {"", "id", "index", "row", "unnamed: 0"}
 _LEAST_COUNTS = 5  # columns of numbers from which they are no ids and items
 _TITLE_LINES = 10  # above a header, at most
 _LEAST_NUMBERED = 8  # from which first cells that are numbers, above names alone, are ids
@@ -114,7 +116,7 @@ def _is_long(rows: FirstRows, said: Layout) -> bool:
     if said.item is not None or said.quantity is not None:
         return True
     if said.transaction is not None:
-        return not _is_onehot(rows, said)
+        return not is_onehot(rows, said)
     if said.header is False or len(rows.first) < 2 or not names_columns(rows.first):
         return False
     numbered = zip(rows.numbers, rows.cells, strict=True)
@@ -133,22 +135,6 @@ def _is_long(rows: FirstRows, said: Layout) -> bool:
 def names_columns(row: Sequence[str]) -> bool:
     """Tell whether a line has usual names of a column of transactions and of one of items."""
     return all(usual_places(row, role) for role in ("transaction", "item"))
-
-
-def _is_onehot(rows: FirstRows, said: Layout) -> bool:
-    if said.header is False or not rows.is_table or len(rows.body) < 2:
-        return False
-    apart = columns_apart(rows, said)
-    items = [place for place in range(len(rows.first)) if place not in apart]
-    names = [rows.first[place] for place in items]
-    flags = [[row[place].lower() for place in items] for row in rows.body]
-    if len(items) < 2 or not all(FLAGS.issuperset(row) for row in flags):
-        return False
-    if not all(names) or len(set(names)) < len(names) or {name.lower() for name in names} <= FLAGS:
-        return False
-    if any(len(set(filled)) < len(filled) for row in flags if (filled := [flag for flag in row if flag])):
-        return True  # a basket holds no item twice
-    raise Doubt("the lines may be baskets or rows of a one-hot table", ("one-hot", ""), ("lines", ""))
 
 
 def _is_doubtful(rows: FirstRows, said: Layout) -> bool:
@@ -207,19 +193,13 @@ def _refuse_framed(rows: FirstRows, said: Layout, mark: Layout) -> None:
         below = rows.after(above)
         ends = is_total(below.cells[-1]) and len(below.cells[-1]) == len(below.first)
         below.cells = below.cells[: len(below.cells) - ends]
-        if not (above or ends) or not _is_surely_onehot(below, said):
+        if not (above or ends) or not is_surely_onehot(below, said):
             continue
         if ends:
             raise BasketError(f"line {rows.numbers[-1]:,} holds totals below a one-hot table; take it out")
         line = below.numbers[0]
         named = replace(mark, kind="one-hot", header=line)
         raise Doubt(f"below a title line {line} names the columns of a one-hot table", (named, ""))
-
-
-def _is_surely_onehot(rows: FirstRows, said: Layout) -> bool:
-    with contextlib.suppress(Doubt):
-        return _is_onehot(rows, said)
-    return False
 
 
 def _refuse_slots(rows: FirstRows, mark: Layout) -> None:
@@ -294,7 +274,7 @@ def _refuse_table(rows: FirstRows, mark: Layout) -> None:
     if header and all(cell.isdecimal() for cell in rest if cell) and (len(rows.first) > 3 or "0" in rest):
         raise Doubt(
             "the columns behind the first hold whole numbers alone, as quantities of items do",
-            *((replace(mark, kind="one-hot", transaction=ids), "") for ids in _flags_beside(rows)),
+            *((replace(mark, kind="one-hot", transaction=ids), "") for ids in flags_beside(rows)),
             (mark, "if each line is a basket"),
             end="or write 1 for any quantity above 0, and 0 else, without totals, in a one-hot table",
         )
@@ -303,7 +283,7 @@ def _refuse_table(rows: FirstRows, mark: Layout) -> None:
     raise Doubt(
         f"all lines have {len(rows.first)} cells and {sign}, as in a table, not in baskets",
         (replace(likely_columns(rows), header=header, separator=mark.separator), "with the numbers of its columns"),
-        *((replace(mark, kind="one-hot", transaction=ids), "") for ids in _flags_beside(rows)),
+        *((replace(mark, kind="one-hot", transaction=ids), "") for ids in flags_beside(rows)),
         *[(replace(mark, transaction="#1", header=header), "without the first column")] * counts,
         *[(replace(mark, header=True), "if line 1 is a header")] * once,
         (mark, "if each line is a basket"),
@@ -456,7 +436,7 @@ RULES = (
         "one-hot",
         "below line 1 stand only 1 and 0, or words for them, but for a column of ids; some line repeats one",
         "tea,milk,rye / 1,0,1 / 0,1,0",
-        _is_onehot,
+        is_onehot,
     ),
     Rule(
         "refused",
@@ -578,80 +558,10 @@ def _onehot_found(rows: FirstRows, said: Layout) -> Found:
         raise BasketError(f"a one-hot file needs a column for each item, got {len(rows.first)}; check the separator")
     if said.header is False:
         raise BasketError("a one-hot file needs a line that names its columns; header= can only say which line does")
-    _refuse_margin(rows, said)
-    places = tuple(columns_apart(rows, said))
-    _refuse_dummies(rows, places, said)
-    _refuse_odd_words(rows, places, said)
+    places = ids_of_onehot(rows, said)
     header = said.header if type(said.header) is int else None
-    found = _without(replace(said, header=header), rows.first, places)
+    found = onehot_layout(replace(said, header=header), rows.first, places)
     return Found(found, tuple(rows.first), places, _skip(rows, True))
-
-
-def _odd_words(rows: FirstRows, apart: Collection[int]) -> list[int]:
-    """Return the columns of flags with other words for true and false than most, as attributes beside items."""
-    words = {
-        place: frozenset(row[place].lower() for row in rows.body if len(row) == len(rows.first)) - _NO_WORDS
-        for place in range(len(rows.first))
-        if place not in apart
-    }
-    if not words:
-        return []
-    usual = Counter(words.values()).most_common(1)[0][0]
-    odd = [place for place, each in words.items() if each and not each & usual]
-    return odd if usual and 3 * len(odd) <= len(words) else []
-
-
-def _refuse_odd_words(rows: FirstRows, places: Sequence[int], said: Layout) -> None:
-    odd = _odd_words(rows, places) if said.kind is None else []
-    if odd:
-        apart = "+".join(f"#{place + 1}" for place in sorted({*places, *odd}))
-        raise Doubt(
-            f"column {odd[0] + 1} has other words for true and false than most, as no item has",
-            (replace(said, kind="one-hot", transaction=apart), "to leave it out"),
-            (_without(said, rows.first, places) if places else replace(said, kind="one-hot"), "if it is an item"),
-        )
-
-
-def _refuse_dummies(rows: FirstRows, places: Sequence[int], said: Layout) -> None:
-    """Refuse a one-hot table whose ids come again: the rows of an id are one basket.
-
-    Raises:
-        BasketError: each row has one item, with what makes baskets of them.
-        Doubt: where nobody says that each row is a basket.
-    """
-    body = [row for row in rows.body if len(row) == len(rows.first)]
-    ids = [tuple(row[place] for place in places) for row in body]
-    ones = [sum(cell.lower() in TRUE_WORDS for at, cell in enumerate(row) if at not in places) for row in body]
-    if not places or len(set(ids)) == len(ids):
-        return
-    if set(ones) == {1}:
-        raise BasketError(
-            "each row of the one-hot table has one item, and ids come again: group its rows, as "
-            "frame.groupby(id).max(), or give the rows themselves, a row an item"
-        )
-    if said.kind is None:
-        raise Doubt(
-            "ids of the one-hot table come again",
-            (_without(said, rows.first, places), "if each row is a basket"),
-            end="or group its rows, as frame.groupby(id).max()",
-        )
-
-
-def _refuse_margin(rows: FirstRows, said: Layout) -> None:
-    """Refuse a column of totals beside flags, whose rows have one below them, too."""
-    for place, name in enumerate(rows.first if said.kind is None else ()):
-        body = [row for row in rows.body if len(row) == len(rows.first)]
-        if is_margin(name) and body and all(row[place].lower() in TRUE_WORDS for row in body):
-            raise Doubt(
-                f"column {place + 1} is named as a total and is true in all rows",
-                (replace(said, kind="one-hot"), "if it is an item"),
-                end="or take it out, and the row of totals if there is one",
-            )
-
-
-def is_margin(name: str) -> bool:
-    """Tell whether a column is named as one of totals."""
-    return name.lower() == "all" or is_total([name])
 
 
 def long_found(names: Sequence[str], said: Layout, cells: Sequence[Sequence[str]], skip: int = 0) -> Found:
@@ -691,11 +601,6 @@ def long_found(names: Sequence[str], said: Layout, cells: Sequence[Sequence[str]
     counts = (place for place in sorted(others) if all(AMOUNT.fullmatch(row[place]) for row in cells if row[place]))
     watched = tuple(counts) if cells and quantity is None and said.quantity is None else ()
     return Found(shown, tuple(names), places, skip, len(ids), context, days=days, note=note, watched=watched)
-
-
-def _without(said: Layout, names: Sequence[str], places: Sequence[int]) -> Layout:
-    ids = "+".join(shown_column(names, place) for place in places)
-    return replace(said, kind="one-hot", transaction=ids or None)
 
 
 def _has_header(rows: FirstRows, said: Layout) -> bool:
@@ -744,16 +649,6 @@ def _is_above_ids(rows: FirstRows, place: int) -> bool:
     return len(column) > 1 and not _DIGIT.search(column[0]) and all(map(_DIGIT.search, column[1:]))
 
 
-def no_flag(cell: str) -> str:
-    """Say what is wrong with a cell of a one-hot table, and what to do."""
-    is_quantity = cell.replace(".", "", 1).isdigit()
-    remedy = "quantities are not read, so write 1 for any above 0 (frame > 0)" if is_quantity else "correct it"
-    return (
-        f"is neither true nor false, as 1 and 0 or t and f; {remedy}, or leave the column out with "
-        f"{say_layout('one-hot transaction=#1')}, by its number"
-    )
-
-
 # ---- tables: Parquet and frames
 
 
@@ -774,7 +669,7 @@ def _understood_table(rows: FirstRows, kinds: Sequence[Any], said: Layout) -> Fo
     kind = said.kind or _kind_of_table(rows, texts, held, said)
     if kind == "list":
         found = list_found(names, held if said.within in (None, NONE) else range(len(names)), said)
-        ids = [rows.column(place) for place, name in enumerate(names) if place not in found.places and _is_index(name)]
+        ids = [rows.column(place) for place, name in enumerate(names) if place not in found.places and is_index(name)]
         if said.kind is None and ids and len(set(ids[0])) < len(ids[0]):
             raise Doubt(
                 "ids beside the lists come again",
@@ -788,11 +683,8 @@ def _understood_table(rows: FirstRows, kinds: Sequence[Any], said: Layout) -> Fo
         return long_found(names, said, [row for row in rows.body if len(row) == len(names)])
     if kind != "one-hot":
         raise BasketError(f"tables have no layout {kind}, which is one of text; possible are long, one-hot and list")
-    _refuse_margin(rows, said)
-    places = tuple(columns_apart(rows, said))
-    _refuse_dummies(rows, places, said)
-    _refuse_odd_words(rows, places, said)
-    return Found(_without(said, names, places), tuple(names), places)
+    places = ids_of_onehot(rows, said)
+    return Found(onehot_layout(said, names, places), tuple(names), places)
 
 
 def list_found(names: Sequence[str], held: Sequence[int], said: Layout) -> Found:
@@ -810,13 +702,13 @@ def list_found(names: Sequence[str], held: Sequence[int], said: Layout) -> Found
 def _kind_of_table(rows: FirstRows, texts: Sequence[bool], held: Sequence[int], said: Layout) -> str:
     names = rows.first
     if said.transaction is not None or said.item is not None:
-        if said.item is None and not held and _holds_flags(rows, said):
+        if said.item is None and not held and holds_flags(rows, said):
             return "one-hot"
         return "list" if said.transaction is None and held else "long"
     usual = [bool(usual_places(names, role)) for role in ("transaction", "item")]
     if len(names) > 1 and all(usual) and not held:
         return "long"
-    if len(held) == 1 or (rows.body and _holds_flags(rows, said)):
+    if len(held) == 1 or (rows.body and holds_flags(rows, said)):
         return "list" if held else "one-hot"
     if len(names) == 2 and not held and (any(usual) or sum(texts) == 1):
         return "long"
@@ -825,12 +717,12 @@ def _kind_of_table(rows: FirstRows, texts: Sequence[bool], held: Sequence[int], 
     if len(names) == 1 and any(texts) and (mark := several_in_one(cells_of_names(rows.body))):
         raise Doubt(f"the cells have {MARKS[mark][0]} in them", (Layout("list", item="#1", within=mark), ""))
     counts, has_zeros = not any(texts) and not held and len(names) > 1, any("0" in row for row in rows.body)
-    index = ".set_index(…), with the columns of ids," * (usual[0] or any(_flags_beside(rows)))
+    index = ".set_index(…), with the columns of ids," * (usual[0] or any(flags_beside(rows)))
     raise Doubt(
         f"the {len(names)} columns, {len(held)} of them lists, may mean several things",
         *[(long, "with the numbers of its columns")] * (not counts or len(names) < _LEAST_COUNTS - 2 * has_zeros),
         *((f"list item=#{place + 1}", "") for place in held[:1]),
-        *((Layout("one-hot", transaction=ids), "") for ids in _flags_beside(rows)),
+        *((Layout("one-hot", transaction=ids), "") for ids in flags_beside(rows)),
         end="or, if ids are in its index, give frame.reset_index()"
         if len(names) < 2
         else f"or of quantities, a column an item, give frame{index} > 0, without rows and columns of totals" * counts,
@@ -848,41 +740,3 @@ def _refuse_wide(rows: FirstRows, texts: Sequence[int]) -> None:
             "axis=1), or of attributes pandas.get_dummies(frame); if the names of the columns are items, too, read the "
             "file with header=None before"
         )
-
-
-def _flags_beside(rows: FirstRows) -> list[str | None]:
-    """Return the few columns that hold no true and false beside many that do, in words; [None] if all do, [] if few."""
-    body = [row for row in rows.body if len(row) == len(rows.first)]
-    odd = [place for place in range(len(rows.first)) if not all(row[place].lower() in FLAGS for row in body)]
-    if len(odd) > len(rows.first) - len(odd) or len(rows.first) - len(odd) < 2:
-        return []
-    odd = sorted({*odd, *_odd_words(rows, odd)})
-    return ["+".join(f"#{place + 1}" for place in odd) or None]
-
-
-def _holds_flags(rows: FirstRows, said: Layout) -> bool:
-    """Tell whether all columns but the one apart hold true and false."""
-    apart = columns_apart(rows, said)
-    items = [place for place in range(len(rows.first)) if place not in apart]
-    return bool(items) and all(row[place].lower() in FLAGS for row in rows.body for place in items)
-
-
-# ---- columns that are no items
-
-
-def columns_apart(rows: FirstRows, said: Layout) -> list[int]:
-    """Return the places of columns that are no items: those asked for, or the one of ids."""
-    if said.transaction is not None:
-        return list(asked_places(rows.first, "transaction", said.transaction))
-    body = [row for row in rows.body if len(row) == len(rows.first)]
-    odd = [place for place in range(len(rows.first)) if not all(row[place].lower() in FLAGS for row in body)]
-    if not odd and rows.first and _is_index(rows.first[0]) and len({row[0] for row in body}) == len(body) > 1:
-        return [0]
-    if len(odd) != 1:
-        return []
-    distinct = len({row[odd[0]] for row in body}) == len(body) >= LEAST_IDS
-    return odd if distinct or _is_index(rows.first[odd[0]]) else []
-
-
-def _is_index(name: str) -> bool:
-    return name.lower() in _INDEX_NAMES or bool(usual_places([name], "transaction"))
