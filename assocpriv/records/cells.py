@@ -33,7 +33,7 @@ _TILL_WORDS = _TOTAL_WORDS | {  # beside them
     *("cash", "card", "change", "tip", "bar", "rückgeld", "ec-karte", "ec karte", "cb", "especes", "espèces", "rendu"),
     *("debit card", "credit card", "visa", "mastercard"),
 }  # fmt: skip
-_RATE = re.compile(r"[ :]*\(?[0-9]+([.,][0-9]+)? ?%\)?|[ :]*(eur|usd|gbp|chf|[$€£])$")  # behind a tax or total
+_RATE = re.compile(r"[ :]*\(?[0-9]+([.,][0-9]+)? ?%\)?|[ :]*(eur|usd|gbp|chf|[$€£])$")  # beside a tax or total
 CHOICES = {
     "unknown": ("error", "drop"),
     "repeats": ("error", "merge"),
@@ -224,7 +224,7 @@ def without_till_lines(cells: Cells) -> Cells:
     [1, 1]
     """
     names = cells.names or ()
-    plain = [_RATE.sub("", name.strip(" :").lower()) for name in names]
+    plain = [_RATE.sub("", name.strip(" :").lower()).strip() for name in names]
     totals = np.array([name in _TOTAL_WORDS for name in plain], dtype=np.bool_)
     if not totals.any() or isinstance(names, Catalogue) or len(cells.sizes) < 2:
         return cells
