@@ -1,20 +1,21 @@
 #!/usr/bin/env python3
-"""Run the package from a fresh clone: makes .venv on first use, needs only Python's standard library.
+"""Run the package and its checks from a fresh clone; makes .venv on first use, needs only the standard library.
 
-    python3 dev.py demo [...]     install, then run `assocpriv demo --force` with the further arguments
-    python3 dev.py check          install with the developer tools, then run everything the project gates on;
-                                  --debian-packages has apt-get install what tests need besides (root, Debian);
-                                  --fast: lint, and for half a minute the tests that import what differs from the
-                                  last commit, those of its room first
-    python3 dev.py docs           install with the developer tools, then build the documentation site in site/
-    python3 dev.py bench [...]    install with the developer tools, then run the benches
-    python3 dev.py faults [...]   plant faults in a copy, one at a time, and say which no test catches: those whose
-                                  name or file holds a word, or --mutants N SEED, which cosmic-ray draws
-    python3 dev.py fuzz [...]     install with atheris, then fuzz every parser; --minutes N in all (60)
-    python3 dev.py nightly        faults, an hour of fuzzing, and all tests, the slow ones too, with new seeds
+    python3 dev.py demo [...]     install, then run `assocpriv demo --force` with further arguments
+    python3 dev.py check          install developer tools, then run all checks of the project;
+                                  --debian-packages: also install programs for tests with apt-get
+                                  (root, Debian); --fast: lint, and for half a minute the tests
+                                  that import changed modules, those of changed packages first
+    python3 dev.py docs           install developer tools, then build the documentation in site/
+    python3 dev.py bench [...]    install developer tools, then run the benchmarks
+    python3 dev.py faults [...]   seed faults in a copy, one at a time, and list those that no test
+                                  catches; words select faults by name or file, --mutants N SEED
+                                  makes mutants with cosmic-ray
+    python3 dev.py fuzz [...]     install atheris, then fuzz every parser; --minutes N in total (60)
+    python3 dev.py nightly        faults, an hour of fuzzing, and all tests with new seeds
     python3 dev.py format         sort imports and format the code
 
-This file must parse on Python 3.6, so that an old Python gets a message and not a syntax error.
+This file must parse on Python 3.6, so that an old Python shows a message and not a syntax error.
 """
 
 import concurrent.futures
@@ -33,15 +34,15 @@ STAMP = os.path.join(VENV, "dev-stamp")
 OLDEST = (3, 11)
 TASKS = ("demo", "check", "docs", "bench", "faults", "fuzz", "nightly", "format")
 PIP = ["-m", "pip", "--disable-pip-version-check", "-q"]
-# a path in place of a finder, which comes after the path: beside a clone named assocpriv, its folder would be imported
+# an entry in sys.path, not a finder, which comes later: next to a clone named assocpriv, its folder would be imported
 EDITABLE = ["--config-settings", "editable_mode=compat", "--editable"]
 FOREIGN = ("PYTHONHOME", "PYTHONPATH", "VIRTUAL_ENV", "PIP_TARGET", "PIP_PREFIX")
-# inside a virtual environment, its base: a broken .venv must not make its own successor
+# the base of a virtual environment, because a broken .venv cannot replace itself
 PYTHON = getattr(sys, "_base_executable", None) or sys.executable
 
 
 class StepError(Exception):
-    """A step that ended with a status other than 0."""
+    """A step ended with a status other than 0."""
 
     def __init__(self, name, status):
         self.status = status if status > 0 else 128 - status  # a signal, as shells count it
@@ -49,13 +50,13 @@ class StepError(Exception):
 
 
 def say(text):
-    """Print a line before anything a later subprocess prints."""
+    """Print a line, and flush it before later subprocesses print."""
     sys.stdout.write(text + "\n")
     sys.stdout.flush()
 
 
 def clean_environment(**changes):
-    """Return our environment without what would lead pip or Python out of .venv."""
+    """Return the environment without variables that would lead pip or Python out of .venv."""
     environment = {name: value for name, value in os.environ.items() if name not in FOREIGN}
     environment.update(PIP_USER="0", PIP_REQUIRE_VIRTUALENV="0")
     environment.update(changes)
@@ -63,25 +64,25 @@ def clean_environment(**changes):
 
 
 def venv_program(name, folder=VENV):
-    """Return the path of a program of a virtual environment, on Windows or elsewhere."""
+    """Return the path of a program in a virtual environment, on any system."""
     if os.name == "nt":
         return os.path.join(folder, "Scripts", name + ".exe")
     return os.path.join(folder, "bin", name)
 
 
-def run_step(name, command, tell_time=True, **changes):
-    """Run one command from the repository's root; print its name first and its time after."""
+def run_step(name, command, show_time=True, **changes):
+    """Run one command from the repository's root; print its name before and its time after."""
     say("== " + name)
     start = time.time()
     status = subprocess.call(command, cwd=ROOT, env=clean_environment(**changes))
     if status:
         raise StepError(name, status)
-    if tell_time:
+    if show_time:
         say(f"== {name}: {time.time() - start:.1f} s")
 
 
 def succeeds(command, quiet=True, **changes):
-    """Tell whether a command can be started and ends with status 0."""
+    """Return whether a command can be started and ends with status 0."""
     output = subprocess.DEVNULL if quiet else None
     try:
         environment = clean_environment(**changes)
@@ -91,19 +92,19 @@ def succeeds(command, quiet=True, **changes):
 
 
 def venv_works():
-    """Tell whether .venv has a Python that is new enough and a pip."""
+    """Return whether .venv has pip and a recent enough Python."""
     test = f"import sys, pip; sys.exit(sys.version_info < {OLDEST!r})"
     return succeeds([venv_program("python"), "-c", test])
 
 
 def make_venv():
-    """Make .venv with the standard library, else with a virtualenv that pip puts in a temporary folder."""
+    """Make .venv with the standard library, or with virtualenv in a temporary folder."""
     say(f"making .venv with Python {sys.version.split()[0]}")
     if os.path.islink(VENV):
         os.unlink(VENV)
     elif os.path.exists(VENV):
         shutil.rmtree(VENV)
-    # Debian has venv without ensurepip: making the environment then fails half-way
+    # Debian has venv without ensurepip, with which making the environment fails half-way
     has_venv = succeeds([PYTHON, "-c", "import ensurepip, venv"])
     if has_venv and succeeds([PYTHON, "-m", "venv", VENV]) and venv_works():
         return
@@ -121,11 +122,11 @@ def make_venv():
 
 
 def make_venv_by_virtualenv():
-    """Make .venv with a virtualenv that pip puts into a temporary folder; tell whether that worked."""
+    """Make .venv with virtualenv, which pip installs into a temporary folder; return whether that worked."""
     say("this Python lacks ensurepip; using virtualenv instead")
     folder = tempfile.mkdtemp(prefix="assocpriv-virtualenv-")
     try:
-        # a target folder is no system-wide install, so PEP 668 does not forbid it
+        # a target folder is not a system-wide installation, so PEP 668 allows it
         fetch = [PYTHON, *PIP, "install", "--target", folder, "virtualenv"]
         make = [PYTHON, "-m", "virtualenv", "-q", VENV]
         made = succeeds(fetch, quiet=False) and succeeds(make, quiet=False, PYTHONPATH=folder)
@@ -135,14 +136,14 @@ def make_venv_by_virtualenv():
 
 
 def wanted_stamp(extra):
-    """Return what the stamp file holds after an install: a hash of pyproject.toml and folder, the extra."""
+    """Return the content of the stamp file: a hash of pyproject.toml and folder, and the extra."""
     with open(os.path.join(ROOT, "pyproject.toml"), "rb") as project:
         digest = hashlib.sha256(project.read() + os.fsencode(ROOT)).hexdigest()
     return digest + "\n" + extra + "\n"
 
 
 def installed_stamp():
-    """Return what the stamp file holds, empty when there is none."""
+    """Return the content of the stamp file, empty if there is none."""
     try:
         with open(STAMP) as stamp:
             return stamp.read()
@@ -151,8 +152,8 @@ def installed_stamp():
 
 
 def install(extra):
-    """Make .venv hold this package with an extra's tools ("dev", "dev,bench"); do nothing when it does."""
-    # an environment with the benches' peers serves the developer, one with the developer tools the demo as well
+    """Install this package into .venv with an extra's tools ("dev", "dev,bench"), unless it is installed."""
+    # an environment with the benchmarks' peers also has the developer tools, and one with those also serves the demo
     wider = ("dev", "dev,bench", "dev,fuzz", "dev,faults")
     serving = {"": ("", *wider), "dev": wider}.get(extra, (extra,))
     current = installed_stamp() in [wanted_stamp(each) for each in serving]
@@ -176,12 +177,12 @@ def demo(arguments):
 
 
 def check(arguments):
-    """Run every check the project has; stop at the first that fails."""
+    """Run all checks of the project; stop at the first that fails."""
     if arguments not in ([], ["--debian-packages"], ["--fast"]):
-        sys.exit("dev.py: check takes nothing but --debian-packages or --fast")
+        sys.exit("dev.py: check takes only --debian-packages or --fast")
     if arguments == ["--fast"]:
         return check_fast()
-    # only the tests need them, so they are installed meanwhile; a failure is told there and met in the tests
+    # only the tests need them, so they are installed in parallel; a failure is printed there and found by the tests
     packages = subprocess.Popen([os.path.join(ROOT, ".ci", "debian-packages")]) if arguments else None
     try:
         install("dev")
@@ -189,41 +190,41 @@ def check(arguments):
     finally:
         if packages:
             packages.wait()
-    # last, and without a time of ours, so that the closing line is the last one
-    run_step("pytest", pytest(), tell_time=False)
+    # without its time, so that pytest's summary is the last line
+    run_step("pytest", pytest(), show_time=False)
     return 0
 
 
 def pytest(*arguments):
-    """Return the command that runs tests in the order of tests/conftest.py, files beside each other."""
-    workers = str((os.cpu_count() or 1) + 1)  # one more than cores, as tests wait for browsers, servers and Spark
+    """Return the command that runs tests in the order of tests/conftest.py, files in parallel."""
+    workers = str((os.cpu_count() or 1) + 1)  # one more than cores, since tests wait for browsers, servers and Spark
     files = ["-n", workers, "--dist", "loadfile", "--no-loadscope-reorder", "--durations=20"]
     return [venv_program("python"), "-m", "pytest", *files, *arguments]
 
 
 def check_fast():
-    """Run what a minute has room for: lint, and of the tests nearest to what differs from the last commit some."""
+    """Run within about a minute lint and the tests nearest to the changes since the last commit."""
     install("dev")
     lint()
     near = [venv_program("python"), os.path.join("tests", "faults", "run.py"), "--near"]
     tests = subprocess.check_output(near, cwd=ROOT, env=clean_environment(), universal_newlines=True).split()
     if tests:
-        run_step("pytest of what is near", pytest("-x", "--seconds", "30", *tests), tell_time=False)
+        run_step("pytest of the nearest tests", pytest("-x", "--seconds", "30", *tests), show_time=False)
     return 0
 
 
 def lint():
-    """Run what reads the source alone."""
+    """Run the checks that only read the source."""
     python = venv_program("python")
     run_step("ruff format --check", [python, "-m", "ruff", "format", "--check"])
     run_step("ruff check", [python, "-m", "ruff", "check"])
 
 
 def check_before_tests():
-    """Run what is checked before the tests; all but lint two at a time, as each of them mostly needs one core."""
+    """Run the checks before the tests; all but lint two at a time, since each mostly needs one core."""
     python = venv_program("python")
     lint()
-    # code compiled with other settings must not be found by later runs
+    # later runs must not find code that was compiled with other settings
     with tempfile.TemporaryDirectory(prefix="assocpriv-numba-") as cache:
         tests = [os.path.join("tests", "kernels", name) for name in ("test_kernels.py", "test_text.py")]
         more = {"NUMBA_BOUNDSCHECK": [os.path.join("tests", "server", "test_bitmaps.py")]}
@@ -239,14 +240,14 @@ def check_before_tests():
         steps.append(("codespell", [venv_program("codespell")], {}))
         with concurrent.futures.ThreadPoolExecutor(2) as pool:
             try:
-                for running in [pool.submit(run_step_aside, *step) for step in steps]:
+                for running in [pool.submit(run_parallel_step, *step) for step in steps]:
                     running.result()
             finally:
                 pool.shutdown(cancel_futures=True)
 
 
-def run_step_aside(name, command, changes):
-    """Run one command beside another: what it prints comes at once, under its name and time."""
+def run_parallel_step(name, command, changes):
+    """Run one command in parallel with others, and print its output at once, after its name and time."""
     start, environment = time.time(), clean_environment(**changes)
     done = subprocess.run(
         command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False
@@ -268,30 +269,30 @@ def docs(arguments):
 
 
 def bench(arguments):
-    """Run the benches."""
-    # peers are only needed where plain baskets are mined: pyfim wants a compiler, Spark is large
+    """Run the benchmarks."""
+    # peers are only needed for mining raw baskets: pyfim needs a compiler, Spark is large
     install("dev,bench" if "mining" in arguments else "dev")
     return subprocess.call([venv_program("python"), "-m", "bench", *arguments], cwd=ROOT, env=clean_environment())
 
 
 def fuzz(arguments):
-    """Fuzz every parser of bytes from outside, one after the other."""
+    """Fuzz every parser of untrusted bytes, one after the other."""
     if arguments and (len(arguments) != 2 or arguments[0] != "--minutes" or not arguments[1].isdigit()):
-        sys.exit("dev.py: fuzz takes --minutes N, in all (60 by default)")
+        sys.exit("dev.py: fuzz takes --minutes N, in total (60 by default)")
     install("dev,fuzz")
     command = [venv_program("python"), os.path.join("tests", "fuzz", "run.py"), *(arguments or ["--minutes", "60"])]
     return subprocess.call(command, cwd=ROOT, env=clean_environment())
 
 
 def faults(arguments):
-    """Plant faults, and say which no test catches."""
+    """Seed faults, and list those that no test catches."""
     install("dev,faults")
     command = [venv_program("python"), os.path.join("tests", "faults", "run.py"), *arguments]
     return subprocess.call(command, cwd=ROOT, env=clean_environment())
 
 
 def nightly(arguments):
-    """Run what takes hours; return 1 where something was found."""
+    """Run the checks that take hours; return 1 if one of them finds something."""
     if arguments:
         sys.exit("dev.py: nightly takes no arguments")
     found = [faults([]), fuzz([])]
@@ -322,9 +323,9 @@ def main(arguments):
         )
         return 1
     if not arguments or arguments[0] in ("-h", "--help") or arguments[0] not in TASKS:
-        asked = arguments[:1] in (["-h"], ["--help"])
-        (sys.stdout if asked else sys.stderr).write(__doc__)
-        return 0 if asked else 2
+        is_help = arguments[:1] in (["-h"], ["--help"])
+        (sys.stdout if is_help else sys.stderr).write(__doc__)
+        return 0 if is_help else 2
     tasks = {"demo": demo, "check": check, "docs": docs, "bench": bench, "faults": faults, "fuzz": fuzz}
     tasks.update(nightly=nightly, format=format_code)
     try:

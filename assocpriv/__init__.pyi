@@ -1,4 +1,4 @@
-# The public names, each once: fronts.py reads this list at run time, type checkers read it as a stub.
+# The public names, each once: lazy_exports.py reads this list at run time, type checkers read it as a stub.
 # fmt: off
 # isort: off
 __version__: str
@@ -7,45 +7,46 @@ from . import (
     collect as collect, guided as guided, numeric as numeric, show as show, spark as spark, suppress as suppress,
 )
 
-from .promise.errors import AssocprivError as AssocprivError
-from .promise.breaches import (
-    BeliefRange as BeliefRange, Breach as Breach, Channel as Channel, Epsilon as Epsilon,
-    amplification_of as amplification_of, breach_curve as breach_curve, compose as compose, epsilon as epsilon,
-    highest_posterior as highest_posterior, largest_rise as largest_rise, lowest_posterior as lowest_posterior,
+from .guarantees.errors import AssocprivError as AssocprivError
+from .guarantees.amplification import (
+    PosteriorRange as PosteriorRange, Channel as Channel, Guarantee as Guarantee,
+    amplification_from_epsilon as amplification_from_epsilon, posterior_curve as posterior_curve, compose as compose,
+    epsilon_from_amplification as epsilon_from_amplification, highest_posterior as highest_posterior,
+    largest_rise as largest_rise, lowest_posterior as lowest_posterior,
 )
-from .promise.information import (
+from .guarantees.information_bounds import (
     excluded_fall as excluded_fall, excluded_posterior as excluded_posterior, information_limit as information_limit,
     inverse_worst_information as inverse_worst_information, mutual_information as mutual_information,
     upward_threshold as upward_threshold, worst_information as worst_information,
 )
-from .promise.entropy import SystemEntropy as SystemEntropy
+from .guarantees.entropy import SystemEntropy as SystemEntropy
 
 from .plans.catalogue import Catalogue as Catalogue
-from .plans.names import Names as Names
-from .plans.question import Question as Question
+from .plans.item_names import Names as Names
+from .plans.report_type import ReportType as ReportType
 from .plans.sizes_view import SizesView as SizesView
-from .plans.baskets import Plan as Plan, report_items as report_items
-from .files.plans import (
+from .plans.basket_plan import Plan as Plan, report_items as report_items
+from .files.plan_files import (
     NameSource as NameSource, check_catalogue as check_catalogue, read_catalogue as read_catalogue,
     read_plan as read_plan, write_catalogue as write_catalogue, write_plan as write_plan,
 )
-from .planning.baskets import explain_promises as explain_promises
-from .planning.discovery import (
-    privacy as privacy, reports_to_discover as reports_to_discover,
+from .planning.basket_planner import explain_guarantees as explain_guarantees
+from .planning.detection_limits import (
+    privacy as privacy, reports_to_detect as reports_to_detect,
 )
-from .planning.shortlist import refine as refine
-from .simulation.samples import (
+from .planning.short_catalogue import refine as refine
+from .simulation.basket_samples import (
     best_sold as best_sold, catalogue as catalogue, draft_catalogue as draft_catalogue,
     sample_sizes as sample_sizes, try_catalogue as try_catalogue,
 )
-from .api import choose_plan as choose_plan, find_plan as find_plan, foresee as foresee, plan as plan
+from .api import choose_plan as choose_plan, solve_plan as solve_plan, forecast as forecast, plan as plan
 
 from .records.baskets import Baskets as Baskets, to_baskets as to_baskets
-from .client.ledger import Ledger as Ledger, report as report, told as told
-from .client.recommend import recommend as recommend
+from .client.ledger import Ledger as Ledger, report as report, spent_budget as spent_budget
+from .client.recommendation import recommend as recommend
 from .client.connection import Collector as Collector
-from .files.reports import Reports as Reports, read_reports as read_reports
-from .files.rules import digest_of as digest_of, read_rules as read_rules
+from .files.report_files import Reports as Reports, read_reports as read_reports
+from .files.rule_files import digest_of as digest_of, read_rules as read_rules
 from .collect.gather import gather as gather
 from .api import randomize as randomize, read_baskets as read_baskets
 
@@ -53,7 +54,7 @@ from .server.itemsets import (
     read_itemsets as read_itemsets, to_efficient_apriori as to_efficient_apriori, write_fimi as write_fimi,
     write_itemsets as write_itemsets, write_spmf as write_spmf,
 )
-from .server.compare import Comparison as Comparison, write_comparison as write_comparison
+from .server.comparison import Comparison as Comparison, write_comparison as write_comparison
 from .server.rules import to_arules as to_arules, write_rules as write_rules
 from .server.substitutes import write_substitutes as write_substitutes
 from .server.selection import ItemsetFilter as ItemsetFilter
@@ -71,5 +72,5 @@ from .simulation.synthetic import (
 )
 from .api import audit as audit, simulate as simulate
 
-from .show.pages import chart as chart, page as page, write_page as write_page
+from .show.result_pages import chart as chart, page as page, write_page as write_page
 from .show.progress import progress_bar as progress_bar

@@ -1,7 +1,7 @@
-"""The verbs, which ask a plan or reports of which kind they are: one record or many, baskets or tables.
+"""The verbs of the public API: each looks up the plan type and calls what that type registers.
 
-What a kind does stands in its entry of plans/kind.py. Here is also what needs rooms on both sides of the trust
-boundary, or tables that may be files. Each function loads what it needs when it is called.
+The registry is plans/registry.py. This module also holds what needs packages of both trust domains, or tables that may
+be files. Each function imports what it needs when it is called.
 """
 
 import warnings
@@ -14,33 +14,33 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from assocpriv.files.reports import Reports, as_collections, as_reports, check_copies, days_of
-from assocpriv.plans.baskets import Plan
-from assocpriv.plans.kind import knows, load_for
-from assocpriv.plans.published import PublishedPlan
-from assocpriv.promise.breaches import Breach, compose, epsilon
-from assocpriv.promise.entropy import SystemEntropy
-from assocpriv.promise.errors import EstimateError, FileError, PlanError, check_names, check_type, counted
-from assocpriv.promise.numbers import MOST_MEMORY, check_range
+from assocpriv.files.report_files import Reports, as_collections, as_reports, check_copies, files_by_day
+from assocpriv.guarantees.amplification import Guarantee, compose, epsilon_from_amplification
+from assocpriv.guarantees.entropy import SystemEntropy
+from assocpriv.guarantees.errors import EstimateError, FileError, PlanError, check_argument_names, check_type, pluralize
+from assocpriv.guarantees.exact_numbers import MOST_MEMORY, check_range
+from assocpriv.plans.basket_plan import Plan
+from assocpriv.plans.published_plan import PublishedPlan
+from assocpriv.plans.registry import has_entry, load_for
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from assocpriv.auditing.audit import Audit
-    from assocpriv.planning.baskets import Choice
-    from assocpriv.planning.discovery import Found
+    from assocpriv.planning.basket_planner import PlannedCollection
+    from assocpriv.planning.detection_limits import PlanForDetection
     from assocpriv.plans.catalogue import Catalogue
     from assocpriv.records.baskets import Baskets
-    from assocpriv.server.ask import AskOutcome
-    from assocpriv.server.compare import Comparison
+    from assocpriv.server.ask import AskResult
+    from assocpriv.server.comparison import Comparison
     from assocpriv.server.counting import CountingBackend
     from assocpriv.server.distributions import Distributions
     from assocpriv.server.selection import ItemsetFilter
-    from assocpriv.server.spark import SparkReports
+    from assocpriv.server.spark_counting import SparkReports
 
     AnyReports = Reports | SparkReports | str | Path | Iterable[str | Path]
 
-_COUNTING = ("confidence_level", "memory_bytes", "progress")  # what a question to reports takes beside
+_COUNTING = ("confidence_level", "memory_bytes", "progress")  # what a report type to reports takes beside
 
 
 # ---- plans
@@ -48,145 +48,155 @@ _COUNTING = ("confidence_level", "memory_bytes", "progress")  # what a question 
 
 def plan(
     items: int | Iterable[str] | None = None,
-    promise: Breach | None = None,
-    **wishes: Any,
+    guarantee: Guarantee | None = None,
+    **options: Any,
 ) -> Plan:
-    """Choose the plan that tells most of whole baskets among those that keep a promise.
+    """Choose the plan of least expected error under a privacy guarantee.
 
-    It chooses M, to how many items a basket is sampled, the operator, the form of reports, and how many people are
-    asked how many items they hold instead, by the expected error of supports in whole baskets.
+    The planner chooses M (the number of items that a basket is cut or padded to), the operator, the form of reports,
+    and the share of people whose report gives their basket's size. It minimizes the expected error of supports in whole
+    baskets.
 
     Args:
-        items: number of items (then named 0 … n−1) or their names.
-        promise: the breach that no report may cause, nor all reports of one person together: ``Breach("5%", "50%")``,
-            or ``Epsilon(2)``.
-        wishes: by name:
+        items: number of items (then named 0 … n−1), or their names.
+        guarantee: bound for all reports of one person together: ``Guarantee("5%", "50%")``, or
+            ``Guarantee.from_epsilon(2)``.
+        options: options by name:
 
-            - ``reports``: number of reports N that the planner counts on; a million by default.
-            - ``central``: in place of a promise (ε, δ), as ``(1, 1e-8)``: what whoever reads batches of ``reports`` or
-              more may learn of a person where an anonymous channel hides who sent which. The plan's own promise
-              follows; ``local_cap`` is the most ε of it, 8 by default. A ``CentralPromise`` says more.
-            - ``reports_per_person``: R, how many reports one person may send, 1..1000; each then tells less.
-            - ``mean_size``: how many different items a basket holds on average. 6 is assumed where
-              neither this nor ``like`` is known.
-            - ``like``: a sample of baskets, as a file, as :func:`assocpriv.to_baskets` takes it, or as a mapping from
-              sizes to numbers of baskets.
-            - ``itemset_size``: K, the largest itemsets to be estimated; 3 (or M if that is less) by default.
-            - ``transaction_size``: M, 1..15, where it is not to be chosen.
-            - ``names``: what becomes of a basket's names (:class:`Names`); by default they are looked up.
-            - ``paper``: take the choice of EGS03 for this M, the least maximal lowest discoverable support by
-              thresholds, and ask nobody about sizes.
+            - ``reports``: expected number of reports N; 1,000,000 by default.
+            - ``central``: instead of a guarantee, (ε, δ) as ``(1, 1e-8)``: central differential privacy of batches of
+              ``reports`` or more, for an anonymous channel that hides who sent which report. The plan's local guarantee
+              follows from it; ``local_cap`` is its maximum ε, 8 by default. A ``CentralGuarantee`` has more options.
+            - ``reports_per_person``: maximum number of reports per person R, 1..1000.
+            - ``mean_size``: mean number of different items in a basket; 6 without this and without ``sample``.
+            - ``sample``: a sample of baskets: a file, what :func:`assocpriv.to_baskets` takes, or a mapping from sizes
+              to numbers of baskets.
+            - ``itemset_size``: maximum itemset size K; 3 (or M if that is less) by default.
+            - ``transaction_size``: M, 1..15, if the planner shall not choose it.
+            - ``names``: how names become items (:class:`Names`); by default each name is an item.
+            - ``paper``: choose as Evfimievski, Gehrke and Srikant 2003 (EGS03) do for this M, without reports of basket
+              sizes.
+
+    Returns:
+        The plan.
 
     Raises:
-        PlanError: arguments out of range, or no operator fits.
-        TypeError: arguments of another type, or of another name.
+        PlanError: arguments out of range, or no randomization operator fits.
+        TypeError: arguments of a wrong type or name.
 
     Source: EGS03, sections 4 to 6; docs/why-it-works.md.
 
     >>> import assocpriv as ap
-    >>> made = ap.plan(["milk", "bread", "tea"], ap.Breach("5%", "50%"), mean_size=2)
+    >>> made = ap.plan(["milk", "bread", "tea"], ap.Guarantee("5%", "50%"), mean_size=2)
     >>> made.n_items, made.report_bytes, made.amplification < 19
     (3, 1, True)
     """
-    return choose_plan(items, promise, **wishes).plan
+    return choose_plan(items, guarantee, **options).plan
 
 
-def choose_plan(items: int | Iterable[str] | None = None, promise: Breach | None = None, **wishes: Any) -> "Choice":
-    """Return the plan of :func:`plan`, what it was chosen for, and what is expected of it.
+def choose_plan(
+    items: int | Iterable[str] | None = None, guarantee: Guarantee | None = None, **options: Any
+) -> "PlannedCollection":
+    """Return the plan of :func:`plan` with its expected errors and alternatives.
+
+    Args:
+        items, guarantee, options: as for :func:`plan`.
 
     Returns:
-        The ``plan``, ``expected`` errors by itemset size, and ``other_means``: the M that half and twice the mean size
-        of baskets would have chosen.
+        The ``plan``; ``expected`` errors by itemset size; ``other_means``: the M for half and for twice the mean basket
+        size.
 
     Raises:
         PlanError, TypeError: as :func:`plan`.
 
     >>> import assocpriv as ap
-    >>> choice = ap.choose_plan(1000, ap.Breach("5%", "50%"), mean_size=6)
+    >>> choice = ap.choose_plan(1000, ap.Guarantee("5%", "50%"), mean_size=6)
     >>> choice.plan.items.transaction_size, choice.other_means
     (8, {3.0: 7, 12.0: 14})
     """
-    from assocpriv.planning import baskets
-    from assocpriv.planning.request import catalogue_of
+    from assocpriv.planning import basket_planner
+    from assocpriv.planning.plan_request import as_catalogue
 
-    slips = {"epsilon", "prior", "posterior"} & wishes.keys()
-    if slips or not (isinstance(promise, Breach) or "central" in wishes):
-        said = f"plan() has no argument {min(slips)!r}" if slips else "plan() needs a promise"
-        raise TypeError(f'{said}; give promise=Epsilon(2) or promise=Breach("5%", "50%"), both of assocpriv')
-    check_names(wishes, [*signature(baskets.choose_plan).parameters])
+    slips = {"epsilon", "prior", "posterior"} & options.keys()
+    if slips or not (isinstance(guarantee, Guarantee) or "central" in options):
+        said = f"plan() has no argument {min(slips)!r}" if slips else "plan() needs a guarantee"
+        raise TypeError(
+            f'{said}; give guarantee=Guarantee.from_epsilon(2) or guarantee=Guarantee("5%", "50%"), both of assocpriv'
+        )
+    check_argument_names(options, [*signature(basket_planner.choose_plan).parameters])
     if items is None:
         raise TypeError("plan() needs items: how many there are, or their names")
-    catalogue = catalogue_of(items)
-    return baskets.choose_plan(catalogue, promise, **_with_sizes(catalogue, wishes))
+    catalogue = as_catalogue(items)
+    return basket_planner.choose_plan(catalogue, guarantee, **_with_sizes(catalogue, options))
 
 
-def find_plan(support: float | str | Fraction, items: int | Iterable[str], **wishes: Any) -> "Found":
-    """Return a plan that finds all itemsets of a size that have a support in whole baskets, needing little.
+def solve_plan(support: float | str | Fraction, items: int | Iterable[str], **options: Any) -> "PlanForDetection":
+    """Find the smallest ε, or the smallest number of reports, that detects a support.
 
-    With ``reports`` an ε of two decimals is looked for, up to that of the promise if one is given; without them a
-    number of reports under the promise, of two digits. One step less does not do; still less may, where the planner's
-    designs change.
+    With ``reports`` the smallest ε of two decimals is found, up to the ε of a given guarantee. Without, the smallest
+    number of reports (of two digits) under the guarantee is found. The next smaller value fails; still smaller ones may
+    succeed, where the planner changes the design.
 
     Args:
         support: in (0, 1], as 0.01 or ``"1%"``, in whole baskets.
-        items: number of items or their names.
-        wishes: ``size`` (items of an itemset, 2 by default), ``reports`` or ``promise`` or both, ``prior`` (what the
-            promise found is shown for), ``progress`` (called with (done, total) steps), and all else of :func:`plan`.
+        items: number of items, or their names.
+        options: ``size`` (itemset size, 2 by default), ``reports`` or ``guarantee`` or both, ``prior`` (for which the
+            guarantee is stated), ``progress`` (called with (done, total) steps), and all options of :func:`plan`.
 
     Returns:
-        ``reports``, ``promise`` and the ``plan``.
+        ``reports``, ``guarantee`` and the ``plan``.
 
     Raises:
-        PlanError: arguments out of range, or nothing does: it says how many reports would.
+        PlanError: arguments out of range, or no value detects the support; the message states how many reports would.
 
     >>> import assocpriv as ap
-    >>> found = ap.find_plan("20%", 100, size=1, reports=20_000, mean_size=4)
-    >>> f"{float(found.promise.posterior):.1%}", found.plan.items.itemset_size
+    >>> found = ap.solve_plan("20%", 100, size=1, reports=20_000, mean_size=4)
+    >>> f"{float(found.guarantee.posterior):.1%}", found.plan.items.itemset_size
     ('12.1%', 1)
     """
-    from assocpriv.planning import discovery
-    from assocpriv.planning.request import catalogue_of
+    from assocpriv.planning import detection_limits
+    from assocpriv.planning.plan_request import as_catalogue
 
-    catalogue = catalogue_of(items)
-    return discovery.find_plan(support, catalogue, **_with_sizes(catalogue, wishes))
+    catalogue = as_catalogue(items)
+    return detection_limits.solve_plan(support, catalogue, **_with_sizes(catalogue, options))
 
 
-def _with_sizes(catalogue: "Catalogue", wishes: dict[str, Any]) -> dict[str, Any]:
-    """Return wishes with the sizes of baskets in place of a sample of them."""
-    sample = wishes.get("like")
+def _with_sizes(catalogue: "Catalogue", options: dict[str, Any]) -> dict[str, Any]:
+    """Return options with the sizes of baskets in place of a sample of baskets."""
+    sample = options.get("sample")
     if sample is None or isinstance(sample, Mapping):
-        return wishes
+        return options
     if getattr(getattr(sample, "dtype", None), "kind", "O") in "iuf":
         raise TypeError(
-            "like takes baskets, or a mapping from sizes to numbers of baskets, as dict(sizes.value_counts()); got a "
+            "sample takes baskets, or a mapping from sizes to numbers of baskets, as dict(sizes.value_counts()); got a "
             f"{type(sample).__name__} of numbers"
         )
-    from assocpriv.simulation.samples import sample_sizes
+    from assocpriv.simulation.basket_samples import sample_sizes
 
-    return wishes | {"like": sample_sizes(sample, catalogue, wishes.get("names")).sizes}
+    return options | {"sample": sample_sizes(sample, catalogue, options.get("names")).sizes}
 
 
-def foresee(plan: PublishedPlan, reports: int) -> Any:
-    """Return what so many reports of a plan, of any kind, can be expected to show.
+def forecast(plan: PublishedPlan, reports: int) -> Any:
+    """Return what a number of reports of a plan, of any type, is expected to detect.
 
     Args:
         plan: a plan.
-        reports: how many people will answer, 1 at least.
+        reports: number of reports, at least 1.
 
     Returns:
-        Of baskets the plan's errors and lowest discoverable supports by itemset size; of a table by column the
-        expected errors of shares; of a guided plan what a report tells by level.
+        For baskets: errors and detectable supports by itemset size. For tables: expected errors of shares by column.
+        For guided plans: what a report discloses by level.
 
     Raises:
-        PlanError: plans of this kind are not known here.
+        PlanError: plans of this type are not known here.
 
     >>> import assocpriv as ap
-    >>> made = ap.plan(1000, ap.Breach("5%", "50%"))
-    >>> ap.foresee(made, 1_000_000).reports
+    >>> made = ap.plan(1000, ap.Guarantee("5%", "50%"))
+    >>> ap.forecast(made, 1_000_000).reports
     1000000
     """
-    plan = PublishedPlan.of(plan)
-    return load_for(plan.kind, "planning.foresee", "foreseen")(plan, reports)
+    plan = PublishedPlan.require(plan)
+    return load_for(plan.kind, "planning.forecast", "foreseen")(plan, reports)
 
 
 # ---- baskets
@@ -203,38 +213,37 @@ def read_baskets(
     incomplete: str = "refuse",
     progress: Callable[[int, int], None] | None = None,
 ) -> "Baskets":
-    r"""Read a file of baskets, or several together.
+    r"""Read baskets from a file, or from several together.
 
-    What is not said of a file's layout is found out from its first lines, or refused where these may mean several
-    things; the logger ``assocpriv`` is told what was understood, at the level INFO, in words that ``layout`` takes.
-    docs/cli.md has the rules.
+    Layout details that are not given are inferred from the first lines; an ambiguous file is refused. The logger
+    ``assocpriv`` reports the inferred layout at level INFO, in the words that ``layout`` takes. docs/cli.md has the
+    rules.
 
     Args:
-        path: the file: text, Parquet or a workbook, .xlsx (extra ``xlsx``); a name that ends in .gz is
-            decompressed. Of several the lines of one transaction id are one basket, in whichever they stand.
-        layout: its words, the kind first: "lines" (a line of names a basket), "dat" (a line of item numbers a basket,
-            blanks between), "long" (a line or row an item), "one-hot" (a column an item, cells 1 and 0 or t and f),
-            "list" (a column of lists, or of text with a mark between items); then ``transaction=`` ``item=``
-            ``quantity=`` (columns by name, or as #2 by number; several columns of transactions as ``date+receipt``;
-            of lines and one-hot ``transaction`` is no item), ``rows=together`` or ``anywhere``, ``within=`` (between
-            items in one cell, or none), ``missing=keep`` (NaN, None, NA are items), ``separator=`` (, ; | tab blank),
-            ``header=yes`` or ``no``, ``encoding=``, ``sheet=`` (of a workbook: a name, or a number as ``#1``).
-        catalogue: the items there may be, looked up by name: the number 7 is the name "7". By default
-            0 … the largest number for dat (the distinct ones beyond 2^20), the columns for one-hot, otherwise the
-            sorted names.
+        path: text, Parquet or a workbook, .xlsx (extra ``xlsx``); names that end in .gz are decompressed. Lines of one
+            transaction id are one basket, also across files.
+        layout: words, the kind first: "lines" (a line of names a basket), "dat" (a line of item numbers a basket,
+            separated by blanks), "long" (a row an item), "one-hot" (a column an item, cells 1 and 0 or t and f),
+            "list" (a column of lists, or of text with separators between items). Then ``transaction=``, ``item=``,
+            ``quantity=`` (columns by name, or as #2 by number; several transaction columns as ``date+receipt``; of
+            lines and one-hot, ``transaction`` is no item), ``rows=together`` or ``anywhere``, ``within=`` (separator
+            between items in a cell, or none), ``missing=keep`` (NaN, None, NA are items), ``separator=`` (, ; | tab
+            blank), ``header=yes`` or ``no``, ``encoding=``, ``sheet=`` (of a workbook: a name, or a number as ``#1``).
+        catalogue: the items, looked up by name: the number 7 is the name "7". By default 0 … the largest number for dat
+            (the distinct ones beyond 2^20), the columns for one-hot, otherwise the sorted names.
         unknown: "error", or "drop" to leave out items that are not in the catalogue.
-        repeats: "error", or "merge" to count an item that a basket repeats once.
-        empty: "error", or "keep" to take a blank line, or a null or empty list, as an empty basket, or "drop".
-        incomplete: "refuse", or "drop" to leave out rows of the long layout without an id, an item or a quantity; such
-            rows below all others, as totals, are left out anyway.
+        repeats: "error", or "merge" to count a repeated item once.
+        empty: "error", "keep" to read a blank line, or a null or empty list, as an empty basket, or "drop".
+        incomplete: "refuse", or "drop" to leave out rows of the long layout without an id, an item or a quantity. Such
+            rows below all others, as totals, are always left out.
         progress: called with (bytes read, bytes of the file).
 
     Returns:
         The baskets in the order of the file; those of the long layout by first appearance.
 
     Raises:
-        BasketError: a file that cannot be read, is not of the layout or may be of several; unknown, repeated, missing
-            or unusable items; empty baskets.
+        BasketError: the file cannot be read, does not have the layout, or is ambiguous; items are unknown, repeated,
+            missing or unusable; baskets are empty.
 
     >>> from pathlib import Path
     >>> from tempfile import mkdtemp
@@ -258,60 +267,58 @@ def randomize(records: Any, plan: PublishedPlan, output: str | PathLike[str] | N
     """Randomize one record, or many, with the operating system's entropy.
 
     Args:
-        records: **one record** is, of a plan of baskets, a set or list of item names (an int 7 is the name "7"), none
-            repeated but those that the plan drops as unknown, any number of them, also none (``set()``, as an
-            empty list has no basket); of a plan of a table a dictionary, {"age": 34}; of a guided plan a
-            :class:`assocpriv.guided.GuidedRecord`.
-            **Many** are :class:`Baskets`, a list of sets, a pandas, polars or pyarrow table, the name of a file,
-            which is read batch by batch, or a list of ``Path`` (of a plan of baskets, a transaction id is one basket in
-            all of them); of a guided plan also the path of a folder in which records wait.
+        records: **one record**: for a plan of baskets a set or list of item names (an int 7 is the name "7") without
+            repeats, also an empty one (``set()``); for a plan of a table a dictionary, {"age": 34}; for a guided plan
+            a :class:`assocpriv.guided.GuidedRecord`.
+            **Many records**: :class:`Baskets`, a list of sets, a pandas, polars or pyarrow table, a file name (read in
+            batches), or a list of ``Path`` (a transaction id is one basket across files); for a guided plan also a
+            folder of queued records.
         plan: the published plan.
-        output: of many records, a report file to write (.parquet or .pq; of a guided plan also .jsonl); it appears
-            whole or not at all.
-        options: of many records, by name.
+        output: for many records, the report file to write (.parquet or .pq; for a guided plan also .jsonl). It appears
+            only when it is complete.
+        options: for many records, by name.
 
-            - Of all kinds: ``memory_bytes`` (what reading may hold at a time; a quarter of the free memory by default),
-              ``force`` (replace an existing file), ``progress`` (called with bytes read and bytes of the file, or with
-              baskets done and baskets).
-            - Of baskets: ``layout``, ``unknown``, ``repeats``, ``empty``, ``incomplete``, as of
-              :func:`read_baskets`; a plan whose rules say so drops other names in any case. ``person`` (of files and
-              tables with a line an item, columns that say whose a transaction is: by name, by number as "#2", or
-              several as "store+customer") keeps as many baskets of each person as the plan promises reports, drawn by
-              the operating system's entropy; without it every basket counts as another person's. ``person_as`` is
-              "checked", or "written" to take ids that differ in case, blanks, Unicode form or as numbers (7, 007, 7.0)
-              as different persons', which is refused otherwise.
-            - Of tables: ``separator`` (of the cells of a CSV file), ``sheet`` (of a workbook, by name or as
-              ``"#1"``), ``missing`` (a word, or several, for missing values; empty cells are such anyway, NaN and null
-              of numbers), ``clip`` (move values outside a column's range to its ends).
-            - Of guided plans: ``guidance``, ``max_level`` (the highest that is answered), ``announced`` (the level
-              announced before the guidance came), ``separator``, ``sheet``, ``missing``.
+            - All plan types: ``memory_bytes`` (memory for reading; a quarter of the free memory by default), ``force``
+              (replace an existing file), ``progress`` (called with bytes read and bytes of the file, or with baskets
+              done and all baskets).
+            - Baskets: ``layout``, ``unknown``, ``repeats``, ``empty``, ``incomplete``, as for :func:`read_baskets`; a
+              plan may drop further names. ``person`` names the columns that identify a person (by name, by number as
+              "#2", or several as "store+customer"): at most ``reports_per_person`` random baskets of each person are
+              reported. Without it every basket counts as another person's. ``person_as`` is "checked" (ids that differ
+              only in case, blanks, Unicode form or number format, as 7, 007, 7.0, are refused) or "written" (they are
+              different persons).
+            - Tables: ``separator`` (of a CSV file), ``sheet`` (of a workbook, by name or as ``"#1"``), ``missing`` (one
+              or several markers of missing values, besides empty cells, NaN and null), ``clip`` (clip values to the
+              column's range).
+            - Guided plans: ``guidance``, ``max_level`` (highest level to answer), ``announced_level`` (announced before
+              the guidance came), ``separator``, ``sheet``, ``missing``.
 
     Returns:
-        Of one record its report: ``plan.report_bytes`` bytes, all that may leave the device. Of many :class:`Reports`;
-        with ``output`` what was read and left out: of baskets ``read`` and ``sizes``, of tables ``records``,
-        ``clipped`` and ``missing``, of guided plans also the ``level``.
+        For one record its report, ``plan.report_bytes`` bytes: all that may leave the device. For many
+        :class:`Reports`; with ``output`` the counts of what was read and left out: ``read`` and ``sizes`` of baskets;
+        ``records``, ``clipped`` and ``missing`` of tables; also the ``level`` of guided plans.
 
     Raises:
-        RecordError: records that do not fit the plan; no value is shown.
-        GuidanceError: guidance that is none of the plan's, or asks for more than is answered; nothing is sent.
+        RecordError: records that do not fit the plan; the message shows no value.
+        GuidanceError: guidance of another plan, or of a level that is not answered; nothing is sent.
         FileError: the output exists and ``force`` is not set, has another ending, or cannot be written.
-        TypeError: no record, or options that the plan's kind does not have.
+        TypeError: no record, or options of another plan type.
 
     Warns:
-        UserWarning: without ``output``, where sampling baskets to the plan's transaction size loses more than 5% of
-            support.
+        UserWarning: without ``output``, if truncation to M items loses more than 5% of support.
 
-    Source: EGS03, sections 5 and 6; of tables AS00 and docs/formats/table-plan.md; of guided plans ZWZ05.
+    Source: EGS03, sections 5 and 6; for tables AS00 and docs/formats/table-plan.md; for guided plans ZWZ05.
 
     >>> import assocpriv as ap
-    >>> made = ap.plan(["milk", "bread", "tea"], transaction_size=2, promise=ap.Breach("5%", "50%"))
+    >>> made = ap.plan(["milk", "bread", "tea"], transaction_size=2, guarantee=ap.Guarantee("5%", "50%"))
     >>> len(ap.randomize({"milk", "tea"}, made)), len(ap.randomize([{"milk"}, {"tea", "bread"}], made))
     (2, 2)
     """
-    plan = PublishedPlan.of(plan)
+    plan = PublishedPlan.require(plan)
     if "seed" in options:
         raise TypeError(
-            "randomize() has no seed: who knows it could undo the noise, so the operating system's entropy decides "
+            "randomize() has no seed: an adversary who knows it could remove the noise, so the operating "
+            "system's entropy decides "
             "what leaves a device; simulate() has one"
         )
     if _is_one(records):
@@ -323,14 +330,14 @@ def randomize(records: Any, plan: PublishedPlan, output: str | PathLike[str] | N
     reports, counts = load_for(plan.kind, "client.randomize", "randomized")(records, plan, output, **options)
     if output is not None:
         return counts
-    if knows(plan.kind, "planning.warn"):
+    if has_entry(plan.kind, "planning.warn"):
         load_for(plan.kind, "planning.warn", "described")(counts.sizes, plan)
     return reports
 
 
 def _is_one(records: Any) -> bool:
-    """Tell one person's record from many: a mapping, names, or what is no collection of collections at all."""
-    from assocpriv.records.sources import is_file
+    """Return whether records are one person's: a mapping, names, or no collection of collections."""
+    from assocpriv.records.basket_sources import is_file
 
     if is_file(records) or hasattr(type(records), "columns") or hasattr(type(records), "offsets"):
         return False
@@ -340,7 +347,7 @@ def _is_one(records: Any) -> bool:
     return isinstance(first, str) or not isinstance(first, Collection)
 
 
-# ---- what reports tell
+# ---- estimates from reports
 
 
 def mine(
@@ -350,74 +357,75 @@ def mine(
     top: int | None = None,
     among: "ItemsetFilter | None" = None,
     max_itemset: int | None = None,
-    certain: float | str | None = None,
-    certain_by: str = "split",
+    fdr: float | str | None = None,
+    fdr_by: str = "split",
     confidence_level: float | str = 0.95,
     memory_bytes: int | None = None,
     progress: Callable[[str, int, int], None] | None = None,
     light: bool = False,
 ) -> Any:
-    """Find itemsets from reports alone, with how sure each is.
+    """Find frequent itemsets from reports, with credible intervals.
 
-    Supports are shares of **whole baskets** where the plan asks some people how many items they hold, as plans do;
-    otherwise of what is left of baskets sampled to the plan's M items. They are posterior means, under priors that are
-    fitted to the same reports.
+    Supports are shares of **whole baskets** if some reports of the plan give basket sizes, as by default; else of
+    baskets cut to the plan's M items. They are posterior means under statistical priors fitted to the same reports
+    (empirical Bayes), which are not the prior and posterior of the guarantee.
 
     Args:
-        reports: reports, a report file, a folder of them, or a list of files; or reports that Spark's tasks read
-            (``assocpriv.spark.read_reports``). A list of such collections, or of files of several plans, is read
-            together: of a first collection and a second about a shorter catalogue (:func:`refine`), of other people.
-        min_support: S in (0, 1], as 0.02 or ``"2%"``; by default, or with ``"auto"``, the least that is likely to be
-            told from noise.
-        top: instead of a minimum support, how many itemsets of the largest supports are wanted.
-        among: of which itemsets ``top`` are wanted; the table holds all others of at least such a support, too.
-        max_itemset: largest itemsets; the plan's ``itemset_size`` by default, which its generator supports.
-        certain: also test which itemsets are frequent, such that among those called certain the expected share of
-            false ones is at most 1 less this: ``"95%"`` allows 5%, whatever the other supports are.
-        certain_by: ``split``: 3 in 10 reports choose the itemsets, the others alone measure and test them. ``all``: all
+        reports: reports, a report file, a folder of them, or a list of files; or reports for Spark
+            (``assocpriv.spark.read_reports``). A list of collections, or of files of several plans, is combined: a
+            first collection and a second with a shorter catalogue (:func:`refine`), of other people.
+        min_support: S in (0, 1], as 0.02 or ``"2%"``; by default, or with ``"auto"``, the smallest distinguishable from
+            noise.
+        top: instead of a minimum support, the number of itemsets of largest support.
+        among: with ``top``, count only these itemsets; others with a support at least as large stay in the table.
+        max_itemset: maximum itemset size; the plan's ``itemset_size`` by default.
+        fdr: also test which itemsets are frequent, without a prior, and mark significant ones: the expected share of
+            false ones among them is at most this, as 0.05 or ``"5%"`` (Benjamini–Hochberg).
+        fdr_by: ``split``: 3 in 10 reports choose the itemsets, the others alone measure and test them. ``all``: all
             reports do both, and every possible itemset up to the largest size counts as tested.
         confidence_level: of the credible intervals ``ci_low`` … ``ci_high``, as 0.95 or ``"95%"``.
-        memory_bytes: what of reports, bitmaps and candidates may be held; a quarter of the free memory by default.
-        progress: called with (what is done, done, total).
+        memory_bytes: memory for reports, bitmaps and candidates; a quarter of the free memory by default.
+        progress: called with (stage, done, total).
         light: return a light table, made without pandas; its ``to_pandas()`` makes the data frame.
 
     Returns:
-        One row an itemset of a mean of S or more: ``support``, ``itemsets`` (frozenset of names), ``std_error``,
-        ``ci_low``, ``ci_high``, ``length``, ``probability`` (to reach S), ``listed``. About one in twenty of those
-        listed is expected to be below S. Beside the posterior stand the estimates before any prior, ``unbiased`` in
-        whole baskets and ``sampled`` within sampled items, with standard errors, and what rules need. If asked for,
-        also ``p_value`` and ``certain``. ``write_itemsets`` keeps the table.
+        One row per itemset with a posterior mean of at least S: ``support``, ``itemsets`` (frozenset of names),
+        ``std_error``, ``ci_low``, ``ci_high``, ``length``, ``probability`` (posterior probability of a support of at
+        least S), ``selected`` (the expected share of selected rows below S is at most 5%). ``unbiased`` is the
+        estimate without the fitted prior, for whole baskets, ``sampled`` the same for cut ones, with standard errors.
+        With ``fdr`` also ``p_value`` and
+        ``significant``. ``write_itemsets`` keeps the table.
 
     Raises:
-        EstimateError: no reports, sizes that the plan cannot answer, or a name ``among`` that no catalogue has.
-        PlanError: reports of another kind than baskets; :func:`reconstruct` answers those of tables.
-        WireError: files that are damaged.
+        EstimateError: no reports, sizes that the plan cannot estimate, or a name ``among`` outside the catalogue.
+        PlanError: reports of another plan type; :func:`reconstruct` takes those of tables.
+        WireError: damaged files.
 
     Warns:
-        UserWarning: where reports are too few to tell much, or itemsets were left uncounted.
+        UserWarning: too few reports to detect much, or itemsets that were not counted.
 
     Source: EGS03, section 5; Stephens, Biostatistics 18 (2017); docs/why-it-works.md.
 
     >>> import assocpriv as ap
-    >>> made = ap.plan(["milk", "tea"], ap.Breach("5%", "50%"), mean_size=2)
+    >>> made = ap.plan(["milk", "tea"], ap.Guarantee("5%", "50%"), mean_size=2)
     >>> found = ap.mine(ap.randomize([{"milk", "tea"}] * 20_000, made))
-    >>> sorted(sorted(itemset) for itemset in found[found["listed"]]["itemsets"])
+    >>> sorted(sorted(itemset) for itemset in found[found["selected"]]["itemsets"])
     [['milk'], ['milk', 'tea'], ['tea']]
     """
     from assocpriv.server.intervals import ErrorOptions
     from assocpriv.server.itemsets import describe_limits, mining_facts
     from assocpriv.server.mining import MiningRequest
-    from assocpriv.server.selection import EVERYTHING, ItemsetFilter
+    from assocpriv.server.selection import NO_FILTER, ItemsetFilter
 
     errors = ErrorOptions(confidence_level)
     request = MiningRequest(
         min_support,
         top,
         max_itemset,
-        certain,
-        certain_by,
+        fdr,
+        fdr_by,
         errors,
-        check_type("among", among or EVERYTHING, ItemsetFilter),
+        check_type("among", among or NO_FILTER, ItemsetFilter),
     )
     backends = _backends(reports, memory_bytes, progress)
     request.among.check([each.plan for each in backends])
@@ -427,15 +435,17 @@ def mine(
         warnings.warn(line, stacklevel=2)
     if light:
         return frame
-    from assocpriv.server.data_frames import shown
+    from assocpriv.server.result_frames import to_result_frame
 
-    return shown(frame)
+    return to_result_frame(frame)
 
 
 def _answering(plan: PublishedPlan, verb: str) -> Any:
-    """Return what answers a verb on reports of a plan's kind; say which verb does where this one has no answer."""
-    if not knows(plan.kind, verb):
-        others = [each for each in ("server.mine", "server.reconstruct", "server.collect") if knows(plan.kind, each)]
+    """Return the function that does a verb on reports of a plan; the error names the verb for the plan type."""
+    if not has_entry(plan.kind, verb):
+        others = [
+            each for each in ("server.mine", "server.reconstruct", "server.collect") if has_entry(plan.kind, each)
+        ]
         said = " and ".join(each.partition(".")[2] for each in others) or "none that is known here"
         raise PlanError(f"reports of a plan of the kind {plan.kind} are for {said}, not for {verb.partition('.')[2]}")
     return load_for(plan.kind, verb, "answered")
@@ -446,7 +456,7 @@ def _backends(
     memory_bytes: int | None,
     progress: Callable[[str, int, int], None] | None,
 ) -> "list[CountingBackend]":
-    """Return who counts reports, where they are: one for each collection."""
+    """Return a counter of reports for each collection."""
     if memory_bytes is not None:
         memory_bytes = check_range("memory_bytes", memory_bytes, 1, MOST_MEMORY)
     return [_backend(each, memory_bytes, progress) for each in as_collections(reports)]
@@ -460,8 +470,8 @@ def _backend(
     if isinstance(reports, Reports):
         from assocpriv.server.counting import LocalBackend
 
-        return LocalBackend.of(reports, memory_bytes, progress)
-    from assocpriv.server.spark import SparkBackend
+        return LocalBackend.from_reports(reports, memory_bytes, progress)
+    from assocpriv.server.spark_counting import SparkBackend
 
     return SparkBackend(reports, memory_bytes)
 
@@ -476,51 +486,52 @@ def association_rules(
     antecedent: Collection[str] = (),
     consequent: Collection[str] = (),
     prune: bool = False,
-    sort: str = "sure",
+    sort: str = "probability",
     prices: "Mapping[str, float] | str | Path | None" = None,
     light: bool = False,
 ) -> Any:
-    """Derive the rules A → C that are more likely than not to have at least ``min_confidence``.
+    """Derive the rules A → C that have at least ``min_confidence`` with a probability above 50%.
 
     Args:
-        itemsets: a table as :func:`mine` returns it.
+        itemsets: a table of :func:`mine`.
         min_confidence: in [0, 1], as 0.6 or ``"60%"``.
-        size, antecedent_size: items of the rule and of its antecedent, as 2, ``"2..3"``, ``"2.."`` or ``"..3"``.
-        contains, antecedent, consequent: names that the rule and its sides must hold, a list each.
-        prune: leave out redundant rules: another of the same consequent and fewer items in the antecedent, or the
-            consequent's own support, has at least their confidence (Bayardo, Agrawal, Gunopulos 1999).
-        sort: ``sure`` (listed ones first, by the lower end of the confidence's interval; with prices of the value's),
-            a metric, ``size`` or ``name``.
-        prices: of each item what it earns, a price or a margin, or a CSV file of it (item, price): what a rule is
-            worth is told, too. Prices are public, so no report needs more.
+        size, antecedent_size: items in the rule and in its antecedent, as 2, ``"2..3"``, ``"2.."`` or ``"..3"``.
+        contains, antecedent, consequent: names that the rule, or its side, must contain.
+        prune: leave out redundant rules: those to which another rule with the same consequent and a smaller antecedent,
+            or the consequent's own support, gives at least their confidence (Bayardo, Agrawal, Gunopulos 1999).
+        sort: ``probability`` (selected rules first, by the lower end of the confidence's interval; with prices by
+        that of the
+            value), a metric, ``size`` or ``name``.
+        prices: price or margin of each item, or a CSV file of it (item, price), for the value of rules. Prices are
+            public, so they cost no privacy budget.
         light: return a light table, made without pandas; its ``to_pandas()`` makes the data frame.
 
     Returns:
-        mlxtend's columns ``antecedents``, ``consequents``, the supports of both and of all items, and mlxtend's
-        measures of these three supports; the intervals ``confidence_ci_low`` … ``confidence_ci_high`` in [0, 1] and
-        ``lift_ci_low`` … ``lift_ci_high``, which hold the confidence and the lift;
-        ``probability`` (to have the confidence), ``listed`` (about one in ten of the listed is expected to be false)
-        and ``sure`` (one in twenty). A rule is neither if the interval of its antecedent's support reaches 0, or if
-        that of its confidence is 95 points wide or more. With prices ``value``, ``value_ci_low`` and
-        ``value_ci_high``: what the consequents earn per thousand baskets that have both sides, beyond as many as there
-        were if they had nothing to do with each other. ``attrs`` say how many are listed, and expected to be false.
+        The columns of mlxtend: ``antecedents``, ``consequents``, the supports of both and of the rule, and the measures
+        of these. Intervals ``confidence_ci_low`` … ``confidence_ci_high`` in [0, 1] and ``lift_ci_low`` …
+        ``lift_ci_high``. ``probability`` (posterior probability of the confidence), ``selected`` (at most 10%
+        expected to be false) and ``selected_strict`` (at most 5%). A rule is neither
+        if the interval of its antecedent's support reaches 0, or if that of its confidence is 95 points wide or more.
+        With prices ``value``, ``value_ci_low`` and ``value_ci_high``: what the consequents earn per thousand baskets
+        with both sides, above the expectation under independence. ``attrs`` hold the number of selected rules and the
+        number expected to be false.
 
     Raises:
-        EstimateError: the table does not carry what is needed, or an argument is out of range.
+        EstimateError: the table lacks what is needed, or an argument is out of range.
         TypeError: not a table of itemsets.
 
     Warns:
-        UserWarning: where there is no rule, as no itemset has two items, or one of the names wanted.
+        UserWarning: no rule, as no itemset has two items, or none has the given names.
 
     Source: EGS03; docs/why-it-works.md.
 
     >>> import assocpriv as ap
-    >>> made = ap.plan(["milk", "tea"], ap.Breach("5%", "50%"), mean_size=2)
+    >>> made = ap.plan(["milk", "tea"], ap.Guarantee("5%", "50%"), mean_size=2)
     >>> found = ap.mine(ap.randomize([{"milk", "tea"}] * 20_000, made))
     >>> sorted(sorted(side) for side in ap.association_rules(found, "60%")["antecedents"])
     [['milk'], ['tea']]
     """
-    from assocpriv.files.rules import read_prices
+    from assocpriv.files.rule_files import read_prices
     from assocpriv.server.itemsets import ATTRIBUTE
     from assocpriv.server.rules import derive_rules
     from assocpriv.server.selection import RuleFilter
@@ -530,11 +541,11 @@ def association_rules(
     derived = derive_rules(itemsets, min_confidence, None if wanted == RuleFilter() else wanted, known)
     if light:
         return derived
-    if why := derived.attrs[ATTRIBUTE].get("none"):
+    if why := derived.attrs[ATTRIBUTE].get("why_none"):
         warnings.warn(f"there is no rule: {why}", stacklevel=2)
-    from assocpriv.server.data_frames import RuleFrame, shown
+    from assocpriv.server.result_frames import RuleFrame, to_result_frame
 
-    return shown(derived, RuleFrame)
+    return to_result_frame(derived, RuleFrame)
 
 
 def substitutes(
@@ -547,25 +558,24 @@ def substitutes(
     progress: Callable[[str, int, int], None] | None = None,
     light: bool = False,
 ) -> Any:
-    """Find pairs that are bought together less than chance has it: products that take each other's place.
+    """Find pairs that are bought together less than expected under independence: substitutes.
 
-    Chance is that of baskets of the same sizes: large ones hold more of everything, so items that have nothing to do
-    with each other have a lift above 1.
+    The expectation is conditional on basket size: large baskets hold more of everything, so independent items have a
+    lift above 1.
 
     Args:
         reports, confidence_level, memory_bytes, progress: as for :func:`mine`.
-        below: the bound on the lift, as 0.8 or ``"80%"`` of the expected support.
-        categories: of each item the name of its category; only pairs of one category are looked at. By default the
-            parents of the plan's taxonomy, or all pairs where it has none.
+        below: upper bound on the lift, as 0.8 or ``"80%"`` of the expected support.
+        categories: the category of each item; only pairs within a category are considered. By default the parents of
+            the plan's taxonomy, or all pairs without one.
         light: return a light table, made without pandas; its ``to_pandas()`` makes the data frame.
 
     Returns:
-        One row a pair that can be told, the surest first: ``itemsets``, ``support``, ``expected_support`` (under
-        independence given the basket size), ``lift`` (as of rules), ``lift_by_size`` (support over expected support)
-        with ``lift_ci_low`` … ``lift_ci_high``, ``probability`` (of a ``lift_by_size`` below the bound) and
-        ``listed``: about one in twenty of those listed is expected to be false. ``attrs`` say how many pairs are
-        ``told``, and how many not (``untold``): their expected support is so small that even a support of 0 could not
-        be distinguished from it.
+        One row a detectable pair, by probability: ``itemsets``, ``support``, ``expected_support`` (under independence
+        given the basket size), ``lift``, ``lift_by_size`` (support over expected support) with ``lift_ci_low`` …
+        ``lift_ci_high``, ``probability`` (posterior probability of a ``lift_by_size`` below the bound) and ``selected``
+        (at most 5% expected to be false). ``attrs`` count the ``detectable`` and the ``undetectable`` pairs, whose
+        expected support is too small to be distinguished from 0.
 
     Raises:
         EstimateError, PlanError, WireError: as :func:`mine`; or a bound out of range.
@@ -573,10 +583,10 @@ def substitutes(
     Source: docs/decide-with-rules.md.
 
     >>> import assocpriv as ap
-    >>> made = ap.plan(["bread", "butter", "margarine"], ap.Breach("5%", "50%"), mean_size=1)
+    >>> made = ap.plan(["bread", "butter", "margarine"], ap.Guarantee("5%", "50%"), mean_size=1)
     >>> baskets = [{"bread", "butter"}, {"bread", "margarine"}, {"bread"}, {"butter"}, {"margarine"}, set()]
     >>> reports = ap.randomize(baskets * 20_000, made)
-    >>> [sorted(row["itemsets"]) for row in ap.substitutes(reports, light=True).to_dict() if row["listed"]]
+    >>> [sorted(row["itemsets"]) for row in ap.substitutes(reports, light=True).to_dict() if row["selected"]]
     [['butter', 'margarine']]
     """
     from assocpriv.server.intervals import ErrorOptions
@@ -586,37 +596,37 @@ def substitutes(
     found = find_substitutes(backends, below, categories, ErrorOptions(confidence_level))
     if light:
         return found
-    from assocpriv.server.data_frames import SubstituteFrame, shown
+    from assocpriv.server.result_frames import SubstituteFrame, to_result_frame
 
-    return shown(found, SubstituteFrame)
+    return to_result_frame(found, SubstituteFrame)
 
 
 def draws(itemsets: "pd.DataFrame", count: int = 1000, *, seed: int) -> "pd.DataFrame":
-    """Draw supports from the posterior of a mined table, for a statistic of one's own.
+    """Draw supports from the posterior of a mined table, for statistics of your own.
 
-    Each draw respects subsets (no itemset has more than one of its subsets), and what is unsure of the law of baskets'
-    sizes moves all supports of a draw together.
+    Each draw is anti-monotone (no itemset is more frequent than its subsets). The uncertainty of the basket-size
+    distribution moves all supports of a draw together.
 
     Args:
-        itemsets: a table as :func:`mine` returns it.
+        itemsets: a table of :func:`mine`.
         count: number of draws.
-        seed: makes them repeatable.
+        seed: random seed.
 
     Returns:
-        A row a draw, a column an itemset in the table's order.
+        One row a draw, one column an itemset in the table's order.
 
     Raises:
-        EstimateError: the table does not carry its facts, or a number of draws below 1.
+        EstimateError: the table lacks its facts, or ``count`` is below 1.
 
     >>> import assocpriv as ap
-    >>> made = ap.plan(["milk", "tea"], ap.Breach("5%", "50%"), mean_size=2)
+    >>> made = ap.plan(["milk", "tea"], ap.Guarantee("5%", "50%"), mean_size=2)
     >>> found = ap.mine(ap.randomize([{"milk", "tea"}] * 20_000, made))
     >>> ap.draws(found, 100, seed=1).shape
     (100, 3)
     """
     import pandas as pd
 
-    from assocpriv.server.draws import draw_supports
+    from assocpriv.server.posterior_samples import draw_supports
 
     drawn = draw_supports(itemsets, count, seed)
     return pd.DataFrame(drawn, columns=list(itemsets["itemsets"]))
@@ -631,17 +641,17 @@ def reconstruct(
     confidence_level: float | str = 0.95,
     progress: Callable[[int, int], None] | None = None,
 ) -> "Distributions":
-    """Reconstruct how the values of each column are spread, from released records alone.
+    """Estimate the distribution of each column of a table from reports.
 
     Args:
-        reports: released records, a file of them, a folder, or a list of files; or what Spark's tasks read
+        reports: reports of a table, a file of them, a folder, or a list of files; or reports for Spark
             (``assocpriv.spark.read_reports``).
-        by: a label or category: also the distributions within each of its classes, protected or not.
-        joint: two columns: instead, how their values are spread together.
-        method: ``auto`` (``smooth`` behind noise, else ``em``), ``smooth`` (penalized likelihood, its smoothness chosen
-            by the data), ``em`` (maximum likelihood), ``ems`` (EM with smoothing: Li et al. 2020), ``bayes`` (iterated
-            Bayes with the χ² stopping rule of AS00) or ``least-squares`` (unbiased, shares may be negative). Where one
-            is of no use to a column another is taken; ``Distribution.method`` says which.
+        by: a label or category: also estimate the distributions within each of its classes.
+        joint: two columns: estimate their joint distribution instead.
+        method: ``auto`` (``smooth`` for additive noise, else ``em``), ``smooth`` (penalized likelihood, smoothness
+            chosen by the data), ``em`` (maximum likelihood), ``ems`` (EM with smoothing: Li et al. 2020), ``bayes``
+            (iterated Bayes with the χ² stopping rule of AS00) or ``least-squares`` (unbiased, shares may be negative).
+            Where a method does not apply to a column another is used; ``Distribution.method`` names it.
         confidence_level: of intervals and bands, as 0.95 or ``"95%"``.
         progress: called with (reports done, all) while they are counted.
 
@@ -649,75 +659,74 @@ def reconstruct(
         ``columns`` by name, and with ``by`` ``classes`` by value; ``frame()`` gives all of them as a table.
 
     Raises:
-        EstimateError: no reports, a class or a column without enough of them, or a question that makes no sense.
-        PlanError: reports of another kind of plan, or a column that it does not have.
+        EstimateError: no reports, too few of a class or a column, or arguments that do not fit together.
+        PlanError: reports of another plan type, or a column that the plan does not have.
         WireError: files that are damaged or of different plans.
 
-    Source: AS00, section 3; of ``ems`` Li and others 2020; of the rest docs/why-it-works.md.
+    Source: AS00, section 3; for ``ems`` Li and others 2020; for the rest docs/why-it-works.md.
 
     >>> import pandas as pd
     >>> import assocpriv as ap
     >>> ill = {"kind": "category", "release": "response", "values": ["no", "yes"]}
-    >>> made = ap.numeric.plan_table({"columns": {"ill": ill}}, ap.Epsilon(2))
+    >>> made = ap.numeric.plan_table({"columns": {"ill": ill}}, ap.Guarantee.from_epsilon(2))
     >>> reports = ap.randomize(pd.DataFrame({"ill": ["no"] * 3000 + ["yes"] * 1000}), made)
     >>> abs(float(ap.reconstruct(reports)["ill"].share[1]) - 0.25) < 0.1
     True
     """
-    from assocpriv.server.distributions import Question
+    from assocpriv.server.distributions import ReconstructionRequest
 
     opened = as_reports(reports)
     run = _answering(opened.plan, "server.reconstruct")
-    found: Distributions = run(opened, Question(by, joint, method, confidence_level), progress)
+    found: Distributions = run(opened, ReconstructionRequest(by, joint, method, confidence_level), progress)
     return found
 
 
 def ask(reports: "AnyReports", itemsets: Iterable[Collection[str | int]], **options: Any) -> "pd.DataFrame":
-    """Tell the supports of chosen itemsets from reports alone, whether or not mining would list them.
+    """Estimate the supports of chosen itemsets, also of rare ones.
 
     Args:
         reports: as for :func:`mine`.
-        itemsets: sets or lists of names of the plan's catalogue (an int 7 is the name "7"); where the plan asks for
-            itemsets, all the names of one of them.
+        itemsets: sets or lists of names of the plan's catalogue (an int 7 is the name "7").
         options: ``confidence_level``, ``memory_bytes`` and ``progress``, as for :func:`mine`.
 
     Returns:
-        One row an itemset, in the order asked: the columns of :func:`mine` but for what is said of a minimum support.
+        One row an itemset, in the given order: the columns of :func:`mine` except those about a minimum support.
 
     Raises:
-        EstimateError, WireError: as :func:`mine`; an unknown or repeated name, or a larger itemset than the plan's.
+        EstimateError, WireError: as :func:`mine`; an unknown or repeated name, or an itemset larger than the plan's.
 
     >>> import assocpriv as ap
-    >>> made = ap.plan(["milk", "tea"], transaction_size=2, promise=ap.Breach("5%", "50%"))
+    >>> made = ap.plan(["milk", "tea"], transaction_size=2, guarantee=ap.Guarantee("5%", "50%"))
     >>> found = ap.ask(ap.randomize([{"milk", "tea"}] * 20_000, made), [["milk", "tea"], ["tea"]])
     >>> (found["support"] > 0.9).tolist()
     [True, True]
     """
-    check_names(options, _COUNTING)
+    check_argument_names(options, _COUNTING)
     return answer(reports, itemsets, (), **options).itemsets.to_pandas()
 
 
 def ask_rules(
     reports: "AnyReports", rules: Iterable[tuple[Collection[str | int], Collection[str | int]]], **options: Any
 ) -> "pd.DataFrame":
-    """Tell the confidences of chosen rules from reports alone, whether or not mining would list them.
+    """Estimate the confidences of chosen rules, also of rare ones.
 
     Args:
         reports, options: as for :func:`ask`.
         rules: pairs (antecedent, consequent) of sets or lists of names.
 
     Returns:
-        One row a rule, in the order asked: the columns of :func:`association_rules` but for what is said of a minimum.
+        One row a rule, in the given order: the columns of :func:`association_rules` except those about a minimum.
 
     Raises:
-        EstimateError, WireError: as :func:`ask`, or both sides name the same item.
+        EstimateError, WireError: as :func:`ask`; or both sides name the same item.
 
     >>> import assocpriv as ap
-    >>> made = ap.plan(["milk", "tea"], transaction_size=2, promise=ap.Breach("5%", "50%"))
+    >>> made = ap.plan(["milk", "tea"], transaction_size=2, guarantee=ap.Guarantee("5%", "50%"))
     >>> found = ap.ask_rules(ap.randomize([{"milk", "tea"}] * 20_000, made), [(["milk"], ["tea"])])
     >>> float(found["confidence"][0]) > 0.9
     True
     """
-    check_names(options, _COUNTING)
+    check_argument_names(options, _COUNTING)
     return answer(reports, (), rules, **options).rules.to_pandas()
 
 
@@ -729,10 +738,12 @@ def answer(
     confidence_level: float | str = 0.95,
     memory_bytes: int | None = None,
     progress: Callable[[str, int, int], None] | None = None,
-) -> "AskOutcome":
-    """Tell supports of itemsets and confidences of rules from one reading of the reports.
+) -> "AskResult":
+    """Estimate chosen itemsets and chosen rules in one pass over the reports.
 
-    The arguments are those of :func:`ask` and :func:`ask_rules`.
+    Args:
+        reports, itemsets, rules: as for :func:`ask` and :func:`ask_rules`.
+        confidence_level, memory_bytes, progress: as for :func:`mine`.
 
     Returns:
         ``itemsets`` and ``rules``: light tables, whose ``to_pandas()`` makes data frames.
@@ -741,7 +752,7 @@ def answer(
         EstimateError, WireError: as :func:`ask` and :func:`ask_rules`.
 
     >>> import assocpriv as ap
-    >>> made = ap.plan(["milk", "tea"], transaction_size=2, promise=ap.Breach("5%", "50%"))
+    >>> made = ap.plan(["milk", "tea"], transaction_size=2, guarantee=ap.Guarantee("5%", "50%"))
     >>> both = ap.answer(ap.randomize([{"tea"}] * 20_000, made), [["tea"]], [(["tea"], ["milk"])])
     >>> len(both.itemsets), len(both.rules)
     (1, 1)
@@ -759,58 +770,57 @@ def compare(
     *sides: Any,
     names: Sequence[str] | None = None,
     at_least: float | str = 0.0,
-    certain: float | str | None = None,
+    fdr: float | str | None = None,
     min_confidence: float | str = "50%",
     confidence_level: float | str = 0.95,
     memory_bytes: int | None = None,
     progress: Callable[[str, int, int], None] | None = None,
 ) -> "Comparison":
-    """Tell what differs between stores, regions or seasons, with how sure that is; of three or more, their trend.
+    """Estimate what differs between stores, regions or seasons; of three or more, their trend.
 
-    The people of each side are taken to be others than those of the rest: somebody in two of them makes errors smaller
-    or larger than what is said, and gave away what both reports tell together.
+    The sides must be disjoint samples of people. A person in two of them makes the stated errors wrong, and spends the
+    budget of both reports.
 
     Args:
-        sides: two or more, in their order: tables as :func:`mine` returned them, or files of these; or reports, report
-            files, folders of them or lists of files, which are read for the same itemsets. Plans may differ. A folder
-            alone stands for the days on which its files were sealed, or by their dates.
+        sides: two or more, in order: tables of :func:`mine`, or files of these; or reports, report files, folders or
+            lists of files, which are read for the same itemsets. Plans may differ. One folder alone stands for the days
+            on which its files were closed.
         names: of the sides; by default those of their files, else A, B, C …
-        at_least: the difference that matters, as 0.01 or ``"1%"`` of baskets; 0 asks which way supports changed.
-        certain: also test which differences are larger than ``at_least``, such that among those called certain the
-            expected share of false ones is at most 1 less this, whatever the differences of the others.
-        min_confidence: of rules, which are compared where they have it on some side.
+        at_least: the smallest difference of interest, as 0.01 or ``"1%"`` of baskets; 0 tests the sign of a change.
+        fdr: also test which differences are larger than ``at_least``, without a prior, and mark significant ones: the
+            expected share of false ones among them is at most this, as 0.05 or ``"5%"``.
+        min_confidence: of rules; a rule is compared if it has this confidence on some side.
         confidence_level, memory_bytes, progress: as for :func:`mine`.
 
     Returns:
-        ``itemsets`` and ``rules``, light tables whose ``to_pandas()`` makes data frames, as the comparison's own makes
-        one of both: the last side less the first
-        (of more than two, the change along a straight line) as ``difference``, with ``ci_low`` … ``ci_high``,
-        ``probability`` (to be larger than ``at_least`` that way) and ``listed``, the surest first.
+        ``itemsets`` and ``rules``, light tables whose ``to_pandas()`` makes data frames. ``difference`` is the last
+        side minus the first (for more than two, the change along a straight line), with ``ci_low`` … ``ci_high``,
+        ``probability`` (posterior probability of a difference above ``at_least``) and ``selected``, by probability.
 
     Raises:
-        EstimateError: fewer than two sides, tables of different meaning, or a number out of range.
+        EstimateError: fewer than two sides, tables that cannot be compared, or a number out of range.
         WireError: files that are damaged, or a copy of another side's.
 
     Source: docs/why-it-works.md.
 
     >>> import assocpriv as ap
-    >>> made = ap.plan(["ice", "tea"], ap.Breach("5%", "50%"), mean_size=1)
+    >>> made = ap.plan(["ice", "tea"], ap.Guarantee("5%", "50%"), mean_size=1)
     >>> summer, winter = (ap.randomize([{name}] * 20_000, made) for name in ("ice", "tea"))
-    >>> told = ap.compare(summer, winter, names=["summer", "winter"])
-    >>> sorted((*row["itemsets"], row["difference"] > 0) for row in told.itemsets.to_dict()[:2])
+    >>> found = ap.compare(summer, winter, names=["summer", "winter"])
+    >>> sorted((*row["itemsets"], row["difference"] > 0) for row in found.itemsets.to_dict()[:2])
     [('ice', False), ('tea', True)]
     """
-    from assocpriv.server.compare import CompareRequest, read_sides
-    from assocpriv.server.compare import compare as run
+    from assocpriv.server.comparison import CompareRequest, read_sides
+    from assocpriv.server.comparison import compare as run
     from assocpriv.server.intervals import ErrorOptions
 
-    request = CompareRequest(at_least, certain, min_confidence, ErrorOptions(confidence_level))
+    request = CompareRequest(at_least, fdr, min_confidence, ErrorOptions(confidence_level))
     if len(sides) == 1 and isinstance(sides[0], str | PathLike) and Path(sides[0]).is_dir():
-        days = days_of(Path(sides[0]))
+        days = files_by_day(Path(sides[0]))
         if len(days) < 2:
             raise EstimateError(
-                f"the reports in files of {sides[0]} are of {counted(len(days), 'day')}; a comparison is of two or "
-                "more sides: name another, or seal the reports of another day"
+                f"the reports in files of {sides[0]} are of {pluralize(len(days), 'day')}; a comparison is of two or "
+                "more sides: name another, or close the reports of another day"
             )
         sides, names = tuple(days.values()), list(days) if names is None else names
     if len(sides) < 2:
@@ -832,16 +842,16 @@ def compare(
         name: [_backend(reports, memory_bytes, progress) for reports in each] for name, each in collections.items()
     }
     read = tables | read_sides(backends, tables, request.errors)
-    told = run({name: read[name] for name in called}, request)
+    found = run({name: read[name] for name in called}, request)
     plans = [reports.plan for each in collections.values() for reports in each]
     factors = [plan.amplification for plan in plans for _ in range(plan.reports_per_person)]
     known = not tables and all(factors)
-    told.facts["epsilon_in_all"] = epsilon(compose(filter(None, factors))) if known else None
-    return told
+    found.facts["epsilon_in_all"] = epsilon_from_amplification(compose(filter(None, factors))) if known else None
+    return found
 
 
 def _names_of(sides: Sequence[Any]) -> list[str]:
-    """Return the names of files without their endings where these tell all apart, else letters."""
+    """Return file names without endings where these are unique, else letters."""
     paths = [Path(side) if isinstance(side, str | PathLike) else None for side in sides]
     stems = [path.name.partition(".")[0] if path else "" for path in paths]
     if all(stems) and len(set(stems)) == len(stems):
@@ -852,7 +862,7 @@ def _names_of(sides: Sequence[Any]) -> list[str]:
 
 def _opened(side: Any) -> Any:
     """Return a mined table, or a list of collections."""
-    from assocpriv.files.reports import holds_reports
+    from assocpriv.files.report_files import holds_reports
     from assocpriv.server.itemsets import mining_facts, read_table
 
     if hasattr(side, "columns"):
@@ -864,68 +874,69 @@ def _opened(side: Any) -> Any:
 
 
 def _sources(side: Any, opened: Any) -> set[Any]:
-    """Return by what reports and tables are known that are given twice."""
+    """Return what identifies reports and tables, to find those that are given twice."""
     if isinstance(opened, list):
         memory = {sha256(reports.in_memory.tobytes()).digest() for reports in opened if len(reports.in_memory)}
         return memory | {path.resolve() for reports in opened for path in reports.paths}
     return {sha256(Path(side).read_bytes()).digest() if isinstance(side, str | PathLike) else id(opened)}
 
 
-# ---- both sides, and the promise
+# ---- both sides, and the guarantee
 
 
 def simulate(records: Any, plan: PublishedPlan, min_support: float | str | None = None, **options: Any) -> Any:
-    """Randomize records, answer from the reports, compare with the truth: what would this plan find on data like mine?
+    """Randomize records, estimate from the reports, and compare with the truth.
 
     Args:
-        records: as of :func:`randomize`, many of them: baskets, tables, or a file of such.
-        plan: the plan to try, of any kind.
-        min_support: of baskets, as for :func:`mine`.
+        records: many records, as for :func:`randomize`: baskets, tables, or a file of such.
+        plan: the plan to try, of any type.
+        min_support: for baskets, as for :func:`mine`.
         options: ``seed`` (makes the run repeatable; the operating system's entropy by default) and ``progress`` (called
-            with what is done, done and total). Of baskets also ``people`` (so many, each with one of the baskets drawn
-            at random; by default one person a basket), ``max_itemset`` (the plan's ``itemset_size`` by default), and
-            ``layout``, ``unknown``, ``repeats``, ``empty``, ``incomplete``, as of :func:`read_baskets`. Of tables
-            ``missing``, ``separator``, ``sheet`` and ``clip``, as of :func:`randomize`. Of a guided plan the former
-            three, ``classifier`` (``"naive-bayes"``, ``"tree"`` or ``"logistic"``), ``people`` (so many of the records
-            at most, drawn at random; 5,000), ``unconcerned`` (so many people's raw tuples start it; 0 for nobody's),
-            and ``rounds`` (5, each with another third of the people held back to test on).
+            with stage, done and total). For baskets also ``people`` (number of people, each with a random basket; by
+            default one person a basket), ``max_itemset`` (the plan's ``itemset_size`` by default), and ``layout``,
+            ``unknown``, ``repeats``, ``empty``, ``incomplete``, as for :func:`read_baskets`. For tables ``missing``,
+            ``separator``, ``sheet`` and ``clip``, as for :func:`randomize`. For guided plans the first three,
+            ``classifier`` (``"naive-bayes"``, ``"tree"`` or ``"logistic"``), ``people`` (random records; 5,000),
+            ``unconcerned`` (people whose raw tuples start the guidance; 0 for none), and ``rounds`` (5, each with
+            another third of the people held out for testing).
 
     Returns:
-        Of baskets ``itemsets`` with their ``true_support`` (of whole baskets where these are told), ``missed`` ones,
-        counts of found, missed and false ones, what was ``read``, and the time of each stage; the truth is that of what
-        the plan makes of the baskets. Of tables ``found``, as of :func:`reconstruct`, and ``columns``, each of them
-        beside the truth, which is known to a cell of the plan's grid: ``true_share``, ``true_mean`` and
-        ``true_quantiles``, the total variation ``distance`` of both, and of how many intervals ``tested`` the truth was
-        ``held``. Of a guided plan ``levels``, what each discloses and how accurate a classifier is, with standard
-        errors over the rounds, beside the published bound and the miner's own estimate.
+        For baskets ``itemsets`` with ``true_support`` (in whole baskets where these are estimated), ``missed`` ones,
+        counts of found, missed and false ones, what was ``read``, and the seconds of each stage; the truth is that of
+        the baskets as the plan reads them. For tables ``found``, as of :func:`reconstruct`, and ``columns`` with
+        ``true_share``, ``true_mean`` and ``true_quantiles`` (exact to a cell of the plan's grid), the total variation
+        ``distance`` of both, and the number of intervals ``tested`` and ``held`` (that contain the truth). For guided
+        plans ``levels``: what each discloses and the accuracy of a classifier, with standard errors over the rounds,
+        beside the published bound and the miner's own estimate.
 
     Raises:
-        PlanError: plans of this kind cannot be tried.
-        RecordError: records that the plan does not take, such as an item outside its catalogue that it does not drop;
-            of a guided plan too few people of a class.
-        EstimateError: no baskets, sizes that the plan cannot answer, or fewer records than intervals; of a guided plan
-            no such classifier, or scikit-learn is not installed.
-        TypeError: an option that plans of this kind do not have.
+        PlanError: plans of this type cannot be simulated.
+        RecordError: records that the plan does not take, such as an item outside its catalogue; for guided plans too
+            few people of a class.
+        EstimateError: no baskets, sizes that the plan cannot estimate, or fewer records than intervals; for guided
+            plans an unknown classifier, or scikit-learn is not installed.
+        TypeError: an option of another plan type.
 
     Warns:
-        UserWarning: as :func:`mine`, and of baskets in memory as :func:`randomize`.
+        UserWarning: as :func:`mine`, and for baskets in memory as :func:`randomize`.
 
     >>> import assocpriv as ap
-    >>> made = ap.plan(["milk", "tea"], transaction_size=2, promise=ap.Breach("5%", "50%"))
+    >>> made = ap.plan(["milk", "tea"], transaction_size=2, guarantee=ap.Guarantee("5%", "50%"))
     >>> tried = ap.simulate([{"milk", "tea"}] * 20_000, made, 0.5, seed=1)
     >>> tried.found_count, tried.missed_count, tried.false_count
     (3, 0, 0)
     >>> import pandas as pd
     >>> table = pd.DataFrame({"smokes": ["no", "yes"] * 10, "ill": ["no", "yes"] * 10})
     >>> schema = {"columns": {"ill": {"kind": "category", "values": ["no", "yes"], "release": "response"}}}
-    >>> ap.simulate(table, ap.numeric.plan_table(schema, ap.Epsilon(3)), seed=1).columns["ill"].true_share.tolist()
+    >>> made = ap.numeric.plan_table(schema, ap.Guarantee.from_epsilon(3))
+    >>> ap.simulate(table, made, seed=1).columns["ill"].true_share.tolist()
     [0.5, 0.5]
     >>> made = ap.guided.start(table, "ill").plan
     >>> tried = ap.simulate(table, made, rounds=2, seed=0)
     >>> [each.level for each in tried.levels], tried.original_accuracy.mean
     ([1, 2], 1.0)
     """
-    plan = PublishedPlan.of(plan)
+    plan = PublishedPlan.require(plan)
     if min_support is not None:
         options["min_support"] = min_support
     return load_for(plan.kind, "simulation.simulate", "tried")(records, plan, **options)
@@ -940,28 +951,28 @@ def audit(
     program: Sequence[str] | None = None,
     progress: Callable[[str, int, int], None] | None = None,
 ) -> "Audit":
-    """Audit a plan and clients of it: is the promise kept, and do the clients follow the plan?
+    """Audit a plan and its clients: does the guarantee hold, and do the clients follow the plan?
 
-    The clients run on records made here, never on anybody's.
+    The clients run on generated records, never on real ones.
 
     Args:
         plan: a plan, or a plan file.
-        trials: reports to ask each client for, 1,000 at least, as far as it makes them in some seconds.
-        confidence: chance, at least, that clients that follow the plan are not called broken; from 50% to below 100%.
-        client: of ours, "bulk" (for many baskets), "single" (for one) or "both".
-        program: a program of any language and its arguments, in place of our clients; it needs a plan file.
+        trials: reports to request from each client, at least 1,000, as far as it makes them in some seconds.
+        confidence: probability, at least, that correct clients pass; from 50% to below 100%.
+        client: which of our clients: "bulk" (many baskets), "single" (one basket) or "both".
+        program: a program in any language with its arguments, in place of our clients; it needs a plan file.
         progress: called with (stage, done, total).
 
     Returns:
-        ``verdict`` ("consistent" or "broken"), ``is_broken``, and ``findings``, each with a ``verdict`` of its own,
-        which can also be "not decided", and what was ``said``.
+        ``verdict`` ("consistent" or "broken"), ``is_broken``, and ``findings``, each with a ``verdict`` (also "not
+        decided") and its explanation.
 
     Raises:
-        PlanError: text that does not say that it is a plan, or a number out of range.
+        PlanError: text that is no plan, or a number out of range.
         FileError: the file cannot be read, or a program cannot be started.
 
     >>> import assocpriv as ap
-    >>> made = ap.plan(["milk", "tea"], transaction_size=2, promise=ap.Breach("5%", "50%"))
+    >>> made = ap.plan(["milk", "tea"], transaction_size=2, guarantee=ap.Guarantee("5%", "50%"))
     >>> ap.audit(made, trials=1000, client="single").verdict
     'consistent'
     """
@@ -973,7 +984,7 @@ def audit(
     request = AuditRequest(trials, confidence, client, words)
     if isinstance(plan, str | Path):
         return audit_file(Path(plan), request, progress)
-    plan = PublishedPlan.of(plan)
+    plan = PublishedPlan.require(plan)
     if words is not None:
         raise FileError("a program reads its plan from a file; write the plan with write_plan and name the file")
     return run(plan.canonical_json, request, progress)
@@ -983,14 +994,14 @@ def audit(
 
 
 def to_frame(table: "pd.DataFrame", backend: str) -> Any:
-    """Return a table of ours as a frame of another library.
+    """Convert a table of ours to a frame of another library.
 
     Args:
         table: of itemsets, rules or distributions.
         backend: ``polars``, ``pyarrow`` or ``pandas``, which must be installed.
 
     Returns:
-        A frame with the same columns; sets of names become sorted lists, which every library has.
+        A frame with the same columns; sets of names become sorted lists.
 
     Raises:
         ValueError: another backend.

@@ -1,8 +1,8 @@
-"""Guided perturbation: the miner says where classes differ, and people release what of them lies there.
+"""Guided perturbation: the miner publishes where classes differ, and people release their values there.
 
-``assocpriv.randomize`` answers guidance, for one record or many.
+``assocpriv.randomize`` makes reports under guidance, of one record or many.
 """
 
-from assocpriv.fronts import names_of_stub
+from assocpriv.lazy_exports import read_stub
 
-__getattr__, __dir__, __all__ = names_of_stub(globals())
+__getattr__, __dir__, __all__ = read_stub(globals())

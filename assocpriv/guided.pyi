@@ -2,17 +2,17 @@
 # fmt: off
 # isort: off
 from .plans.guidance import Guidance as Guidance
-from .plans.guided import (
+from .plans.guided_plan import (
     GuidedPlan as GuidedPlan, category as category, class_label as class_label, number as number,
     plan_guided as plan_guided,
 )
-from .files.plans import read_guidance as read_guidance, write_guidance as write_guidance
-from .files.reports import read_messages as read_messages
-from .client.guided import GuidedRecord as GuidedRecord, LevelError as LevelError
-from .client.waiting import wait as wait
-from .server.guided import (
+from .files.plan_files import read_guidance as read_guidance, write_guidance as write_guidance
+from .files.report_files import read_messages as read_messages
+from .client.guided_client import GuidedRecord as GuidedRecord, LevelError as LevelError
+from .client.report_queue import queue_records as queue_records
+from .server.guided_collection import (
     MinerState as MinerState, collect as collect, collect_files as collect_files, naive_bayes as naive_bayes,
     publish as publish, publish_file as publish_file, read_state as read_state, released_tuples as released_tuples,
-    train as train, worth as worth, write_state as write_state,
+    train as train, estimate_accuracy as estimate_accuracy, write_state as write_state,
 )
-from .simulation.guided import start as start
+from .simulation.guided_simulation import start as start

@@ -1,8 +1,7 @@
-"""Measure: ``python -m bench SET [--json] [--save] [...]``; ``--help`` lists the sets.
+"""Measure speed and accuracy: ``python -m bench SET [--json] [--save] [...]``; ``--help`` lists the sets.
 
-Machines are shared and noisy, so every figure of speed is a ratio against a peer measured in the same run; medians of
-several rounds, the sides taken in turn, each measurement in a process of its own. ``accuracy`` takes hours and goes on
-where it was.
+Machines are shared and noisy. So every speed is a ratio to a peer measured in the same run: medians of several rounds,
+the sides taking turns, each measurement in its own process. ``accuracy`` takes hours and resumes an interrupted run.
 """
 
 import argparse
@@ -29,7 +28,7 @@ Options = argparse.Namespace
 
 
 class Bench(NamedTuple):
-    """A set: its title, how it is measured, and how it is written."""
+    """A set of measurements: its title, and the functions that measure it and write it."""
 
     title: str
     run: Callable[[Options], dict[str, Any]]
@@ -37,27 +36,29 @@ class Bench(NamedTuple):
 
 
 def reports(options: Options, usual: int, quick: int) -> int:
-    """Return how many reports a set is of."""
+    """Return the number of reports of a set."""
     return int(options.reports or (quick if options.quick else usual))
 
 
 def some(module: Any, options: Options) -> Any:
-    """Return a bench's numbers of people, with --quick the first alone."""
+    """Return the numbers of people that a bench measures, only the first of them with --quick."""
     return module.PEOPLE[:1] if options.quick else module.PEOPLE
 
 
 def mining_settings(options: Options) -> mining.Settings:
-    """Return what the command line says of mining."""
+    """Return the settings of the mining bench from the command line."""
     cases = [name for name in options.cases.split(",") if name]
     return mining.Settings(options.quick, options.large, cases, options.peers.split(","), options.limit)
 
 
 def accuracy_choice(options: Options) -> accuracy.Choice:
-    """Return what the command line says of the accuracy bench."""
+    """Return the settings of the accuracy bench from the command line."""
     tops = tuple(int(part) for part in options.tops.split(","))
     named = tuple(name.strip() for name in options.methods.split(";") if name.strip())
     if unknown := {*named} - {method.name for method in accuracy.methods()}:
-        sys.exit(f"no method {'; '.join(unknown)}, but {'; '.join(method.name for method in accuracy.methods())}")
+        sys.exit(
+            f"unknown method {'; '.join(unknown)}; known: {'; '.join(method.name for method in accuracy.methods())}"
+        )
     halves = (options.half,)
     return accuracy.Choice(halves, tops, options.people, named, options.seeds, options.quick, options.workers)
 
@@ -82,11 +83,13 @@ SETS = {
         "The anonymous channel from end to end", lambda options: channel.run(quick=options.quick), channel.markdown
     ),
     "device": Bench(
-        "What a device's time tells", lambda options: device_timing.run(quick=options.quick), device_timing.markdown
+        "What device timing reveals", lambda options: device_timing.run(quick=options.quick), device_timing.markdown
     ),
-    "liars": Bench("Crafted reports", lambda options: liars.run(reports(options, 1_000_000, 20_000)), liars.markdown),
+    "liars": Bench(
+        "Manipulated reports", lambda options: liars.run(reports(options, 1_000_000, 20_000)), liars.markdown
+    ),
     "noise": Bench(
-        "Noise without γ on columns that go together",
+        "Noise without γ on correlated columns",
         lambda options: additive_noise.run(reports(options, 200_000, 20_000)), additive_noise.markdown,
     ),
     "accuracy": Bench(
@@ -94,19 +97,19 @@ SETS = {
         lambda options: accuracy.run(options.store, accuracy_choice(options)), accuracy.markdown,
     ),
     "central": Bench(
-        "What an anonymous channel is worth",
+        "Gain from an anonymous channel",
         lambda options: central.run(options.seeds, some(central, options)), central.markdown,
     ),
     "calibration": Bench(
-        "Calibration on baskets that strain the estimates",
+        "Calibration on difficult baskets",
         lambda options: calibration.run(some(calibration, options), options.seeds, options.workers),
     ),
     "single-items": Bench(
-        "How precisely single items are estimated",
+        "Precision of single items",
         lambda options: single_items.run(reports(options, single_items.PEOPLE, 20_000)), single_items.markdown,
     ),
     "compared": Bench(
-        "Changes that two collections show",
+        "Changes detected between two collections",
         lambda options: compared.run(
             "tuning" if options.half == "tuning" else "fresh", options.seeds, some(compared, options),
             1 if options.quick else compared.UNCHANGED,
@@ -114,10 +117,10 @@ SETS = {
         compared.markdown,
     ),
     "substitutes": Bench(
-        "Substitutes, and what rules are worth",
+        "Substitutes, and the value of rules",
         lambda options: substitutes.run(options.seeds, some(substitutes, options)), substitutes.markdown,
     ),
-    "figures": Bench("What plans can discover", lambda _: figures.run()),
+    "figures": Bench("What plans can detect", lambda _: figures.run()),
     "trees": Bench("Accuracy of trees, %", lambda options: trees.run(options.seeds, quick=options.quick)),
     "guided": Bench(
         "Guided perturbation", lambda options: guided.run(SHARED, seeds=options.seeds, quick=options.quick)
@@ -133,24 +136,24 @@ def arguments() -> Options:
     parser.add_argument("set", choices=list(SETS), help="what to measure")
     parser.add_argument("--json", action="store_true", help="print one JSON object on one line")
     parser.add_argument("--save", action="store_true", help="keep the figures under bench/results/")
-    parser.add_argument("--quick", action="store_true", help="small sizes, to see that everything works")
+    parser.add_argument("--quick", action="store_true", help="small sizes, to check that everything works")
     parser.add_argument("--large", action="store_true", help="mining: also 10^8 reports")
-    parser.add_argument("--reports", type=int, help="kernels, spark, liars, noise, single-items: how many people")
-    parser.add_argument("--cases", default="", help="mining: only these, with commas (quest-1e6,retail)")
-    parser.add_argument("--peers", default=",".join(PEERS), help="mining: only these, with commas; none for none")
+    parser.add_argument("--reports", type=int, help="kernels, spark, liars, noise, single-items: number of people")
+    parser.add_argument("--cases", default="", help="mining: comma-separated cases (quest-1e6,retail)")
+    parser.add_argument("--peers", default=",".join(PEERS), help="mining: comma-separated peers, or none")
     parser.add_argument("--limit", type=float, default=300.0, help="mining: seconds a peer may take (default 300)")
-    parser.add_argument("--seeds", type=int, default=3, help="accuracy and published figures: runs of a cell (3)")
+    parser.add_argument("--seeds", type=int, default=3, help="accuracy and published figures: runs per cell (3)")
     parser.add_argument("--half", choices=["tuning", "held-out", "fresh"], default="held-out", help="accuracy: sets")
-    parser.add_argument("--tops", default="32,64,128", help="accuracy: itemsets wanted, with commas")
-    parser.add_argument("--people", type=int, default=10**6, help="accuracy: in resampled sets (default 1,000,000)")
-    parser.add_argument("--methods", default="", help="accuracy: only these, with semicolons")
+    parser.add_argument("--tops", default="32,64,128", help="accuracy: comma-separated numbers of top itemsets")
+    parser.add_argument("--people", type=int, default=10**6, help="accuracy: people per resampled set (default 10⁶)")
+    parser.add_argument("--methods", default="", help="accuracy: methods, separated by semicolons")
     parser.add_argument("--workers", type=int, default=2, help="accuracy: processes (default 2)")
-    parser.add_argument("--store", type=Path, default=STORE, help="accuracy: file of runs to go on with")
+    parser.add_argument("--store", type=Path, default=STORE, help="accuracy: file of finished runs to continue from")
     return parser.parse_args()
 
 
 def save(name: str, result: dict[str, Any], text: str) -> None:
-    """Keep a result as Markdown and as JSON; one of tables as Markdown, CSV and pictures in a folder of its own."""
+    """Save a result as Markdown and JSON; a result with tables as Markdown, CSV and pictures in its own folder."""
     files = {f"{name}.md": text}
     if "tables" in result:
         files |= {f"{name}/{each}.csv": tables.as_csv(rows) for each, rows in result["tables"].items()}
@@ -160,7 +163,7 @@ def save(name: str, result: dict[str, Any], text: str) -> None:
     for file, content in files.items():
         (RESULTS / file).parent.mkdir(parents=True, exist_ok=True)
         (RESULTS / file).write_text(content, encoding="utf-8", newline="\n")
-    mining.tell(f"kept in {RESULTS}: {', '.join(files)}")
+    mining.tell(f"saved in {RESULTS}: {', '.join(files)}")
 
 
 def main() -> None:

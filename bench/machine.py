@@ -1,4 +1,4 @@
-"""What the figures were measured on."""
+"""The machine and package versions that figures were measured with."""
 
 import os
 import platform
@@ -26,7 +26,7 @@ def machine() -> dict[str, object]:
 
 
 def cpu_model() -> str:
-    """Return the processor's name, with its family and model where the system tells them."""
+    """Return the processor's name, with its family and model where the system reports them."""
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
     except OSError:
@@ -51,8 +51,8 @@ def memory_bytes() -> int:
 
 
 def versions() -> dict[str, str]:
-    """Return the versions of what is measured; peers that are not installed are left out."""
-    found = {"assocpriv": assocpriv.__version__}  # an editable installation keeps the version it was made of
+    """Return the versions of all measured packages; peers that are not installed are left out."""
+    found = {"assocpriv": assocpriv.__version__}  # metadata of an editable installation may be of an older version
     for name in OURS + PEERS:
         try:
             found[name] = version(name)

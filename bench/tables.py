@@ -1,4 +1,4 @@
-"""Figures as Markdown and as CSV, and means of them."""
+"""Write figures as Markdown and CSV, and average them."""
 
 import csv
 import io
@@ -11,7 +11,7 @@ Row = dict[str, Any]
 
 
 def shown(value: object) -> str:
-    """Write a figure with three digits, nothing for None."""
+    """Write a figure with three digits, and None as an empty string."""
     if value is None:
         return ""
     if isinstance(value, bool) or not isinstance(value, int | float):
@@ -22,7 +22,7 @@ def shown(value: object) -> str:
 
 
 def table(columns: Mapping[str, str], rows: Iterable[Mapping[str, Any]]) -> str:
-    """Return a table of the columns {heading: key}; a missing figure leaves a cell empty."""
+    """Return a Markdown table of the columns {heading: key}; a missing figure leaves its cell empty."""
     lines = ["| " + " | ".join(columns) + " |", "|---" * len(columns) + "|"]
     lines += ["| " + " | ".join(shown(row.get(key)) for key in columns.values()) + " |" for row in rows]
     return "\n".join(lines) + "\n"
@@ -34,7 +34,7 @@ def plain(rows: Sequence[Mapping[str, Any]]) -> str:
 
 
 def as_csv(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Write rows with their keys above, numbers with four digits."""
+    """Write rows as CSV with their keys as header and numbers with four digits."""
     text = io.StringIO()
     writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
     writer.writeheader()
@@ -43,7 +43,7 @@ def as_csv(rows: Sequence[Mapping[str, Any]]) -> str:
 
 
 def flat(figures: Mapping[str, Any], prefix: str = "") -> list[Row]:
-    """Return nested figures as rows of name and figure."""
+    """Return nested figures as rows of a name and a value."""
     rows = []
     for key, value in figures.items():
         name = f"{prefix}{key}"
@@ -52,7 +52,7 @@ def flat(figures: Mapping[str, Any], prefix: str = "") -> list[Row]:
 
 
 def grouped(rows: Iterable[Row], names: Sequence[str]) -> dict[tuple[Any, ...], list[Row]]:
-    """Return rows by the values of some of their columns, in the order in which these come first."""
+    """Group rows by the values of some columns, in order of first occurrence."""
     groups: dict[tuple[Any, ...], list[Row]] = {}
     for row in rows:
         groups.setdefault(tuple(row[name] for name in names), []).append(row)
@@ -60,14 +60,14 @@ def grouped(rows: Iterable[Row], names: Sequence[str]) -> dict[tuple[Any, ...], 
 
 
 def spread(values: Iterable[float | None]) -> tuple[float, float] | None:
-    """Return mean and standard error of the values that are there; None if there are none."""
+    """Return mean and standard error of the values that are not None; None if there are none."""
     known = [value for value in values if value is not None]
     error = stdev(known) / math.sqrt(len(known)) if len(known) > 1 else 0.0
     return (float(f"{fmean(known):.6g}"), float(f"{error:.3g}")) if known else None
 
 
 def means(rows: Iterable[Row], keys: Sequence[str], values: Sequence[str]) -> list[Row]:
-    """Return means of values over rows that agree in these keys, with their standard errors and how many there are."""
+    """Return means of values over rows with equal keys, with their standard errors and the number of rows."""
     found = []
     for group, same in grouped(rows, keys).items():
         made: Row = dict(zip(keys, group, strict=True))
@@ -79,7 +79,7 @@ def means(rows: Iterable[Row], keys: Sequence[str], values: Sequence[str]) -> li
 
 
 def heading(result: Mapping[str, Any], title: str) -> str:
-    """Return the title and what the figures were measured on."""
+    """Return the title, the machine and the package versions."""
     about = result["machine"]
     caches = ", ".join(f"{name} {size}" for name, size in about["caches"].items())
     packages = ", ".join(f"{name} {number}" for name, number in result["versions"].items())
@@ -90,7 +90,7 @@ def heading(result: Mapping[str, Any], title: str) -> str:
 
 
 def all_figures(result: Mapping[str, Any]) -> str:
-    """Return every figure of a result as a row; of one with tables, these."""
+    """Return every figure of a result as a row, or the tables of a result with tables."""
     if "tables" in result:
         return "\n".join(f"## {name}\n\n{plain(rows)}" for name, rows in result["tables"].items())
     figures = {key: value for key, value in result.items() if key not in ("set", "machine", "versions")}

@@ -1,7 +1,7 @@
-"""The documentation site, built without network: ``python -m sphinx -W -b html docs site``.
+"""Configuration of the documentation site, built without network: ``python -m sphinx -W -b html docs site``.
 
-The pages are Markdown that reads well on a plain git host, too; what only a site can do is done here: mathematics
-becomes MathML, links to files outside of docs/ become their names, commands and functions are read from the code.
+The pages are Markdown that is also readable on a git host. This module adds what only a site has: mathematics becomes
+MathML, links to files outside of docs/ become their names, and commands and functions are read from the code.
 """
 
 import re
@@ -15,14 +15,14 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 import assocpriv
-from assocpriv.plans.kind import load
+from assocpriv.plans.registry import load
 
 project, author, copyright = "assocpriv", "the assocpriv developers", "the assocpriv developers"  # noqa: A001
 version = release = assocpriv.__version__
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx_copybutton"]
 myst_enable_extensions = ["dollarmath"]
 myst_heading_anchors = 4
-smartquotes = False  # two hyphens of an option are no dash
+smartquotes = False  # the two hyphens of an option are not a dash
 html_theme = "pydata_sphinx_theme"
 html_title = "assocpriv"
 html_static_path = ["_static"]
@@ -30,7 +30,7 @@ templates_path = ["_templates"]
 html_css_files = ["site.css"]
 html_search_scorer = str(Path(__file__).with_name("_static") / "scorer.js")
 html_theme_options = {
-    "navbar_center": [],  # all pages stand in the sidebar
+    "navbar_center": [],  # all pages are in the sidebar
     "show_prev_next": False,
     "navigation_with_keys": False,
     "secondary_sidebar_items": ["page-toc"],
@@ -38,8 +38,8 @@ html_theme_options = {
     "footer_end": [],
 }
 html_sidebars = {"**": ["pages.html"]}
-autodoc_typehints = "none"  # signatures have them already
-autodoc_default_options = {  # what scikit-learn adds to estimators, with references to its own pages
+autodoc_typehints = "none"  # signatures already have them
+autodoc_default_options = {  # methods that scikit-learn adds to estimators, with references to its own pages
     "exclude-members": ", ".join(
         f"set_{name}_request" for name in ("fit", "predict", "predict_proba", "score", "transform")
     )
@@ -49,7 +49,7 @@ _OUTSIDE = re.compile(r"(?<!!)\[([^\]]*)\]\((?:\.\./)+((?:bench|examples|clients
 
 
 def _name_files(_app: Sphinx, _document: str, source: list[str]) -> None:
-    """Name files of the repository that are no pages, in place of links to them."""
+    """Replace links to files of the repository that are not pages by the files' names."""
 
     def name(found: re.Match[str]) -> str:
         text, path = found[1].strip("`"), found[2]
@@ -59,21 +59,21 @@ def _name_files(_app: Sphinx, _document: str, source: list[str]) -> None:
 
 
 class _Options(SphinxDirective):
-    """Lists the options of a command, the rarer ones too: ``{options} module:command``."""
+    """List the options of a command, including advanced ones: ``{options} module:command``."""
 
     required_arguments = 1
 
     def run(self) -> list[nodes.Node]:
-        """Return a list of definitions."""
+        """Return a definition list."""
         command = load(self.arguments[0])
-        context, listed = click.Context(command), nodes.definition_list()
+        context, options = click.Context(command), nodes.definition_list()
         for option in command.params:
             option.hidden = False
             if isinstance(option, click.Option) and (record := option.get_help_record(context)):
                 term = nodes.term("", "", nodes.literal(text=record[0]))
-                listed += nodes.definition_list_item("", term, nodes.definition("", nodes.paragraph(text=record[1])))
+                options += nodes.definition_list_item("", term, nodes.definition("", nodes.paragraph(text=record[1])))
         also = ", ".join(f"--{name}" for name in command.taken)
-        return [listed, nodes.paragraph(text=f"Also {also + ', ' if also else ''}-q and -v, as of all commands.")]
+        return [options, nodes.paragraph(text=f"Also {also + ', ' if also else ''}-q and -v, as in all commands.")]
 
 
 def _inline(writer: Any, node: nodes.Element) -> None:
@@ -87,7 +87,7 @@ def _block(writer: Any, node: nodes.Element) -> None:
 
 
 def setup(app: Sphinx) -> None:
-    """Connect what is done here."""
+    """Register the extensions of this module."""
     app.connect("source-read", _name_files)
     app.add_directive("options", _Options)
     app.add_html_math_renderer("mathml", (_inline, None), (_block, None))

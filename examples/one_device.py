@@ -1,4 +1,4 @@
-"""What one device does week by week, and what all that it sends says about its owner.
+"""One device week by week, and the bound of what its reports disclose.
 
 Run: python examples/one_device.py
 """
@@ -9,34 +9,34 @@ from tempfile import TemporaryDirectory
 
 import assocpriv as ap
 from assocpriv import highest_posterior, lowest_posterior
-from assocpriv.promise.errors import BudgetError
+from assocpriv.guarantees.errors import BudgetError
 
 
 def main() -> None:
-    """Publish a plan, answer it on a device twice, and bound what the answers can teach anybody."""
+    """Publish a plan, make two reports on a device, and print the bounds of an adversary's posterior."""
     catalogue = ["bread", "butter", "milk", "eggs", "tea", "coffee", "sugar", "jam"]
-    plan = ap.plan(catalogue, transaction_size=3, promise=ap.Breach("5%", "50%"), reports_per_person=2)
-    device_plan = ap.Plan.parse(plan.canonical_json)  # what arrives at the device; it checks the promise itself
+    plan = ap.plan(catalogue, transaction_size=3, guarantee=ap.Guarantee("5%", "50%"), reports_per_person=2)
+    device_plan = ap.Plan.parse(plan.canonical_json)  # on the device, which checks the guarantee itself
     assert device_plan.plan_id == plan.plan_id
 
     baskets = {"2026-W46": {"bread", "tea"}, "2026-W47": {"bread", "tea", "jam"}, "2026-W48": {"bread"}}
     with TemporaryDirectory() as folder, ap.Ledger.open(Path(folder) / "ledger.bin") as ledger:
         for week, basket in baskets.items():
             try:
-                report = ledger.report(basket, device_plan, occasion=week)
+                report = ledger.report(basket, device_plan, period=week)
             except BudgetError as refusal:
-                print(f"{week}: nothing is sent: {str(refusal).split('; ')[0]}")
+                print(f"{week}: not sent: {str(refusal).split('; ')[0]}")
                 continue
-            # if sending fails, the same week gives the same bytes again; they tell nothing more
-            assert ledger.report(basket, device_plan, occasion=week) == report
+            # if sending fails, the same week gives the same bytes again, which disclose nothing more
+            assert ledger.report(basket, device_plan, period=week) == report
             shown = sorted(ap.report_items(report, plan))
-            print(f"{week}: sent {report.hex()}, {ledger.left(plan)} more may be sent")
-            print(f"          whoever receives it sees: {shown}")
+            print(f"{week}: sent {report.hex()}, {ledger.remaining(plan)} reports left")
+            print(f"          its receiver sees: {shown}")
 
     for percent in (1, 5, 20):
         prior, together = Fraction(percent, 100), plan.composed_amplification
         low, high = lowest_posterior(prior, together), highest_posterior(prior, together)
-        print(f"a belief held with {percent}% stays between {float(low):.2%} and {float(high):.1%} after both")
+        print(f"prior {percent}%: posterior between {float(low):.2%} and {float(high):.1%} after both reports")
 
 
 if __name__ == "__main__":

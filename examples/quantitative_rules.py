@@ -1,4 +1,4 @@
-"""Rules such as age=17-31 => class=<=50K from a protected table: columns become items, mined from reports alone.
+"""Rules such as age=17-31 => class=<=50K from a protected table: columns become items, mined from reports only.
 
 Run: python examples/quantitative_rules.py [FILE]    (adult.data of UCI, 32,561 people)
 """
@@ -16,11 +16,11 @@ HOURS = [0, 25, 50, 75, 101], ["0-24", "25-49", "50-74", "75-100"]
 
 
 def main() -> None:
-    """Plan, randomize, mine, and show the rules beside the truth that only this example knows."""
+    """Plan, randomize, mine, and print the rules with their true confidences."""
     default = Path(__file__).resolve().parents[2] / "shared" / "data" / "adult.data"
     path = Path(sys.argv[1]) if len(sys.argv) > 1 else default
     if not path.is_file():
-        print(f"skipped: there is no {path.name} beside the clone; name the file (UCI Adult)")
+        print(f"skipped: {path} does not exist; give the file (UCI Adult)")
         return
     table = pd.read_csv(path, header=None, usecols=list(PLACES), skipinitialspace=True).rename(columns=PLACES)
     for name, (edges, labels) in {"age": AGES, "hours-per-week": HOURS}.items():
@@ -28,12 +28,12 @@ def main() -> None:
     for name, values in {"sex": ["Male", "Female"], "class": ["<=50K", ">50K"]}.items():
         table[name] = pd.Categorical(table[name], values)
     baskets = pd.get_dummies(table, prefix_sep="=")
-    plan = ap.plan(list(baskets), ap.Breach("5%", "50%"), transaction_size=4, itemset_size=2, reports=len(baskets))
-    reports = ap.randomize(baskets, plan)  # what leaves the devices
+    plan = ap.plan(list(baskets), ap.Guarantee("5%", "50%"), transaction_size=4, itemset_size=2, reports=len(baskets))
+    reports = ap.randomize(baskets, plan)  # only these leave the devices
     rules = ap.association_rules(ap.mine(reports, min_support="10%"), min_confidence="70%")
     print(f"{len(baskets):,} people, {len(plan.catalogue)} items, {plan.report_bytes}-byte reports")
     print(f"{'rule':<36}{'confidence':>10}{'95% interval':>16}{'true':>8}")
-    for rule in rules[rules["listed"]].head(8).itertuples():
+    for rule in rules[rules["selected"]].head(8).itertuples():
         (body,), (head,) = rule.antecedents, rule.consequents
         true = baskets.loc[baskets[body], head].mean()
         interval = f"{rule.confidence_ci_low:.1%} to {rule.confidence_ci_high:.1%}"

@@ -18,17 +18,17 @@ def main() -> None:
     frame.loc[breakfast, ["bread", "butter", "jam"]] = True
 
     baskets = ap.to_baskets(frame)
-    plan = ap.plan(baskets.catalogue, transaction_size=4, promise=ap.Breach("5%", "50%"), reports=len(frame))
+    plan = ap.plan(baskets.catalogue, transaction_size=4, guarantee=ap.Guarantee("5%", "50%"), reports=len(frame))
     print(plan)
 
     reports = ap.randomize(baskets, plan)
     itemsets = ap.mine(reports, min_support="15%")
     columns = ["itemsets", "support", "ci_low", "ci_high", "probability"]
-    print(itemsets.loc[itemsets["listed"], columns].to_string(index=False))
+    print(itemsets.loc[itemsets["selected"], columns].to_string(index=False))
 
     rules = ap.association_rules(itemsets, min_confidence="50%")
     columns = ["antecedents", "consequents", "confidence", "confidence_ci_low", "confidence_ci_high", "lift"]
-    print(rules.loc[rules["listed"], columns].head(10).to_string(index=False))
+    print(rules.loc[rules["selected"], columns].head(10).to_string(index=False))
 
 
 if __name__ == "__main__":

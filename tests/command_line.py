@@ -1,4 +1,4 @@
-"""Commands, and other programs: run them, see them refuse; their documents; marks that nothing may show."""
+"""Run commands and other programs, check refusals and the documentation of commands, and search for marked items."""
 
 import hashlib
 import json
@@ -19,8 +19,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from assocpriv.cli.main import main
-from assocpriv.files.reports import Reports
-from assocpriv.plans.baskets import Plan
+from assocpriv.files.report_files import Reports
+from assocpriv.plans.basket_plan import Plan
 from assocpriv.server import ask as asking
 from assocpriv.server import mining
 from assocpriv.server.counting import LocalBackend
@@ -30,8 +30,8 @@ from assocpriv.server.mining import MiningRequest
 DOCS = Path(__file__).parents[1] / "docs"
 
 N_BASKETS, N_ITEMS = 3000, 12
-PROMISE = ["--prior", "5%", "--posterior", "50%"]
-PLAN_ARGUMENTS = ["plan", "--items", str(N_ITEMS), "--transaction-size", "3", *PROMISE]
+GUARANTEE = ["--prior", "5%", "--posterior", "50%"]
+PLAN_ARGUMENTS = ["plan", "--items", str(N_ITEMS), "--transaction-size", "3", *GUARANTEE]
 TREE = ["name, with comma", "crème", "🍞", '"quoted"', "milk"]
 
 
@@ -58,14 +58,14 @@ def run_json(*arguments: Any) -> dict[str, Any]:
 
 
 def python(*arguments: Any, **options: Any) -> subprocess.CompletedProcess[str]:
-    """Run the command in a Python of its own."""
+    """Run the command in a separate Python process."""
     command = [sys.executable, "-m", "assocpriv", *map(str, arguments)]
     options = {"encoding": "utf-8"} | options
     return subprocess.run(command, text=True, capture_output=True, check=False, **options)
 
 
 def refused(*arguments: Any, status: int | None = 1) -> str:
-    """Run a command that must refuse; return its one line of error."""
+    """Run a command that must refuse; return its error line."""
     result = CliRunner().invoke(main, [str(argument) for argument in arguments])
     assert isinstance(result.exception, SystemExit), repr(result.exception)
     assert result.exit_code in ((1, 2) if status is None else (status,))
@@ -78,7 +78,7 @@ def refused(*arguments: Any, status: int | None = 1) -> str:
 
 
 def refused_without_output(folder: Path, *arguments: Any, status: int | None = 1) -> str:
-    """Run a command that must refuse and leave a folder as it was, file by file; return its error."""
+    """Run a command that must refuse and leave all files of a folder unchanged; return its error."""
     before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
     message = refused(*arguments, status=status)
     assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
@@ -86,7 +86,7 @@ def refused_without_output(folder: Path, *arguments: Any, status: int | None = 1
 
 
 def make_baskets() -> list[list[int]]:
-    """Return baskets of at most three numbers, in which 1 and 2 go together."""
+    """Return baskets of at most three numbers, in which 1 and 2 occur together."""
     rng = np.random.default_rng(20030609)
     baskets = []
     for first, kind in zip(rng.integers(3, N_ITEMS, N_BASKETS), rng.random(N_BASKETS), strict=True):
@@ -95,8 +95,8 @@ def make_baskets() -> list[list[int]]:
 
 
 def parses(command: click.Command, words: list[str]) -> bool:
-    """Tell whether a command takes these words; click refuses them otherwise."""
-    own = [word for word in words if word not in ("--json", "--force", "-q", "-v")]  # of all commands
+    """Return whether a command accepts these words; click refuses others."""
+    own = [word for word in words if word not in ("--json", "--force", "-q", "-v")]  # options of all commands
     return bool(command.make_context("command", own, resilient_parsing=False))
 
 
@@ -107,11 +107,11 @@ def section(name: str) -> str:
 
 
 def documents() -> str:
-    """Return the pages of docs/cli, one after the other."""
+    """Return the pages of docs/cli, concatenated."""
     return "".join(page.read_text(encoding="utf-8") for page in sorted(DOCS.glob("cli/*.md")))
 
 
-FASTER = {  # fewer baskets of fewer items, under a promise that lets so few show something
+FASTER = {  # fewer baskets of fewer items, with a guarantee weak enough for results
     "--people 1000000": "--people 30000",
     "--items 1000": "--items 60",
     "--posterior 50%": "--posterior 97%",
@@ -131,7 +131,7 @@ def blocks_of(page: str, kind: str = "sh") -> list[list[str]]:
 
 
 def shell_words(line: str) -> list[str]:
-    """Return the words of a line, with |, <, > and & as words of their own where they are not quoted."""
+    """Return the words of a line; |, <, > and & are separate words if they are not quoted."""
     words = shlex.shlex(line, posix=True, punctuation_chars=True)
     words.whitespace_split = True
     return list(words)
@@ -143,14 +143,14 @@ def run_lines(lines: list[str]) -> None:
         line = slow_line
         for slow, fast in FASTER.items():
             line = line.replace(slow, fast)
-        words, given = shell_words(line), None
+        words, text = shell_words(line), None
         if words[0] == "mkdir":
             Path(words[1]).mkdir()
             continue
         if words[0] == "printf":
-            given, words = words[1].replace(r"\n", "\n"), words[3:]
+            text, words = words[1].replace(r"\n", "\n"), words[3:]
         assert words[0] == "assocpriv"
-        done = CliRunner().invoke(main, words[1:], input=given)
+        done = CliRunner().invoke(main, words[1:], input=text)
         assert done.exit_code == 0, f"{line}: {click.unstyle(done.output)}"
 
 
@@ -159,18 +159,18 @@ def _errors(options: dict[str, Any]) -> ErrorOptions:
 
 
 def mine(reports: Reports, min_support: Any = None, *, memory_bytes: int | None = None, **options: Any) -> pd.DataFrame:
-    """Mine reports on this machine; options as of the front."""
+    """Mine reports on this machine; options as of the public function."""
     request = MiningRequest(min_support, errors=_errors(options), **options)
-    return mining.mine(LocalBackend.of(reports, memory_bytes), request).to_pandas()
+    return mining.mine(LocalBackend.from_reports(reports, memory_bytes), request).to_pandas()
 
 
-def ask(reports: Reports, itemsets: Any = (), rules: Any = (), **options: Any) -> asking.AskOutcome:
-    """Ask reports on this machine; options as of the front."""
-    return asking.ask([LocalBackend.of(reports)], itemsets, rules, _errors(options))
+def ask(reports: Reports, itemsets: Any = (), rules: Any = (), **options: Any) -> asking.AskResult:
+    """Estimate chosen itemsets on this machine; options as of the public function."""
+    return asking.ask([LocalBackend.from_reports(reports)], itemsets, rules, _errors(options))
 
 
-NAME = "CANARY-7qz3"  # goes in as an item's name; not hexadecimal, as addresses and ids are
-NUMBER = 7654321  # goes in as an item's number; beyond every catalogue's largest
+NAME = "CANARY-7qz3"  # an input item's name; not hexadecimal, unlike addresses and ids
+NUMBER = 7654321  # an input item's number, beyond every catalogue
 _MARKS = ("canary", "7qz3", "7654321")
 
 
@@ -187,7 +187,7 @@ def marks_in(text: str | bytes) -> list[str]:
 
 
 def chain(error: BaseException | None) -> Iterator[BaseException]:
-    """Yield an exception and all it was raised from or during, suppressed ones too."""
+    """Yield an exception and all that it was raised from or during, including suppressed ones."""
     waiting, seen = [error], set()
     while waiting:
         current = waiting.pop()
@@ -201,7 +201,7 @@ def chain(error: BaseException | None) -> Iterator[BaseException]:
 
 
 def shown_by(error: BaseException) -> str:
-    """Return all that an exception can show: its text, arguments, attributes and notes, and its chain's."""
+    """Return all that an exception and its chain can show: texts, arguments, attributes and notes."""
     parts = []
     for link in chain(error):
         parts += [str(link), repr(link), repr(link.args), repr(vars(link))]
@@ -211,13 +211,13 @@ def shown_by(error: BaseException) -> str:
 
 
 def marked_files(folder: Path, given: set[Path]) -> list[str]:
-    """Return the files below a folder that hold or are named by a mark, except those given as input."""
+    """Return the files in a folder that contain a mark, also in their names, except the inputs."""
     found = (path for path in sorted(folder.rglob("*")) if path.is_file() and path not in given)
     return [path.name for path in found if marks_in(path.read_bytes()) or marks_in(path.name)]
 
 
 def program(name: str, package: str, *places: str) -> str:
-    """Return where a program is, on the path or in other places (with * in them); skip the test if it is nowhere."""
+    """Return the path of a program, from PATH or other places (with *); skip the test if it is missing."""
     found = [shutil.which(name), *(str(path) for place in places for path in sorted(Path("/").glob(place.lstrip("/"))))]
     if path := next((each for each in reversed(found) if each), None):
         return path
@@ -233,26 +233,26 @@ _OLDEST = 18
 
 
 def node() -> str:
-    """Return where node is, of a version that the client runs on."""
+    """Return the path of node in a version that supports the client."""
     path = program("node", "nodejs")
     version = subprocess.run([path, "--version"], capture_output=True, text=True, check=True).stdout.strip()
     major = int(version.removeprefix("v").split(".")[0])
     if major < _OLDEST:
         _missing(f"node is {version}; the client in JavaScript needs {_OLDEST} or later")
-    if major == _OLDEST:  # Debian 12's has WebCrypto behind an option
+    if major == _OLDEST:  # in Debian 12, WebCrypto needs an option
         os.environ["NODE_OPTIONS"] = "--experimental-global-webcrypto"
     return path
 
 
 def tools() -> Path:
-    """Return the folder of the client once `npm ci` has put there what package-lock.json says."""
+    """Return the client's folder after `npm ci` has installed the packages of package-lock.json."""
     npm = program("npm", "npm")
     node()
     installed = CLIENT / "node_modules"
     command = [npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund"]
     stamp = installed / ".assocpriv-stamp"
     wanted = hashlib.sha256((CLIENT / "package-lock.json").read_bytes()).hexdigest()
-    with (CLIENT / ".npm-lock").open("w") as lock:  # pytest's processes may come at once
+    with (CLIENT / ".npm-lock").open("w") as lock:  # several processes of pytest may run at once
         _wait_for(lock)
         if not stamp.exists() or stamp.read_text() != wanted:
             done = subprocess.run(command, cwd=CLIENT, capture_output=True, text=True, check=False)
@@ -264,7 +264,7 @@ def tools() -> Path:
 
 
 def run_program(*command: str | Path, folder: Path = CLIENT, **options: object) -> "subprocess.CompletedProcess[str]":
-    """Run a command that must succeed, with what it printed in the message where it does not."""
+    """Run a command that must succeed; a failure shows its output."""
     done = subprocess.run(
         [*map(str, command)], cwd=folder, capture_output=True, text=True, check=False, timeout=300, **options
     )
@@ -274,15 +274,15 @@ def run_program(*command: str | Path, folder: Path = CLIENT, **options: object) 
 
 
 def lines_of_script(script: str, lines: list[object]) -> list[object]:
-    """Return what a script of clients/js/test says of lines of JSON, by one process."""
-    said = run_program(
+    """Return the output of a script of clients/js/test for lines of JSON, from one process."""
+    output = run_program(
         node(), CLIENT / "test" / script, input="".join(json.dumps(line) + "\n" for line in lines)
     ).stdout
-    return [json.loads(line) for line in said.splitlines()]
+    return [json.loads(line) for line in output.splitlines()]
 
 
 def vector_plan(name: str) -> Plan:
-    """Return a plan of the vectors."""
+    """Return a plan of the test vectors."""
     plans = json.loads((VECTORS / "plans.json").read_text(encoding="ascii"))["plans"]
     return Plan.from_json(next(each["plan"] for each in plans if each["name"] == name))
 

@@ -1,7 +1,6 @@
-"""Plans made by hand, short obvious twins of the package's fast code, and how sampling tests decide.
+"""Plans with given parameters, simple reference implementations of fast code, and decisions of statistical tests.
 
-Nothing here is tuned; where a line is shorter or slower than the package's it is meant to be. What the planner chooses
-is tested in tests/planning; other tests name the plan that they need.
+Nothing here is optimized. tests/planning tests the planner; other tests make the plan that they need.
 """
 
 from collections.abc import Iterable, Sequence
@@ -13,36 +12,36 @@ import numpy as np
 from scipy.special import chdtrc
 from scipy.stats import binom
 
-from assocpriv.client.baskets import Randomizer, fit_transaction
-from assocpriv.client.bulk import randomize_chunks
-from assocpriv.client.guided import randomize_inputs
-from assocpriv.client.tables import encode, release
-from assocpriv.files.reports import Reports
-from assocpriv.planning.designs import FixedSizeFamily, WorstSupport, choose_generator, papers_family, runs
-from assocpriv.planning.request import catalogue_of, limit_of_each
-from assocpriv.planning.sizes import share_asked, with_sizes
-from assocpriv.plans.baskets import Plan
+from assocpriv.client.basket_client import Randomizer, fit_transaction
+from assocpriv.client.bulk_client import randomize_chunks
+from assocpriv.client.guided_client import randomize_inputs
+from assocpriv.client.table_client import encode, release
+from assocpriv.files.report_files import Reports
+from assocpriv.guarantees.amplification import Guarantee, parse_share
+from assocpriv.guarantees.entropy import WordEntropy
+from assocpriv.planning.operator_designs import FixedSizeFamily, WorstSupport, choose_generator, paper_family, runs
+from assocpriv.planning.plan_request import as_catalogue, limit_per_report
+from assocpriv.planning.size_reports import add_sizes_report_type, sizes_share
+from assocpriv.plans.basket_plan import Plan
 from assocpriv.plans.catalogue import Catalogue
 from assocpriv.plans.generator import Generator
 from assocpriv.plans.guidance import Guidance
-from assocpriv.plans.guided import category, class_label, number, plan_guided
-from assocpriv.plans.names import Names
+from assocpriv.plans.guided_plan import category, class_label, number, plan_guided
+from assocpriv.plans.item_names import Names
 from assocpriv.plans.operator import AnyOperator, FixedSizeOperator, Operator
-from assocpriv.plans.question import Question
-from assocpriv.promise.breaches import Breach, parse_share
-from assocpriv.promise.entropy import WordEntropy
+from assocpriv.plans.report_type import ReportType
 from assocpriv.records.baskets import Baskets
 from assocpriv.simulation.enumeration import SeededEntropy
 from bench.accuracy.transactions import Transactions
 
-# primitive polynomials over GF(2) by degree (Peterson and Weldon, appendix C); galois need not be loaded for them
+# primitive polynomials over GF(2) by degree (Peterson and Weldon, appendix C), which avoid loading galois
 PRIMITIVE = {2: 7, 3: 11, 4: 19, 5: 37, 6: 67, 7: 131, 8: 285, 9: 529, 10: 1033, 11: 2053, 12: 4179}
-# γ below 10^30: small plans made for tests promise nothing worth having
-NO_PROMISE = Breach(Fraction(1, 10**15), 1 - Fraction(1, 10**15))
+# γ below 10^30: small plans for tests have no useful guarantee
+NO_GUARANTEE = Guarantee(Fraction(1, 10**15), 1 - Fraction(1, 10**15))
 
 
 class ReplayEntropy(WordEntropy):
-    """Yields given words in order, counts them, and raises IndexError when they run out."""
+    """Entropy that returns given words in order, counts them, and raises IndexError after the last."""
 
     def __init__(self, words: Iterable[int]) -> None:
         self.given = np.array(list(words), dtype=np.uint64)
@@ -66,7 +65,7 @@ def small_plan(
     weight_bits: int = 64,
     shares: Sequence[int] | None = None,
 ) -> Plan:
-    """Make a plan without searching: kept subsets of j items have weights in proportion to ``shares[j]``.
+    """Make a plan with given parameters: kept subsets of j items have weights in proportion to ``shares[j]``.
 
     Args:
         code: ``none``, ``bch`` or ``reed-solomon``.
@@ -75,7 +74,7 @@ def small_plan(
         k: itemset size K.
         insert: a and r of ρ = a/2^r.
         weight_bits: b.
-        shares: m + 1 numbers, 1 … m + 1 by default.
+        shares: m + 1 numbers, by default 1 … m + 1.
     """
     shares = list(shares or range(1, m + 2))
     total = sum(comb(m, j) * share for j, share in enumerate(shares))
@@ -86,14 +85,14 @@ def small_plan(
 
 
 def fixed_plan(n_items: int, m: int, k: int, report_size: int, *, shares: Sequence[int] | None = None) -> Plan:
-    """Make a plan for reports of a fixed size: sets that share j items with the transaction weigh ``shares[j]``.
+    """Make a plan with reports of a fixed size: sets that share j items with the transaction weigh ``shares[j]``.
 
     Args:
         n_items: real items.
         m: transaction size M.
         k: itemset size K.
         report_size: ℓ.
-        shares: m + 1 numbers, 1 … m + 1 by default; those of a j that cannot occur are left out.
+        shares: m + 1 numbers, by default 1 … m + 1; those of an impossible j are set to 0.
     """
     shares = list(shares or range(1, m + 2))
     weights = tuple(share if 0 <= report_size - j <= n_items else 0 for j, share in enumerate(shares))
@@ -105,17 +104,17 @@ def items_plan(
     operator: AnyOperator,
     generator: Generator | None = None,
     k: int = 1,
-    promise: Breach = NO_PROMISE,
+    guarantee: Guarantee = NO_GUARANTEE,
     reports_per_person: int = 1,
 ) -> Plan:
-    """Make a plan of one question about items, numbered or named, for itemsets of up to k."""
+    """Make a plan with one report type about numbered or named items, for itemsets of up to k items."""
     catalogue = Catalogue.numbered(items) if isinstance(items, int) else Catalogue(list(items))
-    question = Question(len(catalogue), operator, generator or Generator(), k)
-    return Plan(catalogue, (question,), promise, reports_per_person=reports_per_person)
+    report_type = ReportType(len(catalogue), operator, generator or Generator(), k)
+    return Plan(catalogue, (report_type,), guarantee, reports_per_person=reports_per_person)
 
 
 def small_generator(code: str, n_items: int, r: int, independent: int) -> Generator:
-    """Make the generator that lab.planner would, from the polynomials above."""
+    """Make the generator that the planner would choose, from the polynomials above."""
     if code == "none":
         return Generator()
     if code == "bch":
@@ -127,7 +126,7 @@ def small_generator(code: str, n_items: int, r: int, independent: int) -> Genera
 
 
 def reports_of(baskets, plan, seed=1):
-    """Return the reports of baskets, or of sets of items, by the shipping client from a seed."""
+    """Return the client's reports of baskets, or of sets of items, from a seed."""
     if not isinstance(baskets, Baskets):
         baskets = Baskets.from_sets(baskets, plan.catalogue)
     chunks = randomize_chunks(baskets, plan, entropy=SeededEntropy(seed))
@@ -141,21 +140,21 @@ def bits_of(words):
 
 
 def lines_of(rows):
-    """Return bitmaps in blocks, (blocks, rows, words), as one line of words a row."""
+    """Return bitmaps in blocks, (blocks, rows, words), as one line of words per row."""
     return np.ascontiguousarray(rows.transpose(1, 0, 2)).reshape(rows.shape[1], -1)
 
 
 def count_supersets(rows, itemsets):
-    """Twin: rows (blocks, items, words), itemsets (candidates, k) -> counts (candidates,)."""
+    """Count supersets naively: rows (blocks, items, words), itemsets (candidates, k) -> counts (candidates,)."""
     bits = bits_of(lines_of(rows))
     return np.array([bits[itemset].all(axis=0).sum() for itemset in itemsets.tolist()], dtype=np.int64)
 
 
 def randomize_transactions(transactions, plan, words):
-    """Twin, of randomize_sets too: randomize by the one-report client as many transactions as the words suffice for.
+    """Randomize transactions with the client for one report until the words run out; reference for bulk clients.
 
     Returns:
-        The reports (bytes), the M items that each transaction was fitted to, and the words that these used.
+        The reports (bytes), the M items that each transaction was fitted to, and the number of used words.
     """
     randomizer, reports, fitted, used = Randomizer(plan), [], [], 0
     for transaction in transactions:
@@ -170,7 +169,7 @@ def randomize_transactions(transactions, plan, words):
 
 
 def randomize_records(inputs, plan, words):
-    """Twin: reports of as many records as the words suffice for, by the one-report client, and the words used."""
+    """Return reports of records by the client for one report until the words run out, and the number of used words."""
     reports, used = [], 0
     for row in inputs:
         entropy = ReplayEntropy(words[used:])
@@ -188,7 +187,7 @@ def count_itemset(transactions, itemset):
 
 
 def frequent_itemsets(transactions, n_items, min_support, largest):
-    """Try every itemset of 1 … ``largest`` items; return the counts of those with support ≥ min_support."""
+    """Return the counts of all itemsets of 1 … ``largest`` items with support ≥ min_support, by trying every one."""
     found = {}
     for k in range(1, largest + 1):
         for itemset in combinations(range(n_items), k):
@@ -199,7 +198,7 @@ def frequent_itemsets(transactions, n_items, min_support, largest):
 
 
 def parse_numbers(text, max_digits):
-    """Twin: bytes of whole lines -> the numbers of each line, and the position of the first bad byte or −1."""
+    """Parse naively: bytes of whole lines -> the numbers of each line, and the position of the first bad byte or −1."""
     lines, position = [], 0
     for line in text.removesuffix(b"\n").split(b"\n"):
         content = line.removesuffix(b"\r")
@@ -217,19 +216,20 @@ LONGEST_FIXED = 256
 
 
 def planned(
-    items, transaction_size=None, promise=None, *, itemset_size=None, reports=10**6, reports_per_person=1, names=None,
+    items, transaction_size=None, guarantee=None, *, itemset_size=None, reports=10**6, reports_per_person=1, names=None,
     kind="auto", code=None, sizes=None,
 ):  # fmt: skip
-    """Return the plan with the least lowest discoverable support (LDS) within M items, within 2% the shortest.
+    """Return the plan with the shortest reports within 2% of the smallest lowest detectable support (LDS) for M items.
 
-    ``kind``: of items added ``independent`` or ``fixed-size``; ``sizes``: the share asked about sizes, or ``auto``.
+    ``kind`` is that of the operator, ``independent`` or ``fixed-size``; ``sizes`` the share of reports about sizes, or
+    ``auto``.
     """
-    catalogue, m = catalogue_of(items), transaction_size
-    largest, limit = itemset_size or min(3, m), limit_of_each(promise, reports_per_person)
+    catalogue, m = as_catalogue(items), transaction_size
+    largest, limit = itemset_size or min(3, m), limit_per_report(guarantee, reports_per_person)
     objective, padded = WorstSupport(largest, reports), len(catalogue) + m
     families = []
     if kind != "fixed-size":
-        families.append(papers_family(m))
+        families.append(paper_family(m))
     if kind == "fixed-size" or (kind == "auto" and code in (None, "none") and m + largest <= padded <= LONGEST_FIXED):
         families.append(FixedSizeFamily(m, padded, tuple(range(1, padded // 2 + 1))))
     designs = [design for family in families for design in family.search(limit, objective, runs(m))]
@@ -239,44 +239,44 @@ def planned(
     generator = design.generator(padded, m + largest)
     if code is not None and generator.kind != code:
         generator = choose_generator(padded, design.insert_bits, m + largest, code)
-    question = Question(len(catalogue), design.operator(limit), generator, largest)
+    report_type = ReportType(len(catalogue), design.operator(limit), generator, largest)
     share = (
-        None if sizes is None else share_asked(reports) if sizes == "auto" else Fraction(parse_share(sizes, "share"))
+        None if sizes is None else sizes_share(reports) if sizes == "auto" else Fraction(parse_share(sizes, "share"))
     )
-    questions = (question,) if share is None else with_sizes(question, share, limit, reports)
-    return Plan(catalogue, questions, promise, names or Names(), reports_per_person)
+    report_types = (report_type,) if share is None else add_sizes_report_type(report_type, share, limit, reports)
+    return Plan(catalogue, report_types, guarantee, names or Names(), reports_per_person)
 
 
 LABEL = class_label("class", ("no", "yes"))
 
 
-def guided_plan(keep=None, promise=None, **settings):
-    """A plan of two attributes and five bits."""
+def guided_plan(keep=None, guarantee=None, **settings):
+    """Return a plan of two attributes and five bits."""
     attributes = [category("vote", ("n", "y")), number("age", [Fraction(30), Fraction(60)])]
-    kept = {} if keep is None else {"promise": promise or Breach("5%", "50%"), "keep": keep}
+    kept = {} if keep is None else {"guarantee": guarantee or Guarantee("5%", "50%"), "keep": keep}
     return plan_guided(attributes, LABEL, **kept, **settings)
 
 
 def votes_plan(n=24, labels=("no", "yes"), **settings):
-    """A plan of n questions of yes or no."""
+    """Return a plan of n yes/no questions."""
     return plan_guided(
         [category(f"v{place}", ("n", "y")) for place in range(n)], class_label("class", labels), **settings
     )
 
 
 def random_guidance(plan, level, rng, serial=1):
-    """Guidance of random directions."""
+    """Return guidance with random directions."""
     vectors, _ = np.linalg.qr(rng.standard_normal((plan.width, level)))
-    return Guidance.of_vectors(plan, serial, vectors)
+    return Guidance.from_vectors(plan, serial, vectors)
 
 
 def random_people(plan, n, rng):
-    """Positions, (n, attributes), and classes, (n,), of people who are nobody."""
+    """Return positions, (n, attributes), and classes, (n,), of random people."""
     return rng.integers(0, np.array(plan.sizes), (n, len(plan.sizes))), rng.integers(0, len(plan.labels), n)
 
 
 def randomize_tuples(positions, classes, plan, guidance, *, entropy):
-    """Reports of tuples that answer guidance, by the shipping client."""
+    """Return the client's reports of tuples under guidance."""
     inputs = np.column_stack([positions, classes]).astype(np.int32)
     return np.concatenate(list(randomize_inputs([inputs], plan, guidance, entropy=entropy)))
 
@@ -287,14 +287,14 @@ LEAST_EXPECTED = 5
 
 
 def rejects(observed_counts, expected_probabilities) -> bool:
-    """Tell whether a chi-square test at level FALSE_ALARM rejects the probabilities.
+    """Return whether a chi-square test at level FALSE_ALARM rejects the probabilities.
 
-    Cells expected to hold fewer than 5 are merged into one; if that still expects fewer, it joins the smallest
-    other cell. An observation in a cell of probability 0 rejects at once.
+    Cells with an expectation below 5 are merged into one; if its expectation is still below 5, it joins the smallest
+    other cell. An observation in a cell of probability 0 rejects immediately.
 
     Args:
         observed_counts: integers, shape (cells,).
-        expected_probabilities: of the same shape, fixed before looking at the counts; they sum to 1.
+        expected_probabilities: same shape, fixed before the counts are known; they sum to 1.
 
     >>> rejects([5030, 4970], [0.5, 0.5]), rejects([5300, 4700], [0.5, 0.5])
     (False, True)
@@ -302,17 +302,17 @@ def rejects(observed_counts, expected_probabilities) -> bool:
     observed = np.asarray(observed_counts, dtype=np.float64).ravel()
     probabilities = np.asarray(expected_probabilities, dtype=np.float64).ravel()
     if observed.shape != probabilities.shape or abs(probabilities.sum() - 1) > 1e-9 or (probabilities < 0).any():
-        raise ValueError("there must be one probability a cell, and they must sum to 1")
+        raise ValueError("expected_probabilities must have one probability per cell, and sum to 1")
     if observed[probabilities == 0].any():
         return True
     observed, expected = _merged(observed, probabilities * observed.sum())
     if len(expected) < 2:
-        raise ValueError("fewer than two cells are left to compare; take a larger sample")
+        raise ValueError("fewer than two cells are left to compare; use a larger sample")
     return bool(chdtrc(len(expected) - 1, ((observed - expected) ** 2 / expected).sum()) < FALSE_ALARM)
 
 
 def _merged(observed, expected):
-    """Sort cells by what they should hold and merge the smallest until each should hold at least 5."""
+    """Sort cells by their expectation and merge the smallest until each has an expectation of at least 5."""
     order = np.argsort(expected, kind="stable")
     observed, expected = observed[order], expected[order]
     merge = int((expected < LEAST_EXPECTED).sum())
@@ -327,7 +327,7 @@ def _merged(observed, expected):
 
 
 def binomial_sum(first, p, second, q):
-    """Return the law of Binomial(first, p) + Binomial(second, q)."""
+    """Return the distribution of Binomial(first, p) + Binomial(second, q)."""
     return np.convolve(binom.pmf(np.arange(first + 1), first, p), binom.pmf(np.arange(second + 1), second, q))
 
 
@@ -335,14 +335,14 @@ def binomial_sum(first, p, second, q):
 
 
 def transactions_of(baskets, n_items):
-    """Make transactions of sets."""
+    """Make transactions from sets."""
     offsets = np.concatenate(([0], np.cumsum([len(basket) for basket in baskets]))).astype(np.int64)
     flat = np.array([item for basket in baskets for item in sorted(basket)], dtype=np.int64)
     return Transactions(offsets, flat, n_items, "small")
 
 
 def random_transactions(rng, n, n_items, share=0.3):
-    """Make baskets that hold every item with a chance of its own, near ``share``."""
+    """Make baskets that hold each item independently, with probabilities near ``share``."""
     held = rng.random((n, n_items)) < share * np.linspace(1.6, 0.4, n_items)
     return transactions_of([np.flatnonzero(row).tolist() for row in held], n_items)
 

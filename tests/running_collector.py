@@ -1,7 +1,7 @@
-"""Collectors as processes of their own, which tests send to, kill and read behind, and what they and stores are sent.
+"""Run collectors as processes, for tests that send to them, kill them and read their folders; make what they are sent.
 
-A collector takes half a second to import. So one process imports it once, and forks for each that is wanted; what runs
-in the fork is the command line, as in a process begun anew.
+A collector takes half a second to import. Therefore one process imports it once, and forks for each collector; the
+fork runs the command line, as a new process would.
 """
 
 import asyncio
@@ -32,20 +32,21 @@ import pyarrow.parquet as pq
 from naive import planned
 
 import assocpriv as ap
-from assocpriv.collect.wire import Upload, read_upload
-from assocpriv.files.plans import write_plan
-from assocpriv.files.unsealed import write_note
+from assocpriv.collect.wire_format import Upload, read_upload
+from assocpriv.files.open_batches import write_note
+from assocpriv.files.plan_files import write_plan
 
-PLAN = planned(items=200, transaction_size=3, promise=ap.Breach("5%", "50%"))  # 15 bytes a report, any of which are one
+PLAN = planned(items=200, transaction_size=3, guarantee=ap.Guarantee("5%", "50%"))  # any 15 bytes are a report
 RECORD = 16 + PLAN.report_bytes
-MEMORY = "/dev/shm" if Path("/dev/shm").is_dir() else None  # where syncing takes no time
-NUMBER_AT = 7  # of a record: where in its id its number stands, in 4 bytes
+MEMORY = "/dev/shm" if Path("/dev/shm").is_dir() else None  # syncing takes no time there
+NUMBER_AT = 7  # position of a record's number in its id, in 4 bytes
 HEADERS = {"Assocpriv-Plan": PLAN.plan_id, "Content-Type": "application/octet-stream"}
 _FORKING = """
 import json, os, resource, sys
 import uvicorn, uvloop, httptools, jinja2, starlette.applications, pyarrow.parquet
-import assocpriv.collect.service, assocpriv.collect.serving, assocpriv.collect.sqlite, assocpriv.pages.operator
-import assocpriv.cli.collect
+import assocpriv.collect.collector_app, assocpriv.collect.http_server, assocpriv.collect.sqlite
+import assocpriv.pages.collector_page
+import assocpriv.cli.collector_commands
 from assocpriv.cli.main import main
 for line in sys.stdin:
     what, *arguments = json.loads(line)
@@ -59,14 +60,14 @@ for line in sys.stdin:
             os.dup2(os.open(path, os.O_WRONLY), stream)
         for kind, limit in limits:
             resource.setrlimit(kind, (limit, resource.getrlimit(kind)[1]))
-        assocpriv.collect.serving._STOP_SECONDS = stop_seconds
+        assocpriv.collect.http_server._STOP_SECONDS = stop_seconds
         sys.argv = ["assocpriv", *command]
         main()
 """
 
 
 class Forks:
-    """A process that has imported the collector, and forks; ended by closing it."""
+    """A process that has imported the collector, and forks."""
 
     def __init__(self) -> None:
         self._process = subprocess.Popen(
@@ -74,11 +75,11 @@ class Forks:
             env={**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"},
         )  # fmt: skip
 
-    def __call__(self, *asked: Any) -> int:
-        """Return the answer to a request: of ``wait`` an exit status, of ``start`` a process id."""
+    def __call__(self, *request: Any) -> int:
+        """Return the answer to a request: an exit status to ``wait``, a process id to ``start``."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
-        self._process.stdin.write(json.dumps(asked) + "\n")
+        self._process.stdin.write(json.dumps(request) + "\n")
         self._process.stdin.flush()
         return int(self._process.stdout.readline())
 
@@ -88,22 +89,22 @@ class Forks:
 
 
 class Collector:
-    """A collector of ``PLAN`` on one folder, which may be started again and again.
+    """A collector of ``PLAN`` on one folder, which can be started repeatedly.
 
-    It seals however few reports, and by itself when it has ``epoch`` of them.
+    It closes batches of any size on request, and automatically at ``batch`` reports.
     """
 
     def __init__(
-        self, forks: Forks, home: Path, *options: str, data: Path | None = None, epoch: int = 1_000_000
+        self, forks: Forks, home: Path, *options: str, data: Path | None = None, batch: int = 1_000_000
     ) -> None:
         self.home, self.data = home, data or home / "data"
         self._forks, self._options = forks, options
-        if "--epoch-reports" not in options and not (self.data / "epochs.json").exists():
+        if "--batch-reports" not in options and not (self.data / "batches.json").exists():
             self.data.mkdir(0o700, exist_ok=True)
-            write_note(self.data / "epochs.json", "assocpriv-epochs", 1, {"fewest": 1, "most": epoch})
+            write_note(self.data / "batches.json", "assocpriv-batches", 1, {"minimum": 1, "maximum": batch})
         self.pid, self.port, self.stderr = 0, 0, ""
         self.file_limit = resource.RLIM_INFINITY
-        self.open_files, self.stop_seconds = 0, 3.0  # those in which requests end once it is told to stop
+        self.open_files, self.stop_seconds = 0, 3.0  # seconds for requests to end, once it stops
         self._sockets = list[socket.socket]()
         write_plan(PLAN, home / "plan.json", force=True)
 
@@ -118,7 +119,7 @@ class Collector:
             self.end(signal.SIGKILL)
 
     def start(self) -> bool:
-        """Start it and tell whether it listens; where it does not, ``status`` is its exit status."""
+        """Start it and return whether it listens; if it does not, ``status`` is its exit status."""
         place = Path(tempfile.mkdtemp(dir=self.home))
         for name in ("out", "err"):
             os.mkfifo(place / name)
@@ -128,23 +129,23 @@ class Collector:
             limits.append((resource.RLIMIT_NOFILE, self.open_files))
         streams = str(place / "out"), str(place / "err")
         self.pid = self._forks("start", self._command(), *streams, limits, self.stop_seconds)
-        self.stderr, said = "", ""
+        self.stderr, printed = "", ""
         while True:
             select.select([self._out], [], [], 20)
             part = os.read(self._out, 4096).decode()
-            said += part
-            if "\n" in said:
-                self.port = int(said.split(":")[-1])
+            printed += part
+            if "\n" in printed:
+                self.port = int(printed.split(":")[-1])
                 shutil.rmtree(place)
                 return True
-            if not part and self._listens_no_more(place):
+            if not part and self._has_ended(place):
                 return False
 
     def _command(self) -> list[str]:
         return ["serve", str(self.home / "plan.json"), "--data", str(self.data), "--listen", "0", *self._options]
 
-    def _listens_no_more(self, place: Path) -> bool:
-        """Tell whether the process has ended: before it opens its output, that reads as an end too."""
+    def _has_ended(self, place: Path) -> bool:
+        """Return whether the process has ended: output that is not open yet also reads as ended."""
         time.sleep(0.002)
         try:
             os.kill(self.pid, 0)
@@ -163,14 +164,14 @@ class Collector:
 
     def _reap(self) -> int:
         self.status = self._forks("wait", self.pid)
-        self.said()
+        self.unexpected_log()
         self.pid = 0
         os.close(self._out)
         os.close(self._err)
         return self.status
 
-    def said(self) -> str:
-        """Return what it has said on stderr so far, but for what it always says."""
+    def unexpected_log(self) -> str:
+        """Return its standard error so far, without the lines that it always writes."""
         while self.pid:
             try:
                 part = os.read(self._err, 1 << 16).decode()
@@ -179,11 +180,11 @@ class Collector:
             if not part:
                 break
             self.stderr += part
-        left_out = "operator's page is", " INFO "  # where that is, start and stop
+        left_out = "operator's page: ", " INFO "  # its address; start and stop
         return "".join(line for line in self.stderr.splitlines(True) if not any(each in line for each in left_out))
 
     def limit_files(self, most_bytes: int) -> None:
-        """Let no file grow beyond so many bytes, as on a full disk, also in collectors that are started later."""
+        """Limit the size of files, as on a full disk, also in collectors that are started later."""
         self.file_limit = most_bytes
         if self.pid:
             hard = resource.prlimit(self.pid, resource.RLIMIT_FSIZE)[1]
@@ -198,7 +199,7 @@ class Collector:
     def ask(
         self, method: str, path: str, body: Any = None, headers: dict[str, str] | None = None
     ) -> tuple[int, dict[str, str], bytes]:
-        """Return status, headers and body of an answer, over a connection of its own."""
+        """Return status, headers and body of an answer, over a new connection."""
         with closing(self.connect()) as connection:
             connection.request(method, path, body, headers or {})
             answer = connection.getresponse()
@@ -210,28 +211,28 @@ class Collector:
         return status, json.loads(answer)
 
     def raw(self) -> socket.socket:
-        """Return a connection to write to by hand, closed with the collector at the latest."""
+        """Return a socket to write to, closed with the collector at the latest."""
         self._sockets.append(socket.create_connection(("127.0.0.1", self.port), timeout=60))
         return self._sockets[-1]
 
     def head(self, length: int | None, *more: str) -> bytes:
-        """Return what stands before a body of some length."""
+        """Return the head of a request whose body has some length."""
         own = [f"{name}: {value}" for name, value in HEADERS.items()]
         own += [] if length is None else [f"Content-Length: {length}"]
         return "\r\n".join(["POST /reports HTTP/1.1", "Host: localhost", *own, *more, "", ""]).encode()
 
     def reports(self) -> int:
-        """Return how many reports it says it has."""
+        """Return the number of reports in its status."""
         return int(json.loads(self.ask("GET", "/status")[2])["reports"])
 
-    def seal(self) -> int:
-        """Press the operator's button, and return the answer's status."""
+    def close_batches(self) -> int:
+        """Close batches as the operator's page does, and return the answer's status."""
         token = (self.data / "admin-token").read_text().strip()
-        return self.ask("POST", "/admin/seal", None, {"Authorization": f"Bearer {token}"})[0]
+        return self.ask("POST", "/admin/close", None, {"Authorization": f"Bearer {token}"})[0]
 
 
 class Relay(Collector):
-    """A relay before a collector, or before whatever listens at a port."""
+    """A relay before a collector, or before another server at a port."""
 
     def __init__(self, forks: Forks, home: Path, to: int, hold: float, port: int = 0) -> None:
         super().__init__(forks, home)
@@ -243,13 +244,13 @@ class Relay(Collector):
 
 
 def free_port() -> int:
-    """Return a port at which nobody listens just now."""
+    """Return a port that is free now."""
     with socket.create_server(("127.0.0.1", 0)) as taken:
         return int(taken.getsockname()[1])
 
 
 def read_answer(connection: socket.socket) -> tuple[int, bytes]:
-    """Return status and body of the next answer, and leave those behind it."""
+    """Return status and body of the next answer; later ones stay unread."""
     head = b""
     while not head.endswith(b"\r\n\r\n"):
         part = connection.recv(1)
@@ -263,7 +264,7 @@ def read_answer(connection: socket.socket) -> tuple[int, bytes]:
 
 
 def records(numbers: Iterable[int], variant: int = 0) -> bytes:
-    """Return records whose ids tell a number, and whose reports tell it and a variant."""
+    """Return records whose ids hold a number, and whose reports hold it and a variant."""
     parts = []
     for number in numbers:
         four = number.to_bytes(4, "little")
@@ -276,24 +277,24 @@ def upload(numbers: Iterable[int], key: int = 0, quota: int | None = None) -> Up
     return read_upload(records(numbers), PLAN, key, quota)
 
 
-# ---- what is there
+# ---- stored reports
 
 
 def numbers_in(folder: Path) -> list[int]:
-    """Return the numbers of all reports in a folder, as anybody reads it."""
+    """Return the numbers of all reports in a folder, read by the public API."""
     return sorted(int.from_bytes(row[:4], "little") for rows in ap.read_reports(folder).batches(1000) for row in rows)
 
 
 def stored(folder: Path, mode: str = "ro") -> list[tuple[int, int]]:
     """Return number and variant of all reports in a folder, by SQLite and Parquet alone, without assocpriv's reader.
 
-    Open epochs first: what is sealed meanwhile is then left out of one of them.
+    Open batches are read first: one that is closed meanwhile then counts once.
     """
     opened = {}
     for path in sorted((folder / "open").glob("[0-9]*.sqlite")):
         try:
             with closing(sqlite3.connect(f"file:{path}?mode={mode}", uri=True)) as database:
-                ((token,),) = database.execute("SELECT token FROM epoch").fetchall()
+                ((token,),) = database.execute("SELECT token FROM batch").fetchall()
                 rows = database.execute("SELECT records FROM uploads").fetchall()
         except sqlite3.OperationalError:
             if path.exists():
@@ -311,20 +312,20 @@ def stored(folder: Path, mode: str = "ro") -> list[tuple[int, int]]:
 
 
 def stored_at_rest(folder: Path) -> list[tuple[int, int]]:
-    """Return the same of a folder that nobody serves, and leave it as a crash left it."""
+    """Return the same of a folder that is not served, and leave it as a crash left it."""
     with tempfile.TemporaryDirectory(dir=MEMORY) as place:
-        # a kill while an epoch begins leaves a journal to roll back, which is writing
+        # a kill while a batch begins leaves a journal, and reading rolls it back, which writes
         return stored(Path(shutil.copytree(folder, Path(place) / "copy")), "rw")
 
 
 def numbers(found: Sequence[tuple[int, int]]) -> list[int]:
-    """Return numbers of what is stored."""
+    """Return the numbers of stored reports."""
     return [number for number, _ in found]
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What came back; of a header that is there several times the last."""
+    """An answer; of a repeated header the last one."""
 
     status: int
     headers: dict[str, str]
@@ -342,7 +343,7 @@ class Answer:
 
 
 class Visitor:
-    """Asks an application that lives as long as this does, with ``headers`` in each request."""
+    """A client of an application, which lives as long as this does, with ``headers`` in each request."""
 
     def __init__(self, application: Any, **headers: str) -> None:
         self.application, self.headers = application, headers
@@ -362,11 +363,11 @@ class Visitor:
         return self._runner.run(coroutine)
 
     def get(self, path: str, **headers: str) -> Answer:
-        """Ask for a page."""
+        """Request a page."""
         return self.run(self._ask("GET", path, headers, b""))
 
     def get_computed(self, path: str) -> Answer:
-        """Ask for a page until it no longer loads itself again, as while its figures are computed."""
+        """Request a page until it no longer reloads itself, as it does while its figures are computed."""
         for _ in range(6000):
             answer = self.get(path)
             if 'http-equiv="refresh"' not in answer.text:
@@ -389,10 +390,10 @@ class Visitor:
             "headers": [(name.encode(), value.encode("latin-1")) for name, value in named.items()],
             "server": ("test", 80),
         }  # fmt: skip
-        came, sent = iter([{"type": "http.request", "body": body}]), list[dict[str, Any]]()
+        incoming, sent = iter([{"type": "http.request", "body": body}]), list[dict[str, Any]]()
 
         async def receive() -> dict[str, Any]:
-            return next(came, {"type": "http.disconnect"})
+            return next(incoming, {"type": "http.disconnect"})
 
         async def send(message: dict[str, Any]) -> None:
             sent.append(message)
@@ -402,7 +403,7 @@ class Visitor:
         return Answer(sent[0]["status"], dict(pairs), b"".join(each.get("body", b"") for each in sent[1:]))
 
     async def _begin(self) -> "asyncio.Task[None] | None":
-        if not hasattr(self.application, "_live"):  # a page has no life of its own
+        if not hasattr(self.application, "_run_lifespan"):  # a page has no lifespan
             return None
         began = asyncio.Event()
 
@@ -436,11 +437,11 @@ Answering = Callable[[str, str, dict[str, str], bytes], Reply | None]
 
 @contextmanager
 def answering(answer: Answering) -> Iterator[str]:
-    """Answer requests by method, path, headers by small names, and body, or not at all; give the server's address."""
+    """Yield the address of a server; ``answer`` takes method, path, headers (lowercase) and body; None: no answer."""
 
     class Handler(BaseHTTPRequestHandler):
         def log_message(self, *_: Any) -> None:
-            """Say nothing."""
+            """Log nothing."""
 
         def do_GET(self) -> None:
             """Answer."""
@@ -457,7 +458,7 @@ def answering(answer: Answering) -> Iterator[str]:
             self.end_headers()
             try:
                 self.wfile.write(content)
-            except OSError:  # whoever asked has read enough
+            except OSError:  # the client has read enough
                 self.close_connection = True
 
         do_POST = do_GET  # noqa: N815
@@ -468,7 +469,9 @@ def answering(answer: Answering) -> Iterator[str]:
     server = Server(("127.0.0.1", 0), Handler)
     thread = threading.Thread(target=server.serve_forever, args=(0.01,))
     thread.start()
-    yield f"http://127.0.0.1:{server.server_port}"
-    server.shutdown()
-    server.server_close()
-    thread.join()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}"
+    finally:  # also after a skip, else the thread keeps the tests from ending
+        server.shutdown()
+        server.server_close()
+        thread.join()

@@ -1,4 +1,4 @@
-"""A second kind of plan, to test the seam: one yes or no by randomized response. Nothing here is of the package."""
+"""A plan type outside the package, to test the registry: one yes/no answer by randomized response."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -9,22 +9,22 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.auditing.clients import Batch, ClientReports, Ours
-from assocpriv.auditing.findings import BROKEN, CONSISTENT, PROMISE, Finding
+from assocpriv.auditing.audit_subject import Observation, Subject
+from assocpriv.auditing.findings import BROKEN, CONSISTENT, GUARANTEE, Finding
 from assocpriv.auditing.recompute_reports import Draws
-from assocpriv.auditing.subject import Look, Subject
-from assocpriv.plans.published import PublishedPlan, check_fields, check_integer
-from assocpriv.promise.breaches import Breach, format_fraction, read_fraction
-from assocpriv.promise.entropy import Entropy, SystemEntropy
-from assocpriv.promise.errors import BasketError, PrivacyLimitError, WireError
-from assocpriv.show.record import Record
+from assocpriv.auditing.tested_clients import ClientReports, OwnClient, RecordBatch
+from assocpriv.guarantees.amplification import Guarantee, format_fraction, read_fraction
+from assocpriv.guarantees.entropy import Entropy, SystemEntropy
+from assocpriv.guarantees.errors import BasketError, PrivacyLimitError, WireError
+from assocpriv.plans.published_plan import PublishedPlan, check_fields, check_integer
+from assocpriv.show.result_record import Record
 
 YES, NO = b"\x01", b"\x00"
 
 
 @dataclass(frozen=True)
 class YesNoPlan(PublishedPlan):
-    """One question; the report is the true answer with probability truth / (truth + lie), else the other one.
+    """One question; the report is the true answer with probability truth / (truth + lie), otherwise the other one.
 
     Source: Warner, Randomized response, JASA 1965.
     """
@@ -32,11 +32,11 @@ class YesNoPlan(PublishedPlan):
     question: str
     truth: int
     lie: int
-    promise: Breach
+    guarantee: Guarantee
     reports_per_person: int = 1
 
     kinds: ClassVar = ("yes-no",)
-    field_names: ClassVar = frozenset(("question", "truth", "lie", "promise"))
+    field_names: ClassVar = frozenset(("question", "truth", "lie", "guarantee"))
     kind: ClassVar[str] = "yes-no"
     report_bytes: ClassVar[int] = 1
 
@@ -45,8 +45,8 @@ class YesNoPlan(PublishedPlan):
         check_integer(self.truth, "truth", self.lie, 1 << 32)
         check_integer(self.reports_per_person, "reports_per_person", 1, 1000)
         composed = self.composed_amplification
-        if composed is not None and composed >= self.promise.amplification_limit:
-            raise PrivacyLimitError("the plan breaks its promise; do not use this plan")
+        if composed is not None and composed >= self.guarantee.amplification_limit:
+            raise PrivacyLimitError("the plan breaks its guarantee; do not use this plan")
 
     @property
     def amplification(self) -> Fraction | None:
@@ -61,27 +61,27 @@ class YesNoPlan(PublishedPlan):
 
     def to_fields(self) -> dict[str, Any]:
         """Return the plan's own fields."""
-        promise = {name: format_fraction(getattr(self.promise, name)) for name in ("prior", "posterior")}
-        return {"question": self.question, "truth": self.truth, "lie": self.lie, "promise": promise}
+        guarantee = {name: format_fraction(getattr(self.guarantee, name)) for name in ("prior", "posterior")}
+        return {"question": self.question, "truth": self.truth, "lie": self.lie, "guarantee": guarantee}
 
     @classmethod
     def from_fields(cls, fields: dict[str, Any]) -> "YesNoPlan":
         """Read a plan's fields."""
-        promise = check_fields(fields["promise"], "promise", {"prior", "posterior"})
-        breach = Breach(*(read_fraction(promise[name], name) for name in ("prior", "posterior")))
-        return cls(fields["question"], fields["truth"], fields["lie"], breach, fields["reports_per_person"])
+        guarantee = check_fields(fields["guarantee"], "guarantee", {"prior", "posterior"})
+        kept = Guarantee(*(read_fraction(guarantee[name], name) for name in ("prior", "posterior")))
+        return cls(fields["question"], fields["truth"], fields["lie"], kept, fields["reports_per_person"])
 
 
 @dataclass(frozen=True)
 class AveragePlan(YesNoPlan):
-    """The same, but it promises an average alone and states no γ, as additive noise does."""
+    """The same plan with a guarantee on average only and no γ, like additive noise."""
 
     kinds: ClassVar = ("yes-no-average",)
     kind: ClassVar[str] = "yes-no-average"
 
     @property
     def amplification(self) -> None:
-        """None is stated."""
+        """Return None: the plan has no γ."""
         return
 
 
@@ -96,17 +96,17 @@ def randomize_answer(record: Any, plan: YesNoPlan, *, entropy: Entropy) -> bytes
     return answers[entropy.pick([plan.truth, plan.truth + plan.lie])]
 
 
-# ---- the command line: what a plan says
+# ---- the command line: description of a plan
 
 
-def foresee(plan: YesNoPlan, reports: int) -> tuple[YesNoPlan, int]:
-    """Return what is described."""
+def forecast(plan: YesNoPlan, reports: int) -> tuple[YesNoPlan, int]:
+    """Return the data to describe."""
     return plan, reports
 
 
-def plan(prospects: tuple[YesNoPlan, int]) -> Record:
-    """Return it as a record."""
-    content = {"kind": prospects[0].kind, "question": prospects[0].question, "planned_reports": prospects[1]}
+def plan(expected: tuple[YesNoPlan, int]) -> Record:
+    """Return the description as a record."""
+    content = {"kind": expected[0].kind, "question": expected[0].question, "planned_reports": expected[1]}
     return Record(content, ["asks: {question}"])
 
 
@@ -114,53 +114,53 @@ def plan(prospects: tuple[YesNoPlan, int]) -> Record:
 
 
 class AnswerSubject(Subject):
-    """A plan of the kind under audit; a record is ``yes`` or ``no``."""
+    """A plan of this type under audit; a record is ``yes`` or ``no``."""
 
     @staticmethod
-    def promise(_plan: Any, text: str) -> list[Finding]:
+    def check_guarantee(_plan: Any, text: str) -> list[Finding]:
         """Recompute the amplification."""
         content = json.loads(text)
-        prior, posterior = (read_fraction(content["promise"][name], name) for name in ("prior", "posterior"))
+        prior, posterior = (read_fraction(content["guarantee"][name], name) for name in ("prior", "posterior"))
         together = Fraction(content["truth"], content["lie"]) ** content["reports_per_person"]
         kept = together < posterior * (1 - prior) / (prior * (1 - posterior))
-        return [Finding(PROMISE, "amplification", CONSISTENT if kept else BROKEN, f"γ is {together}.")]
+        return [Finding(GUARANTEE, "amplification", CONSISTENT if kept else BROKEN, f"γ is {together}.")]
 
     @property
-    def clients(self) -> Mapping[str, Ours]:
+    def clients(self) -> Mapping[str, OwnClient]:
         """The client of one answer."""
 
-        def single(batch: Batch) -> Iterator[ClientReports]:
+        def single(batch: RecordBatch) -> Iterator[ClientReports]:
             made = [randomize_answer(each, self.plan, entropy=SystemEntropy()) for each in batch.given]
-            yield ClientReports.of_reports(made, 1)
+            yield ClientReports.from_reports(made, 1)
 
-        return {"single": Ours(single)}
+        return {"single": OwnClient(single)}
 
-    def batch(self, records: Sequence[str]) -> Batch:
+    def batch(self, records: Sequence[str]) -> RecordBatch:
         """Return answers as lists of words."""
-        return Batch([[record] for record in records], records)
+        return RecordBatch([[record] for record in records], records)
 
-    def lines(self, batch: Batch) -> bytes:
-        """Return an answer a line."""
+    def program_input(self, batch: RecordBatch) -> bytes:
+        """Return one answer per line."""
         return "".join(f"{record}\n" for record in batch.records).encode("ascii")
 
     def device_record(self, record: str) -> list[str]:
-        """Return an answer as a device takes it."""
+        """Return an answer in the form that the client takes."""
         return [record]
 
-    def various(self, count: int) -> list[list[str]]:
-        """Return both answers in turn."""
+    def sample_records(self, count: int) -> list[list[str]]:
+        """Return both answers alternately."""
         return [["yes", "no"] * -(-count // 2)]
 
-    def remake(self, record: str, words: Draws) -> bytes:
-        """Return the answer, or with the chance of a lie the other one."""
+    def recompute_report(self, record: str, words: Draws) -> bytes:
+        """Return the answer, or with the probability of a lie the other one."""
         lies = words.pick([self.plan.truth, self.plan.truth + self.plan.lie])
         return bytes([(record == "yes") ^ lies])
 
-    def chosen(self) -> list[list[str]]:
+    def worst_case_records(self) -> list[list[str]]:
         """Return both answers."""
         return [["yes", "no"]]
 
-    def looks(self, packed: NDArray[np.uint8], record: str) -> Iterator[Look]:
-        """Yield how often yes is said."""
+    def observations(self, packed: NDArray[np.uint8], record: str) -> Iterator[Observation]:
+        """Yield the answers with the probability of yes."""
         lie = self.plan.lie / (self.plan.truth + self.plan.lie)
-        yield Look("answers", packed, np.array([1 - lie if record == "yes" else lie]))
+        yield Observation("answers", packed, np.array([1 - lie if record == "yes" else lie]))

@@ -1,4 +1,4 @@
-"""What is shown, checked: records walked three ways, pages in a browser, the operator's page."""
+"""Check what is shown: records from three renderers, pages in a browser, the operator's page."""
 
 import base64
 import html
@@ -19,17 +19,17 @@ from naive import planned
 
 import assocpriv as ap
 from assocpriv import numeric
-from assocpriv.client.bulk import randomize_chunks
-from assocpriv.collect.store import EpochSizes
-from assocpriv.files.itemsets import LightFrame, as_column
-from assocpriv.files.plans import write_plan
-from assocpriv.files.tree_models import write_tree
-from assocpriv.pages.operator import AdminPage
-from assocpriv.plans.published import PublishedPlan
-from assocpriv.promise.errors import AssocprivError
-from assocpriv.show import comparisons, text
-from assocpriv.show.html import fragment
-from assocpriv.show.record import Facts, Page, Part, Picture, Record, Say, Section, Table, Writer, write
+from assocpriv.client.bulk_client import randomize_chunks
+from assocpriv.collect.store import BatchSizes
+from assocpriv.files.itemset_files import LightFrame, as_column
+from assocpriv.files.plan_files import write_plan
+from assocpriv.files.tree_files import write_tree
+from assocpriv.guarantees.errors import AssocprivError
+from assocpriv.pages.collector_page import AdminPage
+from assocpriv.plans.published_plan import PublishedPlan
+from assocpriv.show import comparison_views, text_renderer
+from assocpriv.show.html_renderer import fragment
+from assocpriv.show.result_record import Facts, Page, Part, Picture, Record, Say, Section, Table, Writer, write
 from assocpriv.simulation.enumeration import SeededEntropy
 
 _FIGURE = re.compile(r"\d(?:[\d,.]*\d)?")
@@ -39,12 +39,12 @@ _WRITER = Writer()
 def check(record: Record) -> str:
     """Compare every figure of a record's text, JSON and HTML; return the text.
 
-    What stands in a field of a template is in the JSON content, with the same value, and both others say it as its
-    unit writes it; figures of the text and of the HTML are the same, as often.
+    Each field of a template is in the JSON content with the same value, and text and HTML show it in the form of its
+    unit; the figures of text and HTML are the same, equally often.
     """
     content = json.loads(json.dumps(record.to_json(), allow_nan=False))
     leaves = set(_leaves(content))
-    said, page = "\n".join(text.lines(record)), str(fragment(record))
+    text, page = "\n".join(text_renderer.lines(record)), str(fragment(record))
     plain = _without_tags(page).lower()  # sentences begin with a capital there
     for value, unit, on_page in _fields(record.parts, record.content):
         shown = write(value, unit)
@@ -52,16 +52,16 @@ def check(record: Record) -> str:
             assert value in leaves, (value, unit)
         if unit not in ("names", "name"):
             assert shown.lower() in plain, shown
-            assert on_page or shown in said, shown
+            assert on_page or shown in text, shown
     own = Record(record.content, _without_pages(record.parts))
-    figures = Counter(_FIGURE.findall("\n".join(text.lines(own)).replace("(none)", "")))
+    figures = Counter(_FIGURE.findall("\n".join(text_renderer.lines(own)).replace("(none)", "")))
     drawn = Counter(_FIGURE.findall(_without_tags(str(fragment(own)))))
     assert figures == drawn, figures - drawn + (drawn - figures)
-    return said
+    return text
 
 
 def _without_tags(page: str) -> str:
-    """Return what a page says, without its boxes and drawings."""
+    """Return a page's text, without its filter boxes and drawings."""
     page = re.sub(r'<p class="filter".*?</p>|<svg.*?</svg>|<figure.*?</figure>', "", page, flags=re.DOTALL)
     return html.unescape(re.sub(r"<[^>]+>", "", re.sub(r"<(td|th|dd|dt|tr|p|caption|h2)\b[^>]*>", " ", page)))
 
@@ -117,12 +117,12 @@ def _fields(
                 continue
         for template, source in templates:
             for _, name, unit, _ in _WRITER.parse(template):
-                if name and name.partition("[")[0] in source:  # else it is given beside the content
+                if name and name.partition("[")[0] in source:  # otherwise it is not part of the content
                     yield _WRITER.get_field(name, (), source)[0], unit or "", on_page
 
 
 TOKEN = "a-token-of-the-operator-of-this-collection"
-PLAN = planned(items=12, transaction_size=3, promise=ap.Breach("5%", "50%"))
+PLAN = planned(items=12, transaction_size=3, guarantee=ap.Guarantee("5%", "50%"))
 HOSTILE = [
     "<script>document.title='broken'</script>", "\"'><img src=//evil.example/x onerror=alert(1)>", "{{ 7 * 7 }}",
     "\u202egnp.exe\u2066", "x" * 10_000, "السلام", "</bdi></table></html>",
@@ -130,37 +130,37 @@ HOSTILE = [
 
 
 class Collection:
-    """Stands in for a collector."""
+    """A stub of a collector."""
 
     def __init__(self, folder: Path, plan: PublishedPlan = PLAN, reports: int = 5000) -> None:
         self.folder, self.plan, self.reports = folder, plan, reports
-        self.sealed, self.too_few = 0, False
+        self.closed, self.too_few = 0, False
         (folder / "plan.json").write_text(plan.canonical_json)
 
     def status(self) -> dict[str, Any]:
         """Return counts as a collector does."""
-        return {"reports": self.reports, "sealed": self.reports - 1, "epochs_sealed": 1, "guidance": None}
+        return {"reports": self.reports, "closed": self.reports - 1, "batches_closed": 1, "guidance": None}
 
-    async def seal(self) -> int:
-        """Count how often it is sealed; with ``too_few`` it is not."""
+    async def close_batches(self) -> int:
+        """Count how often it is closed; with ``too_few`` it is not."""
         if self.too_few:
-            EpochSizes().check(412, self.plan, few=False)
-        self.sealed += 1
+            BatchSizes().check(412, self.plan, allow_small=False)
+        self.closed += 1
         return 1
 
     def page(self) -> AdminPage:
         """Return the operator's page of this collection."""
-        return AdminPage(self.plan, self.folder, self.status, self.seal, TOKEN)
+        return AdminPage(self.plan, self.folder, self.status, self.close_batches, TOKEN)
 
 
 def basic(token: str = TOKEN) -> str:
-    """Return what a browser sends of somebody who logs in."""
+    """Return the header that a browser sends after a login."""
     return f"Basic {base64.b64encode(f'operator:{token}'.encode()).decode()}"
 
 
 @cache
 def reports() -> ap.Reports:
-    """Return 3,000 reports of baskets: 60% hold items 1 and 2."""
+    """Return 3,000 reports of baskets, 60% of which hold items 1 and 2."""
     baskets = ap.Baskets.from_sets(make_baskets(), PLAN.catalogue)
     chunks = randomize_chunks(baskets, PLAN, entropy=SeededEntropy(1))
     return ap.Reports(PLAN, np.concatenate([chunk.packed for chunk in chunks]))
@@ -168,22 +168,22 @@ def reports() -> ap.Reports:
 
 @cache
 def mined(support: str) -> LightFrame:
-    """Return what is found in them."""
-    with warnings.catch_warnings(action="ignore"):  # so few reports tell little
+    """Return the itemsets mined from them."""
+    with warnings.catch_warnings(action="ignore"):  # of few reports
         frame = ap.mine(reports(), None if support == "auto" else support, light=True)
     assert isinstance(frame, LightFrame)
     return frame
 
 
 class Commands:
-    """Stands in for commands: what each prints. ``names`` are those of the first items."""
+    """A stub of commands that returns their output. ``names`` are those of the first items."""
 
     def __init__(self, names: list[str]) -> None:
         self.ran = list[list[str]]()
         self.names, self.failing = names, ""
 
     async def __call__(self, arguments: Any, seconds: float) -> bytes:
-        """Return what a command prints."""
+        """Return a command's output."""
         self.ran.append(list(arguments))
         if arguments[0] == self.failing:
             raise AssocprivError("no <b>reports</b> to read")
@@ -192,12 +192,12 @@ class Commands:
 
     def inspect(self, arguments: list[str]) -> dict[str, Any]:
         """Test reports."""
-        seen = f"0.5% of the baskets would hold item {self.names[0]}"
-        tests = [{"name": "shares", "seen": seen, "p_value": 1.0, "flagged": False}]
-        return {"crafted": {"flagged": False, "false_alarm": 0.001, "tests": tests}}
+        result = f"0.5% of the baskets would hold item {self.names[0]}"
+        tests = [{"name": "shares", "result": result, "p_value": 1.0, "flagged": False}]
+        return {"manipulation": {"flagged": False, "false_alarm": 0.001, "tests": tests}}
 
     def mine(self, arguments: list[str]) -> dict[str, Any]:
-        """Find what 3,000 reports tell, under other names."""
+        """Return itemsets of 3,000 reports, under other names."""
         frame = mined(arguments[arguments.index("--min-support") + 1])
         others = dict(zip(PLAN.catalogue, self.names, strict=False))
         renamed = [frozenset(others.get(name, name) for name in each) for each in frame["itemsets"]]
@@ -208,10 +208,10 @@ class Commands:
     def compare(self, arguments: list[str]) -> dict[str, Any]:
         """Compare two days: the first item is in fewer baskets on the second."""
         days = [reports(), ap.Reports(PLAN, reports().packed[::2])]
-        told = ap.compare(*days, names=["monday", "tuesday"])
-        told.itemsets.columns["itemsets"][0] = frozenset(self.names[:1])
-        told.itemsets.columns["listed"][0] = True
-        return comparisons.compared(told).to_json()
+        comparison = ap.compare(*days, names=["monday", "tuesday"])
+        comparison.itemsets.columns["itemsets"][0] = frozenset(self.names[:1])
+        comparison.itemsets.columns["selected"][0] = True
+        return comparison_views.compared(comparison).to_json()
 
     def guide(self, arguments: list[str]) -> dict[str, Any]:
         """Collect, or publish."""
@@ -224,7 +224,7 @@ CLASSES = ("<b>yes</b>", "no & more")
 
 
 class Balanced(HTMLParser):
-    """A page whose tags must close in order; ``text`` is what it says, ``deepest`` how deep lists stand."""
+    """A page whose tags must close in order; ``text`` is its text, ``deepest`` the depth of nested lists."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -234,7 +234,7 @@ class Balanced(HTMLParser):
         assert self.open == []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Note a tag."""
+        """Record a tag."""
         assert not any(name.startswith("on") for name, _ in attrs)
         self.tags.add(tag)
         if tag not in VOID:
@@ -242,22 +242,22 @@ class Balanced(HTMLParser):
         self.deepest = max(self.deepest, self.open.count("ul"))
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Note a tag that closes itself, as those of charts do."""
+        """Record a self-closing tag, as in charts."""
         self.tags.add(tag)
 
     def handle_endtag(self, tag: str) -> None:
-        """Close a tag, and cells within it, which need no end tags."""
+        """Close a tag, and the cells within it, which need no end tags."""
         while self.open[-1] != tag and self.open[-1] in CELLS:
             self.open.pop()
         assert self.open.pop() == tag
 
     def handle_data(self, data: str) -> None:
-        """Note text."""
+        """Record text."""
         self.text += data
 
 
 def made(folder: Path) -> dict[str, Path]:
-    """Write distributions, by class too, a tree and two reports of suppressions; return the files by name."""
+    """Write distributions, also by class, a tree and two suppression reports; return the files by name."""
     rng = np.random.default_rng(3)
     n = 4_000
     age, shop = rng.uniform(0, 100, n).round(1), rng.choice(HOSTILE[:3], n)
@@ -268,7 +268,7 @@ def made(folder: Path) -> dict[str, Path]:
         "shop": {"kind": "category", "values": list(HOSTILE[:3]), "release": "response"},
         "class": {"kind": "label", "values": list(CLASSES), "release": "as-is"},
     }
-    plan = numeric.plan_table({"columns": columns}, ap.Breach("5%", "95%"), reports=n)
+    plan = numeric.plan_table({"columns": columns}, ap.Guarantee("5%", "95%"), reports=n)
     reports = ap.randomize(table, plan)
     files = {name: folder / f"{name}.json" for name in ("plan", "spread", "classes", "tree", "cells", "items")}
     write_plan(plan, files["plan"])
@@ -295,5 +295,5 @@ def _suppressed(folder: Path, files: dict[str, Path], table: pd.DataFrame) -> No
         ("items", "baskets.csv", "items.toml", ("--layout", "lines")),
     ):
         out = folder / f"{name}-released.csv"
-        said = run("suppress", folder / source, "--templates", folder / templates, "-o", out, "--json", *options)
-        files[name].write_text(said.stdout)
+        done = run("suppress", folder / source, "--templates", folder / templates, "-o", out, "--json", *options)
+        files[name].write_text(done.stdout)

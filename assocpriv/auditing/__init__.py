@@ -1,1 +1,1 @@
-"""The audit of a plan's promise, then of its clients: code that computes nothing as these do."""
+"""The audit of a plan's guarantee, then of its clients: code that computes nothing as these do."""

@@ -1,6 +1,6 @@
-"""Findings of an audit, one line a check, beside the request: what may be asked, whatever the kind of plan.
+"""The request of an audit and its findings, one sentence per check, the same for all plan types.
 
-No finding shows an item of anybody: what a client raised is told by its kind and its place, never by its text.
+No finding shows an item of a record. An exception of a client is reported by its type and its place, never by its text.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -11,23 +11,25 @@ from pathlib import Path
 from traceback import extract_tb
 from typing import Any
 
-from assocpriv.promise.breaches import format_fraction, parse_probability
-from assocpriv.promise.errors import FileError, PlanError, WireError
-from assocpriv.promise.numbers import check_whole
+from assocpriv.guarantees.amplification import format_fraction, parse_probability
+from assocpriv.guarantees.errors import FileError, PlanError, WireError
+from assocpriv.guarantees.exact_numbers import check_whole
 
 CONSISTENT, BROKEN, UNDECIDED = "consistent", "broken", "not decided"
-LARGEST = Fraction(10**300)  # that is shown as a number
+LARGEST_SHOWN = Fraction(10**300)  # as a number; beyond it "more than 10^300"
 
-# what no report and no plan shows, said beside every verdict
+# printed with every verdict
 CANNOT_SEE = (
-    "whether somebody knows what the operating system gives as random numbers, or a program of which no words are seen",
-    "whether a device keeps its ledger, or loses it",
-    "which plan devices use, and whether they run the client that is audited here",
+    "whether an adversary knows the random numbers of the operating system, or of a program that draws its own",
+    "whether devices keep their ledgers",
+    "which plan devices use, and whether they run the client audited here",
 )
-PROMISE, SOURCE, WORDS, FORM, LAWS = CHECKS = ("promise", "source", "words", "form", "laws")
+GUARANTEE, SOURCE, REPLAY, FORM, DISTRIBUTIONS = CHECKS = (
+    "guarantee", "source", "replay", "form", "distributions",
+)  # fmt: skip
 BOTH, OURS, PROGRAM = "both", ("bulk", "single"), "program"
 CLIENTS = (BOTH, *OURS)
-LEAST_TRIALS = 1000
+MIN_TRIALS = 1000
 Progress = Callable[[str, int, int], None]
 
 
@@ -36,11 +38,15 @@ Progress = Callable[[str, int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class AuditRequest:
-    """What to audit; a PlanError if there is no such client, or as of the numbers."""
+    """What to audit.
 
-    trials: int = 1_000_000  # reports to ask each client for
-    confidence: str | float | Fraction = "99.9%"  # that clients that follow the plan are not called broken
-    client: str = "both"  # of ours, or bulk (for many baskets) or single (for one)
+    Raises:
+        PlanError: no such client, fewer than 1,000 trials, or a confidence outside [1/2, 1).
+    """
+
+    trials: int = 1_000_000  # reports to request from each client
+    confidence: str | float | Fraction = "99.9%"  # probability that a client that follows the plan passes
+    client: str = "both"  # of our clients: both, bulk (for many baskets) or single (for one)
     program: tuple[str, ...] | None = None  # with its arguments, in place of our clients
     plan_path: Path = Path()  # for the program
 
@@ -57,7 +63,7 @@ class AuditRequest:
 
     @property
     def clients(self) -> tuple[str, ...]:
-        """The black boxes to look at."""
+        """The clients to audit."""
         if self.program is not None:
             return (PROGRAM,)
         return OURS if self.client == BOTH else (self.client,)
@@ -72,13 +78,13 @@ class AuditRequest:
 
 
 def check_request(trials: int, confidence: str | float | Fraction) -> Fraction:
-    """Return the confidence as a fraction; refuse, before any work is done, what an audit cannot use.
+    """Return the confidence as a fraction; check it and the number of trials before any work is done.
 
     Raises:
         PlanError: fewer than 1,000 trials, or a confidence outside [1/2, 1).
     """
-    if trials < LEAST_TRIALS:
-        raise PlanError(f"an audit needs at least {LEAST_TRIALS:,} trials, got {trials:,}")
+    if trials < MIN_TRIALS:
+        raise PlanError(f"an audit needs at least {MIN_TRIALS:,} trials, got {trials:,}")
     level = parse_probability(confidence, "confidence")
     if not Fraction(1, 2) <= level < 1:
         raise PlanError("the confidence of an audit must be at least 50% and below 100%, such as 99.9%")
@@ -92,18 +98,18 @@ def check_request(trials: int, confidence: str | float | Fraction) -> Fraction:
 class Finding:
     """One check of an audit."""
 
-    check: str  # promise, source, words, form or laws
-    name: str  # what of it, a few words
-    verdict: str  # consistent, broken, or not decided where the check could not be made; ``said`` tells why
-    said: str  # one sentence for a privacy officer; never an item of anybody
+    check: str  # one of CHECKS
+    name: str  # the part of the check, a few words
+    verdict: str  # consistent, broken, or not decided where the check could not be made; the message says why
+    message: str  # one sentence for a privacy officer, without any item of a record
     figures: dict[str, Any] = field(default_factory=dict)  # the numbers behind it, JSON content
-    client: str = ""  # which it is about, where several were audited
+    client: str = ""  # the client that it is about, where several were audited
 
 
 def verdict(findings: Iterable[Finding]) -> str:
-    """Return ``broken`` if any finding is, else ``consistent``: a check that was not made speaks for nothing.
+    """Return ``broken`` if any finding is, else ``consistent``. A check that was not made does not count.
 
-    >>> verdict([Finding("promise", "amplification", "consistent", "γ is 18.9")])
+    >>> verdict([Finding("guarantee", "amplification", "consistent", "γ is 18.9")])
     'consistent'
     """
     return BROKEN if any(finding.verdict == BROKEN for finding in findings) else CONSISTENT
@@ -112,23 +118,23 @@ def verdict(findings: Iterable[Finding]) -> str:
 def count_undecided(findings: Iterable[Finding]) -> int:
     """Return how many checks were not made.
 
-    >>> count_undecided([Finding("words", "words", "not decided", "of a program of another language")])
+    >>> count_undecided([Finding("replay", "replay", "not decided", "cannot be recorded")])
     1
     """
     return sum(finding.verdict == UNDECIDED for finding in findings)
 
 
-class Fault(Exception):  # noqa: N818 - found, not raised by a user's mistake
-    """What a check found broken, as a sentence without any item."""
+class Fault(Exception):  # noqa: N818 - a result, not a user's mistake
+    """A fault that a check found, as a sentence without any item."""
 
 
 class ClientFailure(Exception):  # noqa: N818 - likewise
-    """What a client raised, its argument; whatever else is raised in an audit is the audit's own."""
+    """An exception that a client raised, its argument; all others are the audit's own."""
 
 
 @contextmanager
-def client_at_work() -> Iterator[None]:
-    """Turn what a client raises here into a :class:`ClientFailure`; what the audit raises through it stays itself."""
+def catch_client_errors() -> Iterator[None]:
+    """Turn exceptions of a client into :class:`ClientFailure`; those of the audit pass through."""
     try:
         yield
     except (Fault, ClientFailure, WireError, FileError, MemoryError):
@@ -137,39 +143,39 @@ def client_at_work() -> Iterator[None]:
         raise ClientFailure(error) from error
 
 
-def failure(check: str, error: Exception, of_client: bool = False) -> Finding:
-    """Return the finding that a check failed; of what was raised the kind and the place are said, never the text.
+def failure_finding(check: str, error: Exception, of_client: bool = False) -> Finding:
+    """Return the finding that a check failed, with the type and the place of the exception, never its text.
 
-    A :class:`WireError` is the audit's own, of answers that are none; its text names no item. An audit that fails
-    by itself vouches for nothing: that is broken too.
+    A :class:`WireError` comes from the audit and is about invalid output; its text names no item. A failure of the
+    audit itself counts as broken, too, since the check then proves nothing.
 
-    >>> failure("laws", WireError("the program ended with status 3; it must be 0")).said
-    'The client does not answer as it must: the program ended with status 3; it must be 0.'
+    >>> failure_finding("distributions", WireError("the program ended with status 3; it must be 0")).message
+    'The client breaks the protocol: the program ended with status 3; it must be 0.'
     """
     if isinstance(error, WireError):
-        return Finding(check, "answers", BROKEN, f"The client does not answer as it must: {error}.")
+        return Finding(check, "protocol", BROKEN, f"The client breaks the protocol: {error}.")
     if isinstance(error, ClientFailure):
         of_client, error = True, error.args[0]
-    who = "The client" if of_client else "This audit itself, not the client,"
-    said = f"{who} failed with {type(error).__name__}"
+    who = "The client" if of_client else "The audit itself, not the client,"
+    message = f"{who} failed with {type(error).__name__}"
     frames = extract_tb(error.__traceback__)
     if frames:
-        said += f" ({Path(frames[-1].filename).name}, line {frames[-1].lineno})"
-    return Finding(check, "answers", BROKEN, f"{said}.")
+        message += f" ({Path(frames[-1].filename).name}, line {frames[-1].lineno})"
+    return Finding(check, "exception", BROKEN, f"{message}.")
 
 
-def checked(check: str, run: Callable[[], Iterable[Finding]]) -> list[Finding]:
-    """Return what a check finds, or the one finding of what it raised."""
+def run_check(check: str, run: Callable[[], Iterable[Finding]]) -> list[Finding]:
+    """Return the findings of a check, or one finding for the exception that it raised."""
     try:
         return list(run())
     except Fault as fault:
         return [Finding(check, check, BROKEN, str(fault))]
     except (FileError, MemoryError):
         raise
-    except Exception as error:  # noqa: BLE001 -- whatever a client under audit raises is a finding
-        return [failure(check, error)]
+    except Exception as error:  # noqa: BLE001 -- any exception of a client under audit is a finding
+        return [failure_finding(check, error)]
 
 
-def shown_ratio(number: Fraction) -> str:
-    """Return a number that may be beyond the largest float."""
-    return f"{float(number):.12g}" if number < LARGEST else "more than 10^300"
+def format_ratio(number: Fraction) -> str:
+    """Return a number as text; it may exceed the largest float."""
+    return f"{float(number):.12g}" if number < LARGEST_SHOWN else "more than 10^300"

@@ -1,6 +1,6 @@
 """Inspection of a path: a plan, reports, mined itemsets or a decision tree, read whole.
 
-Of reports it can also be asked whether honest people could have sent them (server/crafted.py).
+For reports it can also test whether people who follow the plan could have sent them (server/manipulation.py).
 """
 
 from collections.abc import Callable
@@ -10,20 +10,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from assocpriv.files.atomic import FORMATS, check_regular
-from assocpriv.files.itemsets import LightFrame
-from assocpriv.files.plans import read_plan
-from assocpriv.files.reports import IS_LEDGER, gather_hint, is_ledger, read_reports
-from assocpriv.files.tree_models import read_tree
-from assocpriv.plans.kind import load_for
-from assocpriv.promise.errors import EstimateError, FileError, NotAPlanError, WireError
+from assocpriv.files.itemset_files import LightFrame
+from assocpriv.files.plan_files import read_plan
+from assocpriv.files.report_files import IS_LEDGER, gather_hint, is_ledger, read_reports
+from assocpriv.files.tree_files import read_tree
+from assocpriv.guarantees.errors import EstimateError, FileError, NotAPlanError, WireError
+from assocpriv.plans.registry import load_for
 from assocpriv.server.itemsets import read_table
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from assocpriv.plans.published import PublishedPlan
+    from assocpriv.plans.published_plan import PublishedPlan
     from assocpriv.plans.tree_model import TreeModel
-    from assocpriv.server.crafted import CraftedCheck
+    from assocpriv.server.manipulation import ManipulationCheck
 
 
 PLAN, REPORTS, ITEMSETS, MODEL = "plan", "reports", "itemsets", "model"
@@ -31,11 +31,11 @@ PLAN, REPORTS, ITEMSETS, MODEL = "plan", "reports", "itemsets", "model"
 
 @dataclass(frozen=True, slots=True)
 class FileContent:
-    """What a path of a kind (``plan``, ``reports``, ``itemsets`` or ``model``, a decision tree) holds.
+    """The content of a path: ``kind`` is ``plan``, ``reports``, ``itemsets`` or ``model`` (a decision tree).
 
-    Of itemsets their ``table`` as a file holds it, and ``itemsets``, the same as a data frame; of reports their plan,
-    their number, their files, how many a collector has not sealed, and what the tests for crafted reports say, where
-    they were asked for.
+    Itemsets come as ``table``, as the file holds them, and as ``itemsets``, a data frame. Reports come with their plan,
+    their number, the number of files, the number in a collector's open batch (``open``), and the result of the
+    manipulation tests, if these were requested.
     """
 
     kind: str
@@ -44,8 +44,8 @@ class FileContent:
     files: int = 0
     table: "LightFrame | None" = None
     model: "TreeModel | None" = None
-    crafted: "CraftedCheck | None" = None
-    unsealed: int = 0
+    manipulation: "ManipulationCheck | None" = None
+    open: int = 0
 
     @property
     def itemsets(self) -> "pd.DataFrame | None":
@@ -53,39 +53,39 @@ class FileContent:
         return None if self.table is None else self.table.to_pandas()
 
     @property
-    def said(self) -> str:
-        """What it holds, in a sentence."""
+    def description(self) -> str:
+        """The content in one or two words, as "a plan"."""
         return f"a {self.kind}" if self.kind in (PLAN, MODEL) else self.kind
 
 
 def inspect(
-    path: str | Path, *, check_crafted: bool = False, progress: Callable[[str, int, int], None] | None = None
+    path: str | Path, *, check_manipulation: bool = False, progress: Callable[[str, int, int], None] | None = None
 ) -> FileContent:
-    """Read a plan, reports (a file or a folder of them), mined itemsets or a tree whole, whichever a path holds.
+    """Read the plan, reports (a file or a folder of them), mined itemsets or decision tree that a path holds.
 
     Args:
-        path: the file or folder.
-        check_crafted: also test whether honest people could have sent the reports (server/crafted.py).
-        progress: of these tests, called with (what is done, done, total).
+        path: The file or folder.
+        check_manipulation: Also test whether people who follow the plan could have sent the reports.
+        progress: Called during these tests with (stage, done, total).
 
     Returns:
-        ``kind`` (``plan``, ``reports``, ``itemsets`` or ``model``), and of each kind what it holds.
+        ``kind`` (``plan``, ``reports``, ``itemsets`` or ``model``), and the content of that kind.
 
     Raises:
-        FileError: it is none of these, and says what speaks against each; or it holds no reports that can be tested.
-        PlanError: it says that it is a plan, and what is wrong with it.
+        FileError: The path holds none of these, with the reason for each kind; or no reports that can be tested.
+        PlanError: The file claims to be a plan and is not a valid one.
 
     >>> from tempfile import mkdtemp
     >>> import assocpriv as ap
-    >>> made = ap.plan(["milk", "tea"], transaction_size=2, promise=ap.Breach("5%", "50%"))
+    >>> made = ap.plan(["milk", "tea"], transaction_size=2, guarantee=ap.Guarantee("5%", "50%"))
     >>> ap.randomize([{"milk"}, {"tea"}], made).write(file := f"{mkdtemp()}/reports.parquet")
     >>> ap.inspect(file).kind, ap.inspect(file).reports
     ('reports', 2)
     """
     if not isinstance(path, str | PathLike):
         raise TypeError(
-            f"inspect() takes the path of a file or folder, got a {type(path).__name__}; print() shows plans, reports "
-            "and tables in memory, and to_baskets() reads a table of baskets"
+            f"inspect() takes the path of a file or folder, got a {type(path).__name__}; use print() for plans, "
+            "reports and tables in memory, and to_baskets() for a table of baskets"
         )
     path = Path(path)
     if not path.exists():
@@ -110,11 +110,11 @@ def inspect(
         except (NotAPlanError, WireError, EstimateError, FileError) as error:
             reasons.append(str(error))
             continue
-        return _with_check(content, path, progress) if check_crafted else content
+        return _with_check(content, path, progress) if check_manipulation else content
     if not reasons:
         hint = gather_hint(path)
         raise FileError(f"{path} must end in .json, .parquet or .csv, or be a folder of report files; {hint}")
-    raise FileError(f"{path} is no plan, report file, file of itemsets or model: " + "; ".join(reasons))
+    raise FileError(f"{path} is not a plan, report file, file of itemsets or model: " + "; ".join(reasons))
 
 
 def _plan(path: Path) -> FileContent:
@@ -122,11 +122,10 @@ def _plan(path: Path) -> FileContent:
 
 
 def _reports(path: Path) -> FileContent:
-    """Read all reports, which checks them."""
+    """Read all reports, and check their form."""
     reports = read_reports(path)
     reports.check(1 << 20)
-    unsealed = len(reports.in_memory)  # a collector's, which its folder holds beside report files
-    return FileContent(REPORTS, reports.plan, len(reports), len(reports.paths), unsealed=unsealed)
+    return FileContent(REPORTS, reports.plan, len(reports), len(reports.paths), open=len(reports.in_memory))
 
 
 def _table(path: Path) -> FileContent:
@@ -139,7 +138,7 @@ def _model(path: Path) -> FileContent:
 
 def _with_check(content: FileContent, path: Path, progress: Callable[[str, int, int], None] | None) -> FileContent:
     if content.kind != REPORTS:
-        raise FileError(f"{path} holds {content.said}; check_crafted needs reports")
+        raise FileError(f"{path} holds {content.description}; check_manipulation needs reports")
     reports = read_reports(path)
-    find = load_for(reports.plan.kind, "server.crafted", "tested for crafted reports")
-    return replace(content, crafted=find(reports, progress=progress))
+    find = load_for(reports.plan.kind, "server.manipulation", "tested for manipulated reports")
+    return replace(content, manipulation=find(reports, progress=progress))

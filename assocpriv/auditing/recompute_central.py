@@ -1,14 +1,14 @@
-"""A plan's central promise proved anew, by docs/formats and the privacy blanket alone.
+"""A plan's central guarantee, proved again from docs/formats and the privacy blanket alone.
 
-From the integers of the questions come γ, the largest of theirs, and λ, the mean of their blankets: of an answer that
-shows j of the transaction's items P[t → y] is w_j times its chance under pure noise, so the least w_j is a blanket's
-mass. Where batches hold N reports of people who do not help the reader, of which each is a draw from the blanket with
-probability λ, with q = (1 − λ)/(γ − 1) and κ = (e^ε − 1)/(γ − 1)
+γ is the largest γ of the report types, and λ the mean of their blankets. For a response that shows j of the
+transaction's items, P[t → y] is w_j times its probability under pure noise, so the smallest w_j is the mass of a
+blanket. Let batches hold N reports of people who do not collude with the reader. Each of these reports is a draw from
+the blanket with probability λ. With q = (1 − λ)/(γ − 1) and κ = (e^ε − 1)/(γ − 1)
 
     δ(ε) ≤ (γ − 1)/N · E[(a − e^ε (C − a) − κ (C + c))_+],   a ~ Bin(C, ½), C ~ Bin(N, 2q), c ~ Bin(N − C, …)
 
-as promise/shuffling.py derives. Here every C is summed over by itself, tails of a by the incomplete beta function; that
-c may be small is paid for with 1/1000 of δ, and so is each end of C.
+as guarantees/shuffle_model.py derives. This module sums over every C by itself and takes tails of a from the incomplete
+beta function. It spends 1/1000 of δ on a small c, and the same on each tail of C.
 
 Source: Balle, Bell, Gascón, Nissim, The Privacy Blanket of the Shuffle Model, CRYPTO 2019.
 """
@@ -22,27 +22,27 @@ import numpy as np
 
 from assocpriv.auditing.recompute_reports import Form, SelectASize, Sets
 
-_LOST = 1e-3  # of δ, for each of three tails
-_ERRORS = 1e-6  # relative, of floats
+_LOST = 1e-3  # share of δ for each of three tails
+_ERRORS = 1e-6  # relative error of floats
 
 
 @dataclass(frozen=True, slots=True)
 class CentralNumbers:
-    """A central promise's numbers: of a batch of ``reports`` the share ``helping`` helps the reader."""
+    """The numbers of a central guarantee; a share ``colluding`` of a batch colludes with the reader."""
 
     epsilon: Fraction
     delta: Fraction
-    helping: Fraction
+    colluding: Fraction
     reports: int
 
     @property
     def people(self) -> int:
-        """The reports that are left to hide among."""
-        return math.floor(self.reports * (1 - self.helping))
+        """N, the number of reports of people who do not collude."""
+        return math.floor(self.reports * (1 - self.colluding))
 
 
 def blanket(form: Form) -> Fraction:
-    """Return the least likelihood of an answer over that of pure noise.
+    """Return the smallest ratio of a response's likelihood to that of pure noise.
 
     >>> from assocpriv.auditing.recompute_reports import Bits
     >>> blanket(Bits(1, 3, (4, 12), 1, 2, 4))
@@ -57,17 +57,17 @@ def blanket(form: Form) -> Fraction:
 
 
 def mean_blanket(forms: Iterable[tuple[Fraction, Form]]) -> Fraction:
-    """Return the mean blanket of questions by their shares."""
+    """Return the mean blanket of report types, weighted by their shares."""
     return sum((share * blanket(form) for share, form in forms), Fraction(0))
 
 
-def proved(central: CentralNumbers, gamma: Fraction, mass: Fraction, reports_per_person: int) -> bool:
-    """Tell whether a plan of this γ and blanket keeps a central promise, of all R reports of a person."""
+def proves(central: CentralNumbers, gamma: Fraction, mass: Fraction, reports_per_person: int) -> bool:
+    """Return whether a plan of this γ and blanket keeps a central guarantee for all R reports of a person."""
     composed, epsilon = gamma**reports_per_person, float(central.epsilon)
     if composed.numerator <= math.exp(epsilon) * (1 - _ERRORS) * composed.denominator:
         return True
     each = epsilon / reports_per_person * (1 - _ERRORS)
-    # exchanging R reports one after the other: δ' (1 + e^ε' + … + e^((R−1)ε'))
+    # replacing R reports one after the other costs δ' (1 + e^ε' + … + e^((R−1)ε'))
     share = 1.0 if reports_per_person == 1 else math.expm1(each) / math.expm1(epsilon)
     allowed, clones = float(central.delta) * share, 2 / (gamma + 1)
     masses = {clones, max(mass, clones)}
@@ -75,7 +75,7 @@ def proved(central: CentralNumbers, gamma: Fraction, mass: Fraction, reports_per
 
 
 def delta_of(epsilon: float, gamma: Fraction, mass: Fraction, people: int, delta: float) -> float:
-    """Return a bound for δ(ε); ``delta`` is what is allowed, for what tails may cost."""
+    """Return an upper bound for δ(ε); ``delta``, the allowed value, sets the share that tails may cost."""
     from scipy.special import betainc
     from scipy.stats import binom
 

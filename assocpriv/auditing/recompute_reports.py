@@ -1,14 +1,14 @@
-"""Reports by their form: bits, the seed of a code, or the rank of a set, computed anew.
+"""Report forms recomputed: bits, the seed of a code, or the rank of a set.
 
-A form knows, by the definitions of docs/formats alone, the chance of a report, and which report words make. With m the
-items of a (padded) transaction t, N those of the catalogue with its dummies,
-j = |t ∩ y| and q = 2^r:
+A form gives, by the definitions of docs/formats alone, the probability of a report and the report that random words
+make. With m items of a (padded) transaction t, N items of the catalogue with its padding items, j = |t ∩ y| and
+q = 2^r:
 
     bits   P[t → y] = v_j / 2^b · a^(|y|−j) (q−a)^(N−m−|y|+j) / q^(N−m)
-    seed   P[t → ξ] = v_j / 2^b / (2^(s−mr) a^j (q−a)^(m−j)), over how many seeds agree on t's items
+    seed   P[t → ξ] = v_j / 2^b / (2^(s−mr) a^j (q−a)^(m−j)), divided by the number of seeds that agree on t's items
     set    P[t → y] = v_j / T,  T = Σ_j C(m,j) C(N−m, ℓ−j) v_j
 
-Codes of seeds are those of docs/formats/reports.md, one step at a time: GF(2^w), masks, independent items.
+Codes of seeds are those of docs/formats/reports.md, computed step by step: GF(2^w), masks, independent items.
 
 Source: EGS03, sections 3 and 6.
 """
@@ -27,43 +27,43 @@ from assocpriv.auditing.findings import Fault
 
 @dataclass(frozen=True, slots=True)
 class Form(ABC):
-    """One operator of a plan, and the form of its reports."""
+    """One operator of a plan, and the form of its responses."""
 
-    has_coins: ClassVar[bool] = False  # whether each item outside the transaction shows by a coin of its own
+    others_independent: ClassVar[bool] = False  # whether items outside the transaction are shown independently
 
-    size: int  # m, the items of a transaction, dummies included
-    items: int  # N, those of the catalogue, dummies included
+    size: int  # m, the items of a transaction, padding items included
+    items: int  # N, those of the catalogue, padding items included
     weights: tuple[int, ...]  # v_0 … v_m
 
     @property
     @abstractmethod
     def total(self) -> int:
-        """What the weights of all single choices add up to: 2^b, or T of sets."""
+        """The sum of the weights of all single choices: 2^b, or T for sets."""
 
     @property
     @abstractmethod
     def report_bits(self) -> int:
-        """Length of an answer."""
+        """Length of a response in bits."""
 
     @property
     def seed_bits(self) -> int:
-        """Length s of a seed; 0 of other reports."""
+        """Length s of a seed; 0 for other forms."""
         return 0
 
     def choices(self, j: int) -> int:
-        """Return how many choices share the weight v_j: kept subsets, or sets of ℓ items."""
+        """Return the number of choices of weight v_j: kept subsets, or sets of ℓ items."""
         return comb(self.size, j)
 
     @property
     def possible(self) -> list[int]:
-        """Which numbers of items can be kept."""
+        """The numbers of items that can be kept."""
         return [j for j in range(self.size + 1) if self.choices(j)]
 
     @abstractmethod
-    def chance(self, j: int, shown: int, outside: int) -> Fraction:
-        """Return the probability of a report that shows j given items of a transaction's m and no others of them.
+    def probability(self, j: int, shown: int, outside: int) -> Fraction:
+        """Return the probability of a report that shows j given items of a transaction and none of its other items.
 
-        Of bits, only ``outside`` of the other items are looked at; ``shown`` given ones of them show.
+        For bits only ``outside`` other items count, of which ``shown`` given ones are shown.
         """
 
     @property
@@ -77,24 +77,24 @@ class Form(ABC):
 
     @abstractmethod
     def others_shown(self, kept: int, others: int) -> Fraction:
-        """Return the probability that so many given items outside the transaction all show where ``kept`` are kept."""
+        """Return the probability that ``others`` given items outside the transaction all show if ``kept`` are kept."""
 
     def shown_probability(self, inside: int, outside: int) -> Fraction:
         """Return the probability of showing ``inside`` given items of the transaction and ``outside`` given others."""
         m = self.size
-        chances = (
+        terms = (
             self.kept_probability(j) * comb(m - inside, j - inside) * self.others_shown(j, outside)
             for j in self.possible
             if j >= inside
         )
-        return sum(chances, Fraction(0))
+        return sum(terms, Fraction(0))
 
     def collisions(self, j: int, power: int) -> Fraction:  # noqa: ARG002
-        """Return Σ P^power over the reports that one choice of j kept items can lead to, over (v_j / Σ v)^power."""
-        return Fraction(1)  # where each choice is a report
+        """Return Σ P^power over the reports of one choice of j kept items, divided by (v_j / Σ v)^power."""
+        return Fraction(1)  # each choice is one report
 
     def collision_moment(self, power: int) -> Fraction:
-        """Return Σ P^power over all reports of one transaction: the chance that so many reports are equal."""
+        """Return Σ P^power over all reports of a transaction: the probability that ``power`` reports are equal."""
         levels = (
             self.choices(j) * Fraction(self.weights[j], self.total) ** power * self.collisions(j, power)
             for j in self.possible
@@ -102,29 +102,29 @@ class Form(ABC):
         return sum(levels, Fraction(0))
 
     def can_show(self, given: int, others: int) -> bool:  # noqa: ARG002
-        """Whether a report that shows so many of given items can show what it then must of so many others."""
+        """Return whether a report can show ``given`` items, and the rest of its items among ``others``."""
         return True
 
     @abstractmethod
     def drawn(self, fitted: Sequence[int], words: "Draws") -> int:
-        """Return the report of m items that words make (docs/formats/client.md), as an integer."""
+        """Return the report that random words make of m items (docs/formats/client.md), as an integer."""
 
 
 class Draws(Protocol):
-    """Draws of given words, as docs/formats/client.md defines them (replay.py)."""
+    """Draws from given words, as docs/formats/client.md defines them (replay.py)."""
 
     def below(self, n: int) -> int:
         """Return a uniform number below n."""
 
     def pick(self, sums: Sequence[int]) -> int:
-        """Return a place by cumulative weights."""
+        """Return a place, drawn by cumulative weights."""
 
-    def coins(self, count: int, num: int, bits: int) -> int:
-        """Return bits, each 1 with the chance num / 2^bits."""
+    def random_bits(self, count: int, num: int, bits: int) -> int:
+        """Return bits, each 1 with probability num / 2^bits."""
 
 
 def words_at(sums: Sequence[int]) -> Iterator[int]:
-    """Yield words that a draw below the last of some sums, up to 2^64, makes the numbers at both sides of each of.
+    """Yield the words that give the numbers on both sides of each sum, for draws below the last sum, up to 2^64.
 
     No draw below another number of up to 2^32 rejects them, so 0 is not among them.
 
@@ -141,17 +141,17 @@ def words_at(sums: Sequence[int]) -> Iterator[int]:
 
 @lru_cache(maxsize=64)
 def subsets(form: Form) -> tuple[list[int], list[int]]:
-    """Return all subsets of m places, by size and then as numbers, and their weights added up."""
+    """Return all subsets of m places, ordered by size and then as numbers, and their cumulative weights."""
     masks = sorted(range(1 << form.size), key=lambda mask: (mask.bit_count(), mask))
     return masks, list(accumulate(form.weights[mask.bit_count()] for mask in masks))
 
 
-def weights_drawn(form: Form) -> list[int]:
-    """Return the weights, added up, that a client draws by: of kept subsets, or of how many items a set keeps."""
+def cumulative_weights(form: Form) -> list[int]:
+    """Return the cumulative weights of a client's draw: of kept subsets, or of the number of items a set keeps."""
     return _set_weights(form)[0] if isinstance(form, Sets) else subsets(form)[1]
 
 
-def _kept(form: Form, words: Draws) -> int:
+def _draw_kept(form: Form, words: Draws) -> int:
     masks, sums = subsets(form)
     return masks[words.pick(sums)]
 
@@ -161,7 +161,7 @@ def _kept(form: Form, words: Draws) -> int:
 
 @dataclass(frozen=True, slots=True)
 class SelectASize(Form):
-    """A form that adds each other item independently: ``insert_num``, ``insert_bits``, ``weight_bits`` are a, r, b."""
+    """A form with independent insertion: ``insert_num``, ``insert_bits`` and ``weight_bits`` are a, r and b."""
 
     insert_num: int
     insert_bits: int
@@ -173,7 +173,7 @@ class SelectASize(Form):
 
     @property
     def default_probability(self) -> Fraction:
-        """ρ, of an item outside the transaction."""
+        """ρ, the probability of showing an item outside the transaction."""
         return Fraction(self.insert_num, 1 << self.insert_bits)
 
     def others_shown(self, kept: int, others: int) -> Fraction:  # noqa: ARG002
@@ -182,9 +182,9 @@ class SelectASize(Form):
 
 @dataclass(frozen=True, slots=True)
 class Bits(SelectASize):
-    """Reports of a bit for each item."""
+    """Responses of one bit per item."""
 
-    has_coins = True
+    others_independent = True
 
     @property
     def report_bits(self) -> int:
@@ -194,13 +194,13 @@ class Bits(SelectASize):
         rho = self.default_probability
         return (rho**power + (1 - rho) ** power) ** (self.items - self.size)
 
-    def chance(self, j: int, shown: int, outside: int) -> Fraction:
+    def probability(self, j: int, shown: int, outside: int) -> Fraction:
         a, q = self.insert_num, 1 << self.insert_bits
         return Fraction(self.weights[j], self.total) * Fraction(a**shown * (q - a) ** (outside - shown), q**outside)
 
     def drawn(self, fitted: Sequence[int], words: Draws) -> int:
-        mask = _kept(self, words)
-        report = words.coins(self.items, self.insert_num, self.insert_bits)
+        mask = _draw_kept(self, words)
+        report = words.random_bits(self.items, self.insert_num, self.insert_bits)
         for place, item in enumerate(fitted):
             report = report | 1 << item if mask >> place & 1 else report & ~(1 << item)
         return report
@@ -211,7 +211,7 @@ class Bits(SelectASize):
 
 @dataclass(frozen=True, slots=True)
 class Sets(Form):
-    """Reports of the rank of a set of ``report_size`` items, ℓ."""
+    """Responses of the rank of a set of ``report_size`` items, ℓ."""
 
     report_size: int
 
@@ -228,7 +228,7 @@ class Sets(Form):
             return 0
         return comb(self.size, j) * comb(self.items - self.size, self.report_size - j)
 
-    def chance(self, j: int, shown: int, outside: int) -> Fraction:  # noqa: ARG002 -- ℓ − j others show
+    def probability(self, j: int, shown: int, outside: int) -> Fraction:  # noqa: ARG002 -- ℓ − j others are shown
         return Fraction(self.weights[j], self.total)
 
     def others_shown(self, kept: int, others: int) -> Fraction:
@@ -252,7 +252,7 @@ class Sets(Form):
 
 @lru_cache(maxsize=64)
 def _set_weights(form: Sets) -> tuple[list[int], int]:
-    """Return the weights of each number kept, added up, and what the rank of the added items is drawn below."""
+    """Return the cumulative weights of each number kept, and the exclusive limit of the draw for inserted items."""
     outside = form.items - form.size
     multiple = lcm(*(comb(outside, form.report_size - j) for j in form.possible))
     bound = multiple * (3 if multiple > 1 and multiple & (multiple - 1) == 0 else 1)
@@ -279,7 +279,7 @@ def set_of(rank: int, n_items: int, size: int) -> list[int]:
 
 @lru_cache(maxsize=32)
 def added_weights(form: Form) -> int:
-    """Return what the weights of all choices add up to."""
+    """Return the sum of the weights of all choices."""
     return sum(form.choices(j) * weight for j, weight in enumerate(form.weights))
 
 
@@ -304,7 +304,7 @@ def times(x: int, y: int, width: int, polynomial: int) -> int:
 
 
 def order_of_x(width: int, polynomial: int) -> int:
-    """Return after how many steps the powers of x come back to 1; 0 if they never do. It walks through them all.
+    """Return the order of x by enumerating its powers; 0 if they never return to 1.
 
     >>> order_of_x(4, 0b10011), order_of_x(4, 0b11111), order_of_x(4, 0b10000)
     (15, 5, 0)
@@ -337,7 +337,7 @@ def rank_over_gf2(vectors: list[int]) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Seed(SelectASize):
-    """Reports of a seed, from which a code makes each item's value; an item is shown if its value is below a."""
+    """Responses of a seed, from which a code computes each item's value; an item is shown if its value is below a."""
 
     field_bits: int
     polynomial: int
@@ -353,7 +353,7 @@ class Seed(SelectASize):
         return self.seed_bits
 
     def matching(self, j: int) -> Fraction:
-        """Return how many seeds show just j given items of m, if the items' bits are independent."""
+        """Return the number of seeds that show exactly j given items of m, if the items' bits are independent."""
         a, rest = self.insert_num, (1 << self.insert_bits) - self.insert_num
         agreeing: int = a**j * rest ** (self.size - j)
         return Fraction(agreeing << self.seed_bits, 1 << self.size * self.insert_bits)
@@ -361,11 +361,11 @@ class Seed(SelectASize):
     def collisions(self, j: int, power: int) -> Fraction:
         return self.matching(j) ** (1 - power)
 
-    def chance(self, j: int, shown: int, outside: int) -> Fraction:  # noqa: ARG002 -- others follow from the seed
+    def probability(self, j: int, shown: int, outside: int) -> Fraction:  # noqa: ARG002 -- others follow from the seed
         return Fraction(self.weights[j], self.total) / self.matching(j)
 
     def drawn(self, fitted: Sequence[int], words: Draws) -> int:
-        kept, a, rest, wanted = _kept(self, words), self.insert_num, (1 << self.insert_bits) - self.insert_num, 0
+        kept, a, rest, wanted = _draw_kept(self, words), self.insert_num, (1 << self.insert_bits) - self.insert_num, 0
         for place in range(len(fitted)):
             x = words.below(a * rest)
             wanted = wanted << self.insert_bits | (x % a if kept >> place & 1 else a + x % rest)
@@ -377,21 +377,21 @@ class Seed(SelectASize):
 
     @abstractmethod
     def mask(self, item: int) -> tuple[int, ...]:
-        """Return an item's r masks; :func:`masks` keeps them."""
+        """Return an item's r masks; :func:`masks` caches them."""
 
     @abstractmethod
     def fits_field(self, width: int) -> bool:
-        """Whether a field of 2^width elements has room for the items."""
+        """Return whether a field of 2^width elements is large enough for the items."""
 
     @property
     @abstractmethod
     def independent_items(self) -> int:
-        """How many items' bits are independent, by the theorem on the code."""
+        """The number of items whose bits are independent, by the code's theorem."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bch(Seed):
-    """A BCH code: of designed distance 2τ + 1 (one more with the row of ones) any 2τ (+ 1) columns are independent."""
+    """A BCH code of designed distance 2τ + 1 (one more with the row of ones): any 2τ (+ 1) columns are independent."""
 
     def mask(self, item: int) -> tuple[int, ...]:
         return tuple(self._column(item * self.insert_bits + j) for j in range(self.insert_bits))
@@ -399,7 +399,7 @@ class Bch(Seed):
     def _column(self, place: int) -> int:
         w, polynomial = self.field_bits, self.polynomial
         power = 1
-        for bit in bin(place)[2:]:  # α^place by repeated squares
+        for bit in bin(place)[2:]:  # α^place by repeated squaring
             power = times(power, power, w, polynomial)
             power = times(power, 2, w, polynomial) if bit == "1" else power
         square, column = times(power, power, w, polynomial), 0
@@ -418,7 +418,7 @@ class Bch(Seed):
 
 @dataclass(frozen=True, slots=True)
 class ReedSolomon(Seed):
-    """A Reed–Solomon code: τ values at distinct elements fix a polynomial of τ coefficients."""
+    """A Reed–Solomon code: values at τ distinct elements determine a polynomial of τ coefficients."""
 
     def mask(self, item: int) -> tuple[int, ...]:
         w, r = self.field_bits, self.insert_bits
@@ -449,7 +449,7 @@ def masks(form: Seed, item: int) -> tuple[int, ...]:
 
 @lru_cache(maxsize=1 << 13)
 def equations(form: Seed, fitted: tuple[int, ...]) -> list[tuple[int, int, int]]:
-    """Return rows that a seed of m items' values solves: a mask, which bits of the values it wants, and its own pivot.
+    """Return the linear equations for a seed with given item values, as rows of a mask, value bits and a pivot.
 
     A pivot, the lowest bit that earlier rows leave, is in no other row's mask. The first item's bits are the highest.
     """
@@ -461,7 +461,7 @@ def equations(form: Seed, fitted: tuple[int, ...]) -> list[tuple[int, int, int]]
             if column & pivot:
                 column, those = column ^ other, those ^ of_other
         if not column:
-            raise Fault("The plan's generator lacks the independence that it states.")
+            raise Fault("The plan's generator does not have the independence that it states.")
         low = column & -column
         rows = [(o ^ column, t ^ those, p) if o & low else (o, t, p) for o, t, p in rows]
         rows.append((column, those, low))

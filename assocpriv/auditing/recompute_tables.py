@@ -1,21 +1,21 @@
-"""Plans of records computed anew from their JSON text, without the package's own code: tables, guided plans.
+"""Table plans and guided plans recomputed from their JSON text, without the package's own code.
 
 A table plan's text becomes its integers, weights and γ, by docs/formats/plan.md:
 
     weight of output y under input x:   clear     1 at ⌊x / width⌋
                                         noise     half[|y − x − K|], K its reach; of uniform noise all are 1
                                         window    high for x ≤ y < x + near, low elsewhere
-    a missing value, where allowed, is one more input and one more output, the last: under a window near·high against
-    low everywhere else, and near·low for who has a value; elsewhere it is told as it is
+    a missing value, where allowed, is one more input and one more output, the last: a window gives it near·high against
+    low for other outputs, and near·low where the record has a value; the other releases send it raw
 
-γ of a report is the largest product of ratios that labels and as many other protected columns as it answers can have.
+γ of a report is the largest product of the ratios of all labels and of the protected columns in one report.
 
-A guided plan's text becomes its integers and γ; guidance becomes exact chances:
+A guided plan's text becomes its integers and γ; guidance becomes exact probabilities:
 
     t_i = Σ of P = V·Vᵀ over a tuple's set bits    a_i = ⌊(|t_i| + 2^23)/2^24⌋    m_i = min(a_i², 2^32), of 2^32
-    bits:   c·2^32 + (2^16 − c)·2·m_i, of 2^49     tuple: with h/2^32 the own tuple, else a uniform one
+    bits:   c·2^32 + (2^16 − c)·2·m_i, of 2^49     tuple: with probability h/2^32 the own tuple, else a uniform one
 
-docs/formats/table-plan.md has the rules; here they are computed in Python's integers, entry by entry.
+docs/formats/table-plan.md has the rules. This module computes them in Python's integers, entry by entry.
 """
 
 import math
@@ -33,16 +33,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.auditing.recompute_promise import field, fraction, json_content, stated_promise, whole
+from assocpriv.auditing.recompute_guarantee import field, fraction, json_content, stated_guarantee, whole
 from assocpriv.auditing.recompute_reports import Draws
-from assocpriv.promise.errors import PlanError
+from assocpriv.guarantees.errors import PlanError
 
 WHOLE = "whole-number"
 CLEAR, UNIFORM, GAUSSIAN, WINDOW = "clear", "uniform-noise", "gaussian-noise", "window"
 _MOST = 1 << 32
 _MOST_WHOLE = 1 << 53
 _WHOLE_BOUND = re.compile(r"(?:0|-?[1-9][0-9]{0,15})/1", re.ASCII)
-_MOST_ANSWERS = 10_000
+_MAX_VALUES = 10_000
 TUPLE, BITS = "tuple", "bits"
 WORD, GRID = 1 << 32, 1 << 16
 Matrix = NDArray[np.int64]
@@ -53,7 +53,7 @@ Matrix = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class ColumnNumbers:
-    """One column: what it is called, whether it is a label or a number, its inputs and the numbers of its law."""
+    """One column: its name and kind, its inputs and the numbers of its release."""
 
     name: str
     kind: str
@@ -61,11 +61,11 @@ class ColumnNumbers:
     optional: bool
     law: str
     numbers: dict[str, Any]
-    used: int  # inputs that a value has, the first ones; a missing one apart
+    used: int  # inputs that some value has: the first ones, without the missing value
 
     @property
     def outputs(self) -> int:
-        """Number of outputs, but for that of a missing value."""
+        """Number of outputs without that of a missing value."""
         if self.law == CLEAR:
             return int(self.inputs // self.numbers["width"])
         if self.law == WINDOW:
@@ -74,12 +74,12 @@ class ColumnNumbers:
 
     @property
     def reach(self) -> int:
-        """K of noise: the largest, in cells."""
+        """K, the largest noise, in cells."""
         return int(self.numbers["reach"]) if self.law == UNIFORM else len(self.numbers["half"]) - 1
 
     @property
     def codes(self) -> int:
-        """Number of codes, but for that of not being asked."""
+        """Number of codes without that of a column left out of the report."""
         return self.outputs + self.optional
 
     @property
@@ -89,17 +89,17 @@ class ColumnNumbers:
 
     @property
     def ratio(self) -> Fraction | None:
-        """γ: the largest ratio of two inputs' chances of one output; None where a chance is 0."""
+        """γ: the largest ratio of two inputs' probabilities of one output; None where a probability is 0."""
         return Fraction(self.numbers["high"], self.numbers["low"]) if self.law == WINDOW else None
 
     @property
     def draws(self) -> bool:
-        """Whether a release takes a draw."""
+        """Whether a release needs a random draw."""
         return self.law != CLEAR
 
     @cached_property
     def total(self) -> int:
-        """The sum of the weights of an input, of each the same."""
+        """The sum of the weights of an input, the same for all inputs."""
         if self.law == CLEAR:
             return 1
         if self.law == UNIFORM:
@@ -111,7 +111,7 @@ class ColumnNumbers:
         return near * high + (self.inputs - 1 + near * self.optional) * low
 
     def blocks(self, value: int) -> list[tuple[int, int, int]]:
-        """Return (first code, how many codes, weight of each) in the order in which a draw falls on them.
+        """Return (first code, number of codes, weight of each) in the order in which a draw selects them.
 
         Source: docs/formats/table-plan.md. Blocks may be empty; codes of weight 0 are left out.
         """
@@ -133,8 +133,8 @@ class ColumnNumbers:
         """Return (code, weight) of each code, as :meth:`blocks`."""
         return [(first + step, weight) for first, count, weight in self.blocks(value) for step in range(count)]
 
-    def fallen_on(self, value: int, drawn: int) -> int:
-        """Return the code that a draw below ``total`` falls on."""
+    def code_of_draw(self, value: int, drawn: int) -> int:
+        """Return the code that a draw below ``total`` selects."""
         if self.law == GAUSSIAN and value < self.inputs:
             return value + bisect_right(self._sums, drawn)
         for first, count, weight in self.blocks(value):
@@ -158,43 +158,43 @@ class TableNumbers:
     """A table plan's integers."""
 
     columns: tuple[ColumnNumbers, ...]
-    answered: int
-    promise: tuple[Fraction, Fraction] | None  # prior and posterior
+    columns_per_report: int
+    guarantee: tuple[Fraction, Fraction] | None  # prior and posterior
     reports_per_person: int
 
     @cached_property
-    def asked(self) -> list[int]:
-        """Positions of the protected columns but for labels."""
+    def protected_positions(self) -> list[int]:
+        """Positions of the protected columns other than labels."""
         return [place for place, each in enumerate(self.columns) if each.ratio is not None and each.kind != "label"]
 
     @property
     def is_sampled(self) -> bool:
-        """Whether a report answers some of these only."""
-        return self.answered < len(self.asked)
+        """Whether a report has only some of these columns."""
+        return self.columns_per_report < len(self.protected_positions)
 
     @property
     def amplification(self) -> Fraction | None:
         """γ of one report; None where no column has one."""
         labels = [each.ratio for each in self.columns if each.ratio is not None and each.kind == "label"]
-        others = sorted((self.columns[place].ratio or Fraction(1) for place in self.asked), reverse=True)
-        chosen = [*labels, *others[: self.answered]]
+        others = sorted((self.columns[place].ratio or Fraction(1) for place in self.protected_positions), reverse=True)
+        chosen = [*labels, *others[: self.columns_per_report]]
         return math.prod(chosen, start=Fraction(1)) if chosen else None
 
 
-def remade_record(row: Sequence[int], table: TableNumbers, words: Draws) -> bytes:
-    """Return the report of a record that words make, by docs/formats/table-plan.md."""
-    order, skipped, report = list(table.asked), set[int](), b""
+def recompute_record(row: Sequence[int], table: TableNumbers, words: Draws) -> bytes:
+    """Return the report that random words give for a record, by docs/formats/table-plan.md."""
+    order, skipped, report = list(table.protected_positions), set[int](), b""
     if table.is_sampled:
-        for place in range(table.answered):
+        for place in range(table.columns_per_report):
             other = place + words.below(len(order) - place)
             order[place], order[other] = order[other], order[place]
-        skipped = set(order[table.answered :])
+        skipped = set(order[table.columns_per_report :])
     for place, (value, column) in enumerate(zip(row, table.columns, strict=True)):
         if place in skipped:
             code = column.codes
         else:
-            code = column.fallen_on(value, words.below(column.total) if column.draws else 0)
-        n_codes = column.codes + (table.is_sampled and place in table.asked)
+            code = column.code_of_draw(value, words.below(column.total) if column.draws else 0)
+        n_codes = column.codes + (table.is_sampled and place in table.protected_positions)
         report += code.to_bytes(1 if n_codes <= 256 else 2, "little")
     return report
 
@@ -203,28 +203,30 @@ def read_table(text: str) -> TableNumbers:
     """Read the integers of a table plan's JSON text.
 
     Raises:
-        PlanError: a field that is missing, doubled or of another form. Whether a promise is kept is not looked at.
+        PlanError: a field that is missing, doubled or of another form. Whether the guarantee holds is not checked.
     """
     content = json_content(text)
-    listed = field(content, "columns")
-    if not isinstance(listed, list) or not listed:
+    texts = field(content, "columns")
+    if not isinstance(texts, list) or not texts:
         raise PlanError("columns must be a list")
-    columns = tuple(map(_column, listed))
+    columns = tuple(map(_column, texts))
     if len({each.name for each in columns}) != len(columns):
         raise PlanError("two columns have one name")
-    stated = stated_promise(content)
+    stated = stated_guarantee(content)
     table = TableNumbers(columns, 0, stated, whole(content, "reports_per_person", 1, 1000))
-    answered = whole(content, "answered", min(1, len(table.asked)), len(table.asked))
+    sampled = whole(
+        content, "columns_per_report", min(1, len(table.protected_positions)), len(table.protected_positions)
+    )
     labels = sum(each.ratio is not None and each.kind == "label" for each in columns)
-    if (answered + labels) * table.reports_per_person > _MOST_ANSWERS:  # of which γ^R would have millions of digits
-        raise PlanError(f"a person gives more than {_MOST_ANSWERS:,} protected answers")
-    return TableNumbers(columns, answered, stated, table.reports_per_person)
+    if (sampled + labels) * table.reports_per_person > _MAX_VALUES:  # γ^R would have millions of digits
+        raise PlanError(f"a person gives more than {_MAX_VALUES:,} protected values, which γ cannot be computed for")
+    return TableNumbers(columns, sampled, stated, table.reports_per_person)
 
 
 def _column(content: object) -> ColumnNumbers:
     name, kind, optional = (field(content, key) for key in ("name", "kind", "optional"))
     release = field(content, "release")
-    law = field(release, "law")
+    law = field(release, "mechanism")
     if not isinstance(name, str) or kind not in ("number", WHOLE, "category", "label") or type(optional) is not bool:
         raise PlanError("a column needs a name, a known kind, and optional true or false")
     if kind in ("number", WHOLE):
@@ -242,7 +244,7 @@ def _column(content: object) -> ColumnNumbers:
 
 
 def _used(content: object, cells: int) -> int:
-    """Return how many cells of whole numbers hold one: each, but for the last, as many as the cells demand."""
+    """Return how many cells hold whole numbers, where all of these cells but the last hold equally many."""
     texts = [str(field(content, name)) for name in ("low", "high")]
     if not all(map(_WHOLE_BOUND.fullmatch, texts)):
         raise PlanError("whole numbers need whole bounds")
@@ -270,7 +272,7 @@ def _law(release: object, law: object, inputs: int) -> dict[str, Any]:
             raise PlanError("half must be a list of whole numbers from 1 on")
         return {"half": half}
     if law != WINDOW:
-        raise PlanError("a release names a law that is not known")
+        raise PlanError("the law of a release is unknown")
     low = whole(release, "low", 1, _MOST)
     return {"near": whole(release, "near", 1, 1 << 16), "high": whole(release, "high", low, _MOST), "low": low}
 
@@ -280,14 +282,14 @@ def _law(release: object, law: object, inputs: int) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class GuidedNumbers:
-    """What a plan's text says of its tuples, and of how a promise is kept."""
+    """A guided plan's integers: its tuples, and how it keeps its guarantee."""
 
     sizes: tuple[int, ...]
     labels: int
     keep: str | None
     honest: int
     stated: Fraction | None
-    promise: tuple[Fraction, Fraction] | None
+    guarantee: tuple[Fraction, Fraction] | None
     reports_per_person: int
 
     @property
@@ -304,7 +306,7 @@ class GuidedNumbers:
 
     @property
     def total(self) -> int:
-        """What a bit's draw is below."""
+        """Upper limit of a bit's draw, exclusive."""
         return 2 * WORD * GRID if self.keep == BITS else WORD
 
     @cached_property
@@ -315,21 +317,21 @@ class GuidedNumbers:
 
 
 def read_guided(text: str) -> GuidedNumbers:
-    """Read a guided plan's text; PlanError where it is none."""
+    """Read a guided plan's text; PlanError where it is not one."""
     content = json_content(text)
     attributes, safeguard = field(content, "attributes"), field(content, "safeguard")
     if not isinstance(attributes, list) or not attributes:
-        raise PlanError("there are no attributes")
+        raise PlanError("the plan has no attributes")
     keep = None if safeguard is None else field(safeguard, "kind")
     if keep not in (None, TUPLE, BITS):
-        raise PlanError("its safeguard is not known")
+        raise PlanError("the kind of the safeguard is unknown")
     return GuidedNumbers(
         tuple(map(_values_of, attributes)),
         len(_texts(field(content, "label"), "values")),
         keep,
         whole(safeguard, "honest", 1, WORD - 1) if keep == TUPLE else 0,
         fraction(safeguard, "amplification") if keep == BITS else None,
-        stated_promise(content),
+        stated_guarantee(content),
         whole(content, "reports_per_person", 1, 1000),
     )
 
@@ -355,36 +357,38 @@ def weight(share: int) -> int:
     return min(((abs(share) + (1 << 23)) // (1 << 24)) ** 2, WORD)
 
 
-def mixed(plain: int, coin: int) -> int:
-    """Return a weight mixed with a coin, of 2^49."""
-    return coin * WORD + 2 * (GRID - coin) * plain
+def mixed(plain: int, mixing: int) -> int:
+    """Return a weight mixed with random bits, of 2^49."""
+    return mixing * WORD + 2 * (GRID - mixing) * plain
 
 
 @dataclass(frozen=True)
-class GuidedLaw:
-    """How tuples answer one guidance: P and the coin that belongs to it."""
+class GuidedDistribution:
+    """The output distribution of tuples under one guidance: P and the weight of random bits mixed in."""
 
     numbers: GuidedNumbers
     shares: Matrix
-    coin: int
-    _known: dict[tuple[int, ...], list[int]] = dataclass_field(default_factory=dict)  # weights that were asked for
+    mixing: int
+    _known: dict[tuple[int, ...], list[int]] = dataclass_field(default_factory=dict)  # weights computed before
 
     @classmethod
-    def of(cls, numbers: GuidedNumbers, vectors: Matrix) -> "GuidedLaw":
-        """Take V, int64 (w, k), entries times 2^20; sums of 2^11 products below 2^40 are exact."""
+    def from_vectors(cls, numbers: GuidedNumbers, vectors: Matrix) -> "GuidedDistribution":
+        """Return it for V, int64 (w, k), entries times 2^20; sums of 2^11 products below 2^40 are exact."""
         shares = vectors @ vectors.T
-        return cls(numbers, shares, _coin(numbers, shares) if numbers.keep == BITS else 0)
+        return cls(numbers, shares, _mixing_weight(numbers, shares) if numbers.keep == BITS else 0)
 
     def weights(self, positions: tuple[int, ...]) -> list[int]:
         """Return each bit's weight, of the plan's total, for a tuple without missing values."""
         if positions not in self._known:
             rows = [places[value] for places, value in zip(self.numbers.places, positions, strict=True)]
             plain = [weight(share) for share in self.shares[rows].sum(axis=0).tolist()]
-            self._known[positions] = [mixed(each, self.coin) for each in plain] if self.numbers.keep == BITS else plain
+            self._known[positions] = (
+                [mixed(each, self.mixing) for each in plain] if self.numbers.keep == BITS else plain
+            )
         return self._known[positions]
 
-    def answered(self, positions: tuple[int, ...]) -> list[tuple[tuple[int, ...], Fraction]]:
-        """Return the tuples that are answered for in place of one, with the chance of each."""
+    def reported_tuples(self, positions: tuple[int, ...]) -> list[tuple[tuple[int, ...], Fraction]]:
+        """Return the tuples that a client may report for one, with the probability of each."""
         sizes = self.numbers.sizes
         known = [range(size) if v == size else [v] for v, size in zip(positions, sizes, strict=True)]
         own = Fraction(self.numbers.honest, WORD) if self.numbers.keep == TUPLE else Fraction(1)
@@ -396,21 +400,22 @@ class GuidedLaw:
         return found
 
 
-def remade_tuple(row: Sequence[int], serial: int, law: GuidedLaw, words: Draws) -> bytes:
-    """Return the report of a tuple and its class, the last, that words make, by docs/formats/table-plan.md."""
-    numbers = law.numbers
+def recompute_tuple(row: Sequence[int], serial: int, distribution: GuidedDistribution, words: Draws) -> bytes:
+    """Return the report that random words give for a tuple and its class, the last, by docs/formats/table-plan.md."""
+    numbers = distribution.numbers
     fills = [words.below(size) for size in numbers.sizes]
-    answered = tuple(f if v == size else v for v, f, size in zip(row, fills, numbers.sizes, strict=False))
+    reported = tuple(f if v == size else v for v, f, size in zip(row, fills, numbers.sizes, strict=False))
     if numbers.keep == TUPLE:
         other = tuple(words.below(size) for size in numbers.sizes)
-        answered = answered if words.below(WORD) < numbers.honest else other
-    bits = sum((words.below(numbers.total) < weight) << place for place, weight in enumerate(law.weights(answered)))
+        reported = reported if words.below(WORD) < numbers.honest else other
+    weights = distribution.weights(reported)
+    bits = sum((words.below(numbers.total) < weight) << place for place, weight in enumerate(weights))
     head = serial.to_bytes(4, "little") + row[-1].to_bytes(1 if numbers.labels <= 256 else 2, "little")
     return head + bits.to_bytes(-(-numbers.width // 8), "little")
 
 
 def bounds(numbers: GuidedNumbers, shares: Matrix) -> list[tuple[int, int]]:
-    """Return the least and largest weight that each bit can have, of 2^32."""
+    """Return the smallest and largest weight that each bit can have, of 2^32."""
     found = []
     for i in range(numbers.width):
         columns = [shares[places.start : places.stop, i].tolist() for places in numbers.places]
@@ -420,11 +425,11 @@ def bounds(numbers: GuidedNumbers, shares: Matrix) -> list[tuple[int, int]]:
     return found
 
 
-def product_of_ratios(limits: list[tuple[int, int]], coin: int) -> Fraction | None:
-    """Return the product over bits of the largest ratio; None where 0 stands beside a chance, or 1."""
+def product_of_ratios(limits: list[tuple[int, int]], mixing: int) -> Fraction | None:
+    """Return the product over bits of the largest ratio; None where probability 0, or 1, meets another one."""
     total, above, below = 2 * WORD * GRID, 1, 1
     for plain in limits:
-        low, high = (mixed(each, coin) for each in plain)
+        low, high = (mixed(each, mixing) for each in plain)
         if low < high and (low == 0 or high == total):
             return None
         up = (high, low) if low == high or high * (total - high) >= low * (total - low) else (total - low, total - high)
@@ -432,7 +437,8 @@ def product_of_ratios(limits: list[tuple[int, int]], coin: int) -> Fraction | No
     return Fraction(above, below)
 
 
-def _coin(numbers: GuidedNumbers, shares: Matrix) -> int:
+def _mixing_weight(numbers: GuidedNumbers, shares: Matrix) -> int:
+    """Return the smallest weight of random bits that keeps the stated γ."""
     limits, first, last = bounds(numbers, shares), 0, GRID
     while first < last:
         middle = (first + last) // 2

@@ -1,17 +1,22 @@
-"""Reports made again from the words that the operating system gave, one by one and in bulk.
+"""Replay: reports recomputed from the random words that the operating system gave, one by one and in bulk.
 
-While a client of ours runs, every byte that the operating system gives is noted (:func:`noted`), and a kind of plan
-makes each report anew from these, by docs/formats alone (:meth:`Subject.remake`). A client that draws from anything
-else, shares or drops words, keeps what it must not, or treats one item of many otherwise makes other reports. There is
-no chance in this: an honest client's reports are equal.
+While one of our clients runs, the audit records every byte that the operating system gives (:func:`recorded_entropy`).
+The plan type then recomputes each report from these bytes by docs/formats alone (:meth:`Subject.recompute_report`). The
+reports differ if the client
 
-What a fault changes may be rare, so the client runs twice more, and words are put in their place by the audit: half of
-them ends of the range and of each weight (:meth:`Subject.edges`), so a weight that is off by one in 2^64 shows; then
-nearly all of them 1, which keeps nothing where it can, so an item shows that is always told.
+- draws from another source, or shares or drops words,
+- keeps items that it must drop, or
+- treats one item of many differently.
 
-In bulk a part of the records has a block of words of its own, and further ones of one thread if draws were rejected: it
-must be made of words that no other part had; of short records there are ten parts and more. Of the client in JavaScript
-node runs the file with a module before it, which notes what ``crypto.getRandomValues`` gives.
+This test is deterministic: the reports of a correct client are equal.
+
+A fault may change reports rarely. The client therefore runs twice more on words that the audit supplies. First half of
+them are boundaries of the range and of each weight (:meth:`Subject.edge_words`), which shows a weight that is off by
+one in 2^64. Then nearly all are 1, which keeps no item where that is possible, and shows an item that is always kept.
+
+In bulk each part of the records has its own block of words, and further blocks of its thread if draws were rejected.
+It must be made of words that no other part used; short records give ten parts and more. For the JavaScript client node
+first loads a module that records what ``crypto.getRandomValues`` gives.
 """
 
 import json
@@ -31,17 +36,17 @@ from unittest import mock
 
 import numpy as np
 
-from assocpriv.auditing.clients import Batch, ClientReports, Ours, Program, answered
-from assocpriv.auditing.findings import CONSISTENT, WORDS, Fault, Finding, client_at_work
-from assocpriv.auditing.subject import Subject
+from assocpriv.auditing.audit_subject import Subject
+from assocpriv.auditing.findings import CONSISTENT, REPLAY, Fault, Finding, catch_client_errors
+from assocpriv.auditing.tested_clients import ClientReports, OwnClient, Program, RecordBatch, collect_reports
 from assocpriv.client.ledger import Ledger
 
-# records for the system's words, and for either in their place: more than the bulk client's chunk of 2^15; one by one
-_BULK, _ONES = (34_000, 12_000, 8000), (2000, 4000, 4000)
-_PART = 1000  # of these, in a call by itself: what goes wrong at the end of a chunk goes wrong often
-_FEW, _TIMES = 500, 600  # records, and how often: ten of the largest chunks
-_OTHERS = 1024  # of so many words that are 1 one is the system's: a draw that rejects 1 comes to an end
-_SECONDS, _DEVICES = 12.0, 4  # for which each client's reports are made again
+# records for the system's words and for both substitutes; in bulk more than the bulk client's chunk of 2^15
+_BULK, _SINGLE = (34_000, 12_000, 8000), (2000, 4000, 4000)
+_PART = 1000  # records of one call with substitutes: an error at the end of a chunk then shows often
+_SHORT, _TIMES = 500, 600  # short records, and their repetitions: ten of the largest chunks
+_SYSTEM_EVERY = 1024  # among words that are 1 every 1,024th is the system's, so that a draw that rejects 1 ends
+_SECONDS, _DEVICES = 12.0, 4  # time limit for each client's replay
 _RECORDER = """
 import { openSync, writeSync } from "node:fs";
 const file = openSync(process.env.ASSOCPRIV_WORDS, "w");
@@ -59,11 +64,11 @@ Object.defineProperty(globalThis.crypto, "getRandomValues", { value: (array) => 
 } });
 """
 
-Notes = list[tuple[int, bytes]]  # the thread that asked, and what it was given
+Recorded = list[tuple[int, bytes]]  # the thread that drew, and the bytes that it got
 
 
-class Given:
-    """Draws of given words, as docs/formats/client.md defines them."""
+class WordStream:
+    """Draws from given words, as docs/formats/client.md defines them."""
 
     def __init__(self, octets: bytes) -> None:
         self._array = np.frombuffer(octets[: len(octets) // 8 * 8], dtype="<u8")
@@ -73,11 +78,11 @@ class Given:
     def _take(self, count: int) -> slice:
         self.used += count
         if self.used > len(self._words):
-            raise Fault("A report takes more words than the operating system gave for it.")
+            raise Fault("A report needs more random words than the operating system gave for it.")
         return slice(self.used - count, self.used)
 
     def bits(self, k: int) -> int:
-        """Return k bits of as many words as they need."""
+        """Return k bits, from the number of words that they need."""
         if k <= 64:
             return self._words[self._take(1)][0] & (1 << k) - 1
         return int.from_bytes(self._array[self._take(-(-k // 64))].tobytes(), "little") & (1 << k) - 1
@@ -97,8 +102,8 @@ class Given:
         """Return a place by cumulative weights."""
         return bisect_right(sums, self.below(sums[-1]))
 
-    def coins(self, count: int, num: int, bits: int) -> int:
-        """Return bits, each 1 with the chance num / 2^bits."""
+    def random_bits(self, count: int, num: int, bits: int) -> int:
+        """Return bits, each 1 with probability num / 2^bits."""
         planes = self._array[self._take(bits * -(-count // 64))].reshape(-1, bits)
         less, equal = np.zeros(len(planes), np.uint64), np.full(len(planes), (1 << 64) - 1, np.uint64)
         for place in range(bits):
@@ -111,70 +116,73 @@ class Given:
 
 
 @contextmanager
-def noted(edges: Sequence[int] = ()) -> Iterator[Notes]:
-    """Note every byte that the operating system gives as random numbers, and who asked; put edges in their place."""
-    notes: Notes = []
-    own, chance, ends = os.urandom, np.random.default_rng(), np.array(edges, dtype="<u8")
+def recorded_entropy(edge_words: Sequence[int] = ()) -> Iterator[Recorded]:
+    """Record every random byte that the operating system gives, and the thread; substitute edge words, if given."""
+    recorded: Recorded = []
+    own, rng, ends = os.urandom, np.random.default_rng(), np.array(edge_words, dtype="<u8")
 
     def give(count: int) -> bytes:
         given = own(count)
         if len(ends) and count % 8 == 0:
             words = np.frombuffer(given, dtype="<u8")
-            put = chance.integers(0, 2 if len(ends) > 1 else _OTHERS, len(words)) > 0
-            given = np.where(put, ends[chance.integers(0, len(ends), len(words))], words).tobytes()
-        notes.append((get_ident(), given))
+            put = rng.integers(0, 2 if len(ends) > 1 else _SYSTEM_EVERY, len(words)) > 0
+            given = np.where(put, ends[rng.integers(0, len(ends), len(words))], words).tobytes()
+        recorded.append((get_ident(), given))
         return given
 
     with ExitStack() as stack:
         stack.enter_context(mock.patch.object(os, "urandom", give))
         stack.enter_context(mock.patch.object(random, "_urandom", give))  # secrets, SystemRandom
-        yield notes
+        yield recorded
 
 
-def compare(subject: Subject, client: str, box: Ours | Program) -> list[Finding]:
-    """Make a client's reports again; a Fault where one differs."""
+def compare(subject: Subject, client: str, box: OwnClient | Program) -> list[Finding]:
+    """Recompute a client's reports; raise a Fault where one differs."""
     compared = records = 0
-    in_bulk, edges = client == "bulk", [1, (1 << 64) - 1, *subject.edges()]
-    for count, ends in zip(_BULK if in_bulk else _ONES, ([], edges, [1]), strict=True):
+    in_bulk, edge_words = client == "bulk", [1, (1 << 64) - 1, *subject.edge_words()]
+    for count, ends in zip(_BULK if in_bulk else _SINGLE, ([], edge_words, [1]), strict=True):
         step, until = _PART if ends else count, monotonic() + _SECONDS
-        parts = [(at, some[at : at + step]) for some in subject.various(count) for at in range(0, len(some), step)]
-        for at, part in sorted(parts, key=itemgetter(0)):  # the first of each list, however slow the machine is
+        selected = subject.sample_records(count)
+        parts = [(at, some[at : at + step]) for some in selected for at in range(0, len(some), step)]
+        for at, part in sorted(parts, key=itemgetter(0)):  # the first part of each list even on a slow machine
             if at and monotonic() > until:
                 break
-            run = _script if isinstance(box, Program) else _bulk if in_bulk else _single
-            compared += run(subject, box, subject.batch(part), ends)  # type: ignore[arg-type]  # each of its kind
+            run = _compare_script if isinstance(box, Program) else _compare_bulk if in_bulk else _compare_single
+            compared += run(subject, box, subject.batch(part), ends)  # type: ignore[arg-type]  # each of its type
             records += len(part)
-    if isinstance(box, Ours) and in_bulk:  # the words of many chunks, of short records
-        short = sorted(subject.various(_FEW)[0], key=len)[:_FEW] * _TIMES
-        compared, records = compared + _bulk(subject, box, subject.batch(short), [], 0), records + len(short)
-    elif isinstance(box, Ours):
-        _compare_devices(subject, subject.various(_DEVICES)[0][:_DEVICES])
-    said = f"{compared:,} of {records:,} reports are those that the words make which the operating system gave."
-    return [Finding(WORDS, "words", CONSISTENT, said, {"reports": records, "compared": compared})]
+    if isinstance(box, OwnClient) and in_bulk:  # many chunks of short records
+        short = sorted(subject.sample_records(_SHORT)[0], key=len)[:_SHORT] * _TIMES
+        compared, records = compared + _compare_bulk(subject, box, subject.batch(short), [], 0), records + len(short)
+    elif isinstance(box, OwnClient):
+        _compare_devices(subject, subject.sample_records(_DEVICES)[0][:_DEVICES])
+    message = f"{compared:,} of {records:,} reports recomputed from the operating system's random words; all agree."
+    return [Finding(REPLAY, "replay", CONSISTENT, message, {"reports": records, "compared": compared})]
 
 
-def _bulk(subject: Subject, box: Ours, batch: Batch, edges: list[int], seconds: float = _SECONDS) -> int:
-    with noted(edges) as notes, client_at_work():
+def _compare_bulk(
+    subject: Subject, box: OwnClient, batch: RecordBatch, edge_words: list[int], seconds: float = _SECONDS
+) -> int:
+    with recorded_entropy(edge_words) as recorded, catch_client_errors():
         parts = list(box.make(batch))
     if sum(map(len, parts)) != len(batch):
-        raise Fault("The client does not answer with one report for each record.")
-    until, start, left, compared = monotonic() + seconds, 0, dict(enumerate(notes)), 0
+        raise Fault("The client does not return one report for each record.")
+    until, start, left, compared = monotonic() + seconds, 0, dict(enumerate(recorded)), 0
     for part in parts:
-        compared += _part(subject, batch.records[start : start + len(part)], part, left, until)
+        compared += _compare_part(subject, batch.records[start : start + len(part)], part, left, until)
         start += len(part)
     return compared
 
 
-def _part(
+def _compare_part(
     subject: Subject, records: Sequence[Any], part: ClientReports, left: dict[int, tuple[int, bytes]], until: float
 ) -> int:
-    """Find the words that a part was made of among those left, and take them away; return how many were compared."""
-    farthest, why = -1, Fault("The operating system gave no words for some reports.")
+    """Find and remove the words of a part among those left; return how many reports were compared."""
+    farthest, why = -1, Fault("The operating system gave no random words for some reports.")
     for first, thread in product(list(left), dict.fromkeys(thread for thread, _ in left.values())):
         blocks = [number for number in left if number == first or (number > first and left[number][0] == thread)]
-        words, place = Given(b"".join(left[number][1] for number in blocks)), -1
+        words, place = WordStream(b"".join(left[number][1] for number in blocks)), -1
         try:
-            for place, (row, report) in enumerate(subject.remake_many(records, words)):
+            for place, (row, report) in enumerate(subject.recompute_batch(records, words)):
                 _check(report, part, row)
                 if place % 64 == 63 and monotonic() > until:
                     break
@@ -189,52 +197,58 @@ def _part(
     raise why
 
 
-def _single(subject: Subject, box: Ours, batch: Batch, edges: list[int]) -> int:
+def _compare_single(subject: Subject, box: OwnClient, batch: RecordBatch, edge_words: list[int]) -> int:
     until, done = monotonic() + _SECONDS, 0
     while done < len(batch) and (not done or monotonic() < until):
         few = subject.batch(batch.records[done : done + 64])
-        with noted(edges) as notes, client_at_work():
-            [answers] = box.reports([few])
-        words = Given(b"".join(given for _, given in notes))
-        done += _again(subject, few.records, answers, words, until + _SECONDS)
+        with recorded_entropy(edge_words) as recorded, catch_client_errors():
+            [reports] = box.reports([few])
+        words = WordStream(b"".join(given for _, given in recorded))
+        done += _compare_rows(subject, few.records, reports, words, until + _SECONDS)
         if 8 * words.used != words.octets:
-            raise Fault("The client draws more words than its reports take.")
+            raise Fault("The client draws more random words than its reports need.")
     return done
 
 
-def _again(subject: Subject, records: Sequence[Any], answers: ClientReports, words: Given, until: float) -> int:
+def _compare_rows(
+    subject: Subject, records: Sequence[Any], reports: ClientReports, words: WordStream, until: float
+) -> int:
     for row, record in enumerate(records):
-        _check(subject.remake(record, words), answers, row)
+        _check(subject.recompute_report(record, words), reports, row)
         if row % 64 == 63 and monotonic() > until:
             return row + 1
     return len(records)
 
 
 def _compare_devices(subject: Subject, records: Sequence[Any]) -> None:
-    """Let devices make a report each, to be sent to a collector: its id is 16 bytes of its own."""
+    """Compare reports that devices make for a collector; each has an id of 16 further random bytes."""
     for record in records:
         with tempfile.TemporaryDirectory() as folder, Ledger.open(Path(folder) / "ledger") as ledger:
             raw = subject.device_record(record)
-            with noted() as notes, client_at_work():
-                sent = ledger.submit(raw, subject.plan, occasion="audit")
-        octets = b"".join(given for _, given in notes)
-        words = Given(octets[:-16])
-        _check(subject.remake(record, words), ClientReports.of_reports([sent.report], subject.plan.report_bytes), 0)
+            with recorded_entropy() as recorded, catch_client_errors():
+                sent = ledger.submit(raw, subject.plan, period="audit")
+        octets = b"".join(given for _, given in recorded)
+        words = WordStream(octets[:-16])
+        _check(
+            subject.recompute_report(record, words),
+            ClientReports.from_reports([sent.report], subject.plan.report_bytes),
+            0,
+        )
         if 8 * words.used != words.octets or sent.submission_id != octets[-16:]:
-            raise Fault("A device's submission has an id that is not 16 bytes of the operating system's alone.")
+            raise Fault("The id of a device's submission is not 16 random bytes of the operating system.")
 
 
-def _script(subject: Subject, box: Program, batch: Batch, edges: list[int]) -> int:
+def _compare_script(subject: Subject, box: Program, batch: RecordBatch, edge_words: list[int]) -> int:
     with tempfile.TemporaryDirectory() as folder:
         recorder, file = Path(folder) / "recorder.mjs", Path(folder) / "words"
         recorder.write_text(_RECORDER, encoding="ascii")
-        told = {"ASSOCPRIV_WORDS": str(file), "ASSOCPRIV_EDGES": json.dumps([*map(str, edges)])}
-        with mock.patch.dict(os.environ, told):
-            [answers] = answered(box.started_with("--import", recorder.as_uri()), iter([batch]))
-        words = Given(file.read_bytes())
-    return _again(subject, batch.records, answers, words, monotonic() + _SECONDS)
+        settings = {"ASSOCPRIV_WORDS": str(file), "ASSOCPRIV_EDGES": json.dumps([*map(str, edge_words)])}
+        with mock.patch.dict(os.environ, settings):
+            [reports] = collect_reports(box.with_options("--import", recorder.as_uri()), iter([batch]))
+        words = WordStream(file.read_bytes())
+    return _compare_rows(subject, batch.records, reports, words, monotonic() + _SECONDS)
 
 
-def _check(report: bytes, answers: ClientReports, row: int) -> None:
-    if answers.octets[row].tobytes() != report or answers.lengths[row] != len(report):
-        raise Fault("A report is not the one that docs/formats makes of the operating system's words.")
+def _check(report: bytes, reports: ClientReports, row: int) -> None:
+    if reports.octets[row].tobytes() != report or reports.lengths[row] != len(report):
+        raise Fault("A report differs from the one that docs/formats defines for the operating system's random words.")

@@ -1,6 +1,6 @@
-"""The command line: a command parses, calls a front, shows what it returns.
+"""The command line: a command parses its options, calls the public API and prints the result.
 
-Results go to standard output (text, or one JSON object with ``--json``), talk to standard error. Exit status: 0
+Results go to standard output (text, or one JSON object with ``--json``), notes to standard error. Exit status: 0
 done, 1 bad input or failure (one line, no traceback), 2 wrong usage.
 """
 
@@ -17,30 +17,30 @@ import click
 
 from assocpriv import __version__
 from assocpriv.cli import options as opt
-from assocpriv.kernels.compiling import find_folder, tell_when_compiling
-from assocpriv.plans.kind import load
-from assocpriv.promise.errors import AssocprivError
+from assocpriv.guarantees.errors import AssocprivError
+from assocpriv.kernels.compiling import find_cache_folder, notify_when_compiling
+from assocpriv.plans.registry import load
 
-_ROOMS = {
-    "assure": ("audit", "inspect", "privacy"),
-    "clients": ("randomize", "report"),
-    "collect": ("collector", "gather", "relay", "serve"),
-    "guided": ("guide",),
-    "mine": ("ask", "compare", "mine", "rules"),
-    "plan": ("catalogue", "plan", "refine"),
-    "simulate": ("demo", "generate", "simulate"),
-    "suppress": ("suppress",),
-    "tables": ("predict", "reconstruct", "tree"),
+_MODULES = {
+    "privacy_commands": ("audit", "inspect", "privacy"),
+    "client_commands": ("randomize", "report"),
+    "collector_commands": ("collector", "gather", "relay", "serve"),
+    "guided_commands": ("guide",),
+    "mining_commands": ("ask", "compare", "mine", "rules"),
+    "plan_commands": ("catalogue", "plan", "refine"),
+    "simulation_commands": ("demo", "generate", "simulate"),
+    "suppression_commands": ("suppress",),
+    "table_commands": ("predict", "reconstruct", "tree"),
 }
-_READERS = {  # who types them
-    "Planning": ("plan", "catalogue", "privacy", "refine"),
-    "On the device": ("randomize", "report", "predict"),
-    "Collecting": ("serve", "relay", "gather", "collector", "guide"),
-    "At the server": ("mine", "rules", "ask", "compare", "reconstruct", "tree"),
-    "Trying out and checking": ("demo", "simulate", "generate", "inspect", "audit"),
-    "Publishing a table": ("suppress",),
+_SECTIONS = {  # in the order in which a new user needs them
+    "First steps": ("demo", "plan", "randomize", "mine", "rules"),
+    "Prepare a collection": ("catalogue", "privacy", "simulate", "refine"),
+    "Collect reports": ("report", "serve", "relay", "gather", "collector"),
+    "More results": ("ask", "compare", "reconstruct", "tree", "predict"),
+    "Check": ("inspect", "audit", "generate"),
+    "Other methods": ("guide", "suppress"),
 }
-_HOMES = {name: f"assocpriv.cli.{room}:{name}" for room, names in _ROOMS.items() for name in names}
+_HOMES = {name: f"assocpriv.cli.{module}:{name}" for module, names in _MODULES.items() for name in names}
 
 _interrupted = threading.Event()
 
@@ -94,18 +94,18 @@ class _Group(opt.Group):
         return super().parse_args(ctx, sorted(args[:end], key=lambda word: word not in own) + args[end:])
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """List commands by who types them."""
-        for reader, names in _READERS.items():
+        """List commands with one sentence each, in the order in which a new user needs them."""
+        for title, names in _SECTIONS.items():
             commands = [(name, self.get_command(ctx, name)) for name in names]
-            with formatter.section(reader):
-                formatter.write_dl([(name, each.get_short_help_str(60)) for name, each in commands if each is not None])
+            with formatter.section(title):
+                formatter.write_dl([(name, each.get_short_help_str(1000)) for name, each in commands if each], 11)
 
     def invoke(self, ctx: click.Context) -> Any:
         started = perf_counter()
         try:
             with opt.showing_talk():
                 result = super().invoke(ctx)
-            opt.say_what_it_took(perf_counter() - started)
+            opt.print_usage_figures(perf_counter() - started)
             return result
         except BrokenPipeError:  # the reader has left; click ends in silence
             raise
@@ -116,7 +116,7 @@ class _Group(opt.Group):
                 raise KeyboardInterrupt from error
             if not _is_of_damaged_code(error):
                 raise
-            problem = f"compiled code is damaged; remove the folder {find_folder()}"
+            problem = f"compiled code is damaged; remove the folder {find_cache_folder()}"
         opt.Progress.make_room()
         raise opt.Refused(problem)
 
@@ -128,7 +128,7 @@ def _fail(problem: str) -> NoReturn:
 
 
 def _is_of_damaged_code(error: Exception) -> bool:
-    """Tell whether numba could not load what it kept: pickle, which it loads that by, says so in its code."""
+    """Return whether numba failed to load its cache: the error comes from pickle within numba's code."""
     from traceback import walk_tb
 
     *_, (frame, _) = walk_tb(error.__traceback__)
@@ -151,28 +151,36 @@ def _problem(error: AssocprivError | OSError | MemoryError) -> str:
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @click.version_option(__version__, package_name="assocpriv")
-@click.option("-q", "--quiet", is_flag=True, help="Say results, warnings and errors only: no notes, no progress.")
-@click.option("-v", "--verbose", is_flag=True, help="Also say what it took.")
+@click.option("-q", "--quiet", is_flag=True, help="Print results, warnings and errors only.")
+@click.option("-v", "--verbose", is_flag=True, help="Print more figures, the time and the memory used.")
 @click.option("--force", is_flag=True, help="Replace existing files.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
+@click.option(
+    "--glossary",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=opt.print_glossary,
+    help="Explain terms such as support, ε or posterior.",
+)
 def main(quiet: bool, verbose: bool, force: bool, as_json: bool) -> None:
-    """Mine association rules from baskets nobody may see.
+    """Mine association rules from transactions that never leave the device unprotected.
 
-    Clients randomize their baskets under a proven promise; the server finds frequent itemsets and rules from the
-    reports alone.
+    Each client randomizes its basket, so that a report discloses little about it: this is local differential privacy.
+    The server estimates frequent itemsets and rules from the reports alone.
 
     \b
     Example, from a file of baskets to rules:
-      assocpriv plan --items 1000 --transaction-size 5 --prior 5% --posterior 50% -o plan.json
+      assocpriv plan --items 1000 --prior 5% --posterior 50% -o plan.json
       assocpriv randomize baskets.dat --plan plan.json -o reports.parquet
       assocpriv mine reports.parquet -o itemsets.parquet
       assocpriv rules itemsets.parquet
     """
     if quiet and verbose:
         raise click.UsageError("--quiet and --verbose exclude each other")
-    opt.talk_as(verbose - quiet)
-    opt.given_to_all(force=force, json=as_json)
-    tell_when_compiling(None if quiet else opt.say_compiling)
+    opt.set_verbosity(verbose - quiet)
+    opt.set_global_flags(force=force, json=as_json)
+    notify_when_compiling(None if quiet else opt.say_compiling)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
-"""What commands share: how they talk or refuse, which options have one meaning in all of them.
+"""What commands share: notes, errors, and the options that mean the same in all of them.
 
-Results go to standard output, the rest to standard error.
+Results go to standard output, everything else to standard error.
 """
 
 import contextlib
@@ -18,20 +18,20 @@ import click
 
 import assocpriv as ap
 from assocpriv.files.atomic import FORMATS, check_writable
-from assocpriv.kernels.compiling import find_folder
+from assocpriv.guarantees.errors import WireError as WireError
+from assocpriv.kernels.compiling import find_cache_folder
 from assocpriv.kernels.parallel import LEAST_MEMORY
-from assocpriv.promise.errors import WireError as WireError
-from assocpriv.show import text
+from assocpriv.show import text_renderer
 from assocpriv.show.progress import Progress as Progress
-from assocpriv.show.record import Record as Record
-from assocpriv.show.record import Say as Say
+from assocpriv.show.result_record import Record as Record
+from assocpriv.show.result_record import Say as Say
 
 _VERBOSITY, _GIVEN, _RUN, _ALL = "assocpriv.verbosity", "assocpriv.given", "assocpriv.run", "assocpriv.all"
 _ALL_COMMANDS = {  # options that mean the same in all commands, before or after the command's name
     "force": "replace existing files",
-    "json": "print one JSON object",
+    "json": "print JSON",
 }
-ROWS = 50  # shown as text
+ROWS = 50  # printed as text
 NAMES_HELP = 'Names with commas, as "milk,bread"; one that holds a comma in double quotes.'
 _TABLE_LAYOUT = re.compile(r"separator=(?:[,;|]|comma|semicolon|tab|bar|blank)|sheet=.+", re.DOTALL)
 _SIZE = re.compile(r"([0-9]{1,15}(?:\.[0-9]{1,15})?) *(?:([KMGT])(I?))?B?", re.IGNORECASE | re.ASCII)
@@ -42,19 +42,19 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 
 
 class Command(click.Command):
-    """A command that says which of the options of all commands it takes; ``force`` becomes an argument."""
+    """A command with its own options and those of ``takes`` that all commands share; ``force`` becomes an argument."""
 
     def __init__(self, *arguments: Any, takes: Collection[str] = tuple(_ALL_COMMANDS), **settings: Any) -> None:
         super().__init__(*arguments, **settings)
         self.taken = takes
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Read the words after the command's name; --help-all shows the rarer options, too."""
+        """Read the words after the command's name; --help-all also shows advanced options."""
         ctx.meta[_ALL] = "--help-all" in args
         try:
             return super().parse_args(ctx, ["--help"] if ctx.meta[_ALL] else args)
         except click.NoSuchOption as error:
-            # whoever writes --port means what takes a PORT
+            # a user who types --port means the option that takes a PORT
             word = re.compile(rf"\b{re.escape(error.option_name.strip('-').upper())}\b")
             named = [flag(each) for each in self.params if each.metavar and word.search(each.metavar)]
             if not named:
@@ -62,20 +62,20 @@ class Command(click.Command):
             raise click.UsageError(f"No such option {error.option_name}; give {' or '.join(named)}", ctx) from None
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Add those of all commands, which stand in one place."""
-        rarer = [option for option in self.params if isinstance(option, click.Option) and option.hidden]
-        for option in rarer:
+        """Write the command's options, then one line about those that all commands share."""
+        advanced = [option for option in self.params if isinstance(option, click.Option) and option.hidden]
+        for option in advanced:
             option.hidden = not ctx.meta[_ALL]
         super().format_options(ctx, formatter)
-        for option in rarer:
+        for option in advanced:
             option.hidden = True
-        said = [f"--{name} ({_ALL_COMMANDS[name]})" for name in self.taken]
-        said += ["--help-all (show rarer options)"] * bool(rarer and not ctx.meta[_ALL])
+        shared = [f"--{name} ({_ALL_COMMANDS[name]})" for name in self.taken]
+        shared += ["--help-all (show advanced options)"] * bool(advanced and not ctx.meta[_ALL])
         formatter.write_paragraph()
-        formatter.write_text(", ".join(["Also -q, -v (say less, or more)", *said]) + ".")
+        formatter.write_text(", ".join(["Also: -q (quiet), -v (verbose)", *shared]) + ".")
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run it; an option of all commands that is of no use here is refused."""
+        """Run the command; refuse a shared option that it does not take."""
         ctx.meta[_RUN] = self
         asked = ctx.meta.get(_GIVEN, set())
         for name in asked - set(self.taken):
@@ -87,7 +87,7 @@ class Command(click.Command):
 
 
 def command(**settings: Any) -> Callable[[Callable[..., Any]], Command]:
-    """Return what makes a command of a function."""
+    """Return the decorator that makes a command of a function."""
     return click.command(cls=Command, **settings)
 
 
@@ -101,16 +101,16 @@ class Group(click.Group):
         return list(self.commands)
 
 
-# ---- talk
+# ---- notes and warnings
 
 
-def given_to_all(**flags: bool) -> None:
-    """Note which options of all commands were given."""
+def set_global_flags(**flags: bool) -> None:
+    """Keep which shared options were given."""
     click.get_current_context().meta[_GIVEN] = {name for name, is_given in flags.items() if is_given}
 
 
-def talk_as(verbosity: int) -> None:
-    """Say less than usual from now on (-1: neither notes nor progress), or more (1: also what it took)."""
+def set_verbosity(verbosity: int) -> None:
+    """Set how much is printed: -1 without notes and progress, 0 the default, 1 with time and memory."""
     click.get_current_context().meta[_VERBOSITY] = verbosity
     if verbosity < 0:
         Progress.is_silent = True
@@ -118,28 +118,28 @@ def talk_as(verbosity: int) -> None:
 
 
 def verbosity() -> int:
-    """Return how much is to be said: -1, 0 or 1."""
+    """Return how much is printed: -1, 0 or 1."""
     context = click.get_current_context(silent=True)
     return 0 if context is None else int(context.meta.get(_VERBOSITY, 0))
 
 
 def say(lines: Iterable[str]) -> None:
-    """Talk to the person, on standard error, unless quiet is wanted."""
+    """Print notes on standard error, unless --quiet was given."""
     if verbosity() >= 0:
-        _tell(lines)
+        _print(lines)
 
 
 def warn(lines: Iterable[str]) -> None:
-    """Warn the person, on standard error."""
-    _tell(lines, "warning:", "yellow")
+    """Print warnings on standard error."""
+    _print(lines, "warning:", "yellow")
 
 
-def _tell(lines: Iterable[str], word: str = "", style: str = "") -> None:
+def _print(lines: Iterable[str], word: str = "", style: str = "") -> None:
     if sys.stderr is None:  # closed
         return
     Progress.make_room()
     for line in map(in_options, lines):
-        text.talk(line, word, sys.stderr, style)
+        text_renderer.talk(line, word, sys.stderr, style)
 
 
 class _Talk(logging.Handler):
@@ -149,7 +149,7 @@ class _Talk(logging.Handler):
 
 @contextlib.contextmanager
 def showing_talk() -> Iterator[None]:
-    """Show on standard error what the package's log tells, how files are understood, and what it warns of."""
+    """Print the package's log (how files were read) and its warnings on standard error."""
     log, talk = logging.getLogger("assocpriv"), _Talk()
     before = log.level
     log.addHandler(talk)
@@ -165,7 +165,7 @@ def showing_talk() -> Iterator[None]:
 
 
 def in_options(text: str) -> str:
-    """Name arguments as the command that runs does: ``empty='keep'`` becomes ``--empty keep``."""
+    """Write Python arguments in a message as options of this command: ``empty='keep'`` becomes ``--empty keep``."""
     context = click.get_current_context(silent=True)
     command = None if context is None else context.meta.get(_RUN)
     own = [each for each in command.params if isinstance(each, click.Option)] if command is not None else []
@@ -183,21 +183,21 @@ def in_options(text: str) -> str:
 
 
 def say_written(output: Path, what: str = "table") -> None:
-    """Say that a table was written beside what is shown."""
+    """Print that a table was also written to a file."""
     say([f"{what} written to {output}"])
 
 
 def say_compiling() -> None:
-    """Say that a command waits for the compiler, and whether the next one will; in any thread."""
+    """Print that the command waits for the compiler, and whether the next one will; callable in any thread."""
     more = ", which takes some seconds the first time …"
-    if not find_folder():
-        more = "; the code cannot be kept: set NUMBA_CACHE_DIR to a folder of your own"
-    with contextlib.suppress(OSError):  # nobody reads it
-        _tell([f"compiling for this processor{more}"])
+    if not find_cache_folder():
+        more = "; compiled code cannot be kept here: set NUMBA_CACHE_DIR to a folder you can write"
+    with contextlib.suppress(OSError):  # standard error is closed
+        _print([f"compiling for this processor{more}"])
 
 
-def say_what_it_took(seconds: float) -> None:
-    """Say how long a command took, and how much memory, where more than usual is to be said."""
+def print_usage_figures(seconds: float) -> None:
+    """Print the time and memory of a command, with --verbose."""
     if verbosity() > 0:
         memory = ""
         with contextlib.suppress(ImportError):  # Windows does not say
@@ -205,34 +205,41 @@ def say_what_it_took(seconds: float) -> None:
 
             most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
             memory = f", at most {most / 1e6:,.0f} MB"
-        _tell([f"took {seconds:.2f} s{memory}"])
+        _print([f"took {seconds:.2f} s{memory}"])
 
 
 class Refused(click.ClickException):
-    """What ends a command, in one line."""
+    """An error that ends a command, in one line."""
 
     def show(self, file: IO[Any] | None = None) -> None:
         """Print it on standard error."""
-        text.talk(self.format_message(), "Error:", sys.stderr if file is None else file, "bold red")
+        text_renderer.talk(self.format_message(), "Error:", sys.stderr if file is None else file, "bold red")
 
 
 # ---- results
 
 
+def print_glossary(context: click.Context, _option: click.Parameter, is_wanted: bool) -> None:
+    """Print the terms of docs/glossary.md, and end."""
+    if is_wanted:
+        click.echo(text_renderer.read_glossary())
+        context.exit()
+
+
 def wants_json() -> bool:
-    """Return whether the result is wanted as JSON instead of text."""
+    """Return whether --json was given."""
     return "json" in click.get_current_context().meta[_GIVEN]
 
 
 def show(record: Record) -> None:
-    """Say a result's notes, those that are wrong as warnings, and print it: one JSON object, or text."""
+    """Print a result's notes and warnings, then the result: one JSON object, or text."""
     for note in record.notes:
-        tell = warn if isinstance(note, Say) and note.kind == "wrong" else say
-        tell(text.lines(Record(record.content, [note])))
+        emit = warn if isinstance(note, Say) and note.kind == "wrong" else say
+        emit(text_renderer.lines(Record(record.content, [note])))
     if wants_json():
         click.echo(json.dumps(record.to_json(), allow_nan=False))
     else:
-        text.show(record)
+        text_renderer.show(record)
 
 
 # ---- options that were given
@@ -247,12 +254,12 @@ def given(name: str) -> bool:
 
 
 def flag(parameter: click.Parameter) -> str:
-    """Return how an option is typed, at length."""
+    """Return the long form of an option."""
     return max(parameter.opts, key=len)
 
 
 def refuse_given(names: Iterable[str], why: str) -> None:
-    """Refuse options that do not go together with another one."""
+    """Raise a UsageError for options that cannot be combined with another one."""
     parameters = {each.name: each for each in click.get_current_context().command.params}
     for name in names:
         if given(name):
@@ -269,7 +276,7 @@ def of_kind(options: Mapping[str, Any], kind: str, own: Mapping[str, Collection[
 
 
 def require(names: Iterable[str]) -> None:
-    """Refuse to go on without options that are required here."""
+    """Raise an error for options that are required here and missing."""
     context = click.get_current_context()
     for name in names:
         if context.params.get(name) is None:
@@ -281,7 +288,7 @@ def require(names: Iterable[str]) -> None:
 
 
 class _PlainDigits(click.ParamType):  # type: ignore[type-arg]  # generic in some releases of click alone
-    """Takes no digits but 0 to 9, where Python's numbers take those of any script."""
+    """A number in digits 0 to 9; Python's own numbers take digits of any script."""
 
     def get_metavar(self, *_where: Any, **_more: Any) -> str:
         """Return what stands for a number in help."""
@@ -312,7 +319,7 @@ WHOLE, NUMBER = _Whole(), _Number()
 
 
 class _Output(click.Path):
-    """Files to write, of some endings or of any: - would be a file of that name, where standard output is meant."""
+    """A file to write, with one of some endings, or any; ``-`` is refused, as users mean standard output by it."""
 
     def __init__(self, *endings: str) -> None:
         super().__init__(path_type=Path)
@@ -370,8 +377,8 @@ def choice(name: str, words: Sequence[str], help: str, default: str | None = Non
     return usual(name, default=default or words[0], help=help, type=click.Choice(words))
 
 
-def rare(*decorators: Callable[[_F], _F]) -> Callable[[_F], _F]:
-    """Return one decorator for options that only --help-all shows."""
+def advanced_options(*decorators: Callable[[_F], _F]) -> Callable[[_F], _F]:
+    """Return one decorator of options that only --help-all shows."""
 
     def decorate(function: _F) -> _F:
         known = len(getattr(function, "__click_params__", []))
@@ -383,15 +390,15 @@ def rare(*decorators: Callable[[_F], _F]) -> Callable[[_F], _F]:
     return decorate
 
 
-plan_option = click.option("--plan", "plan_path", type=PATH, required=True, help="The published plan.")
-promise_options = joined(
-    click.option("--prior", help="Belief before a report, as 5% or 0.05."),
-    click.option("--posterior", help="Belief that no report may lift the prior to."),
-    click.option("--epsilon", help="The promise as ε, 2.5 or ln19; instead of --posterior."),
+plan_option = click.option("--plan", "plan_path", type=PATH, required=True, help="Published plan (JSON).")
+guarantee_options = joined(
+    click.option("--prior", help="Prior probability, as 5% or 0.05."),
+    click.option("--posterior", help="Upper bound on the posterior, as 50%."),
+    click.option("--epsilon", help="Privacy parameter ε, as 2.5 or ln19."),
 )
 memory_option = click.option(
     "--memory", "memory_bytes", metavar="SIZE", callback=_to_bytes,
-    help="Data held at a time, as 500MB or 2GB.  [default: a quarter of the free memory]",
+    help="Memory for data, as 500MB or 2GB.  [default: a quarter of the free memory]",
 )  # fmt: skip
 layout_option = click.option(
     "--layout", metavar="WORDS",
@@ -400,104 +407,108 @@ layout_option = click.option(
 )  # fmt: skip
 reading_options = joined(  # of baskets
     layout_option,
-    choice("--incomplete", ["refuse", "drop"], "Rows that lack a cell."),
+    choice("--incomplete", ["refuse", "drop"], "Rows with missing cells."),
 )
 READING = ("layout", "incomplete")
-repeats_option = choice("--repeats", ["error", "merge"], "Items repeated in a basket.")
+repeats_option = choice("--repeats", ["error", "merge"], "Repeated items in a basket.")
 rules_options = joined(
     choice("--unknown", ["error", "drop"], "Items outside the catalogue."),
     repeats_option,
-    choice("--empty", ["error", "keep", "drop"], "Empty baskets: refused, kept, or left out."),
+    choice("--empty", ["error", "keep", "drop"], "Empty baskets."),
 )
 reports_argument = click.argument("reports", type=PATH, nargs=-1, required=True)
 missing_option = click.option(
-    "--missing", metavar="WORD", multiple=True, help="Of a table: a word for a missing value, as ?; repeatable."
+    "--missing", metavar="WORD", multiple=True, help="Missing-value marker of a table, as ?; repeatable."
 )
-clip_option = click.option("--clip", is_flag=True, help="Of a table: move values outside a column's range to its ends.")
-class_option = click.option("--class", "class_column", metavar="COLUMN", required=True, help="The class: a category.")
-seed_option = click.option("--seed", type=WholeRange(0), help="Makes a trial repeatable.")
+clip_option = click.option("--clip", is_flag=True, help="Clip table values to their column's range.")
+class_option = click.option(
+    "--class", "class_column", metavar="COLUMN", required=True, help="Class column: a category."
+)
+seed_option = click.option("--seed", type=WholeRange(0), help="Random seed.")
 spark_option = click.option(
-    "--spark", metavar="URL", help="Spark's tasks count: local[*], spark://host:7077, yarn, sc://host:15002."
+    "--spark", metavar="URL", help="Count on this Spark master: local[*], spark://host:7077, yarn, sc://host:15002."
 )
-level_option = usual("--confidence-level", default="95%", help="Of the intervals, as 95% or 0.95.")
+level_option = usual("--confidence-level", default="95%", help="Level of the intervals, as 95% or 0.95.")
 min_support_option = click.option(
     "--min-support",
     metavar="S",
-    help="Least support, as 2%.  [default: the least that is likely to be told from noise]",
+    help="Minimum support, as 2%.  [default: the smallest distinguishable from noise]",
 )
-max_itemset_option = click.option("--max-itemset", type=WHOLE, help="Largest itemsets.  [default: the plan's]")
-top_option = usual("--top", default=ROWS, help="Rows shown as text.", type=WholeRange(0))
-all_option = click.option("--all", "everything", is_flag=True, help="Show what is likely but less sure, too, marked ?.")
+max_itemset_option = click.option("--max-itemset", type=WHOLE, help="Maximum itemset size.  [default: the plan's]")
+top_option = usual("--top", default=ROWS, help="Rows printed as text.", type=WholeRange(0))
+all_option = click.option(
+    "--all", "everything", is_flag=True, help="Also print results below the selection threshold, marked ?."
+)
 table_output_option = click.option("-o", "--output", type=TABLE, help="File to write: .parquet, .csv or .json.")
 row_options = joined(
-    click.option("--contains", multiple=True, metavar="ITEM", help="Show rows that hold this item; repeatable."),
-    click.option("--size", metavar="K", help="Show rows of so many items, as 2, 2..3, 2.. or ..3."),
+    click.option("--contains", multiple=True, metavar="ITEM", help="Only rows that contain this item; repeatable."),
+    click.option("--size", metavar="K", help="Only rows of this many items, as 2, 2..3, 2.. or ..3."),
 )
 
 
-# ---- promises
+# ---- guarantees
 
 
-def take_promise(options: dict[str, Any]) -> "ap.Breach | None":
-    """Take prior, posterior and ε out of options and return the promise that they state; None if they state none.
+def take_guarantee(options: dict[str, Any]) -> "ap.Guarantee | None":
+    """Take prior, posterior and ε out of the options and return their guarantee, or None without any.
 
-    With ε the prior only says what is shown.
+    With ε the prior only sets which posterior is printed.
 
     Raises:
-        UsageError: two promises, or half of one.
+        UsageError: ε and a posterior, or a prior without a posterior.
     """
     prior, posterior, epsilon = (options.pop(name) for name in ("prior", "posterior", "epsilon"))
     if epsilon is not None:
         if posterior is not None:
-            raise click.UsageError("--epsilon and --posterior both say how far a belief may move; give one of them")
-        return ap.Epsilon(epsilon) if prior is None else ap.Epsilon(epsilon, prior)
+            raise click.UsageError("--epsilon and --posterior both state the guarantee; give one of them")
+        return ap.Guarantee.from_epsilon(epsilon) if prior is None else ap.Guarantee.from_epsilon(epsilon, prior)
     if (prior is None) != (posterior is None):
         raise click.UsageError("--prior and --posterior go together; or give --epsilon alone")
-    return None if prior is None else ap.Breach(prior, posterior)
+    return None if prior is None else ap.Guarantee(prior, posterior)
 
 
 # ---- files
 
 
 def read_plan(path: Path, others: Iterable[Path], kind: Any = None) -> Any:
-    """Read a plan; where another file that was given is one, say that the two are swapped."""
+    """Read a plan; the error names another given file that is a plan, if the two were swapped."""
     try:
         return ap.read_plan(path) if kind is None else ap.read_plan(path, kind)
     except ap.AssocprivError:
         for other in others:
             with contextlib.suppress(ap.AssocprivError, OSError):
                 ap.read_plan(other)
-                raise click.UsageError(f"{other} is a plan, and {path} is none: give --plan {other}") from None
+                raise click.UsageError(f"{path} is no plan, but {other} is one: give --plan {other}") from None
         raise
 
 
 def open_reports(paths: Sequence[Path], spark: str | None) -> Any:
-    """Open files of reports for whoever counts them: this machine, or Spark's tasks."""
+    """Open files of reports, to be counted on this machine or on Spark."""
     return ap.read_reports(paths) if spark is None else ap.spark.read_reports(paths, master=spark)
 
 
 def open_collections(paths: Sequence[Path], spark: str | None) -> list[Any]:
     """Open files of reports of one or several plans."""
-    from assocpriv.files.reports import by_plan
+    from assocpriv.files.report_files import group_by_plan
 
-    return [open_reports(each, spark) for each in by_plan(paths)]
+    return [open_reports(each, spark) for each in group_by_plan(paths)]
 
 
 def table_reading(options: dict[str, Any]) -> dict[str, Any]:
-    """Take the layout out of options, and return how a table is read: its separator and its sheet can be said.
+    """Take the layout out of the options and return the separator and the sheet of a table.
 
     Raises:
-        UsageError: something else was said.
+        UsageError: the layout holds something else.
     """
     words = ["?"]
     with contextlib.suppress(ValueError):  # quotes that are not closed
         words = shlex.split(options.pop("layout") or "")
     if not all(map(_TABLE_LAYOUT.fullmatch, words)):
-        raise click.UsageError("of a table --layout says separator= and sheet= alone, as 'separator=; sheet=#1'")
+        raise click.UsageError("for a table, --layout takes only separator= and sheet=, as 'separator=; sheet=#1'")
     return {"separator": None, "sheet": None} | dict(word.split("=", 1) for word in words)
 
 
 def check_output(output: Path | None, force: bool, inputs: Iterable[Path | None]) -> None:
-    """Refuse a file that cannot be written, if one is to be, before any work is done for it."""
+    """Raise an error for an output file that cannot be written, before any work is done for it."""
     if output is not None:
         check_writable(output, force=force, inputs=[each for each in inputs if each is not None])

@@ -1,1 +1,1 @@
-"""One person's record -> one report, alone or in bulk; what a device told."""
+"""Clients: one person's record becomes one report, alone or in bulk; the budget ledger of a device."""

@@ -1,12 +1,12 @@
-"""What the records of a ledger say together: reports by occasion, what waits, what all can have told, what may follow.
+"""The records of a ledger, evaluated: reports by reporting period, queued reports, privacy budget spent and remaining.
 
-It sees no raw record: of a report a ledger keeps the bytes that may be sent, the plan's id, the plan's γ and a hash of
-the occasion. Independent reports multiply their likelihoods, so what they tell together is bounded by the product of
-their γ, under whatever plans they were made.
+This module sees no raw record: for a report a ledger keeps the bytes to send, the plan's id, the plan's γ and a hash of
+the reporting period. Independent reports multiply their likelihoods, so the product of their γ bounds their joint
+disclosure, under any plans.
 
-An occasion is answered once. Without a limit a device answers one plan for life, the first that it answered, as often
-as that promises a person: whoever publishes another one gets nothing. With a limit it answers any plans, while the
-product of all γ stays below it.
+A reporting period is answered once. Without a limit a device answers only its first plan, for the number of reports
+that this plan's guarantee allows; no plan published later gets a report. With a limit it answers any plans, while the
+product of all γ stays below the limit.
 """
 
 import math
@@ -15,19 +15,19 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from assocpriv.client import ledger_file
-from assocpriv.plans.kind import shown_by
-from assocpriv.plans.published import PublishedPlan
-from assocpriv.promise.breaches import Breach, Epsilon, epsilon, log_up, round_up
-from assocpriv.promise.errors import BudgetError, PlanError
+from assocpriv.guarantees.amplification import Guarantee, epsilon_from_amplification, log_up, round_amplification_up
+from assocpriv.guarantees.errors import BudgetError, PlanError
+from assocpriv.plans.published_plan import PublishedPlan
+from assocpriv.plans.registry import html_renderer
 
 _PRODUCT_BITS = 192  # after the point of a product of γ, which is rounded up there
-_LARGEST_PRODUCT = Fraction(1 << 192)  # beyond the limit of every promise; products end here
+_LARGEST_PRODUCT = Fraction(1 << 192)  # above the limit of every guarantee; products are capped here
 
 
 def multiply(product: Fraction | None, amplification: Fraction | None) -> Fraction | None:
-    """Return a product of γ, rounded up to a multiple of 2^-192 where its denominator is longer; 2^192 at most.
+    """Return a product of γ, rounded up to a multiple of 2^-192 if its denominator is longer; at most 2^192.
 
-    So its length does not grow with the number of reports. Where one of them is not stated, neither is the product.
+    So its length does not grow with the number of reports. None if a plan has no γ.
 
     >>> multiply(Fraction(7, 3), Fraction(3))
     Fraction(7, 1)
@@ -36,85 +36,85 @@ def multiply(product: Fraction | None, amplification: Fraction | None) -> Fracti
         return None
     exact = product * amplification
     if exact.denominator >> _PRODUCT_BITS:
-        exact = round_up(exact, 1 << _PRODUCT_BITS)
+        exact = round_amplification_up(exact, 1 << _PRODUCT_BITS)
     return min(exact, _LARGEST_PRODUCT)
 
 
-# ---- what they can have told
+# ---- privacy budget spent
 
 
 @dataclass(frozen=True, slots=True)
-class ToldPlan:
+class PlanBudget:
     """The reports that a device made under one plan.
 
     Attributes:
         plan_id: 64 hexadecimal digits.
         reports: how many.
-        amplification: the product of their γ (see :func:`multiply`); None where the plan states none.
-        outside: whether they also told what lies outside γ, as a column in clear.
+        amplification: the product of their γ (see :func:`multiply`); None where the plan has none.
+        uncovered: whether they also disclose data that γ does not cover, as a raw column.
     """
 
     plan_id: str
     reports: int
     amplification: Fraction | None
-    outside: bool
+    uncovered: bool
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """What all reports that a device made can have told, under any plans; those that wait to be sent count, too.
+class BudgetSpent:
+    """The privacy budget spent by all reports of a device, under any plans; queued reports count, too.
 
     Attributes:
-        plans: what was made under each plan, in the order of their first reports.
-        product: γ of all reports together that state one (see :func:`multiply`).
-        limit: a promise that all reports of the device keep, if one is set.
+        plans: the reports under each plan, in the order of their first reports.
+        product: γ of all reports together, of plans that have one (see :func:`multiply`).
+        limit: a guarantee for all reports of the device, if one is set.
     """
 
-    plans: tuple[ToldPlan, ...]
+    plans: tuple[PlanBudget, ...]
     product: Fraction
-    limit: Breach | None = None
+    limit: Guarantee | None = None
 
-    _repr_html_ = shown_by("assocpriv.show.collections:told")
+    _repr_html_ = html_renderer("assocpriv.show.collection_views:spent")
 
     @property
     def reports(self) -> int:
-        """How many reports were made."""
+        """Number of reports."""
         return sum(each.reports for each in self.plans)
 
     @property
     def unstated(self) -> int:
-        """How many of them are of plans that state no γ: nothing bounds what these told."""
+        """Number of reports under plans without γ: nothing bounds their disclosure."""
         return sum(each.reports for each in self.plans if each.amplification is None)
 
     @property
-    def outside(self) -> int:
-        """How many of them also told what lies outside γ: nothing bounds what they told there."""
-        return sum(each.reports for each in self.plans if each.outside)
+    def uncovered(self) -> int:
+        """Number of reports that also disclose data outside γ: nothing bounds that part."""
+        return sum(each.reports for each in self.plans if each.uncovered)
 
     @property
     def stated_amplification(self) -> Fraction | None:
-        """The product of the γ that are stated, rounded up; None from 2^192 on, where it bounds nothing."""
+        """The product of the γ of plans that have one, rounded up; None from 2^192 on, where it bounds nothing."""
         return None if self.product == _LARGEST_PRODUCT else self.product
 
     @property
     def stated_epsilon(self) -> float | None:
         """ln of :attr:`stated_amplification` in nats, rounded up."""
-        return None if self.stated_amplification is None else epsilon(self.stated_amplification)
+        return None if self.stated_amplification is None else epsilon_from_amplification(self.stated_amplification)
 
     @property
-    def left(self) -> Fraction | None:
-        """What γ of all further reports must stay below for the limit; 1 where none may be made.
+    def remaining(self) -> Fraction | None:
+        """What γ of all further reports must stay below to keep the limit; 1 if none may be made.
 
-        None without a limit, and where none can hold because something that was told is not bounded.
+        None without a limit, and if no limit can hold because part of the disclosure is unbounded.
         """
-        if self.limit is None or self.unstated or self.outside:
+        if self.limit is None or self.unstated or self.uncovered:
             return None
         return max(self.limit.amplification_limit / self.product, Fraction(1))
 
     @property
-    def left_epsilon(self) -> float | None:
-        """ln of :attr:`left` in nats, rounded down."""
-        return None if self.left is None else 0.0 - log_up(1 / self.left)
+    def remaining_epsilon(self) -> float | None:
+        """ln of :attr:`remaining` in nats, rounded down."""
+        return None if self.remaining is None else 0.0 - log_up(1 / self.remaining)
 
 
 # ---- records
@@ -122,12 +122,12 @@ class Told:
 
 @dataclass(frozen=True, slots=True)
 class Submission:
-    """A report on its way to a collector, the same bytes at every attempt.
+    """A queued report, the same bytes at every attempt.
 
     Attributes:
         number: of the report's record in the ledger.
         plan_id: the plan's id, 64 hexadecimal digits.
-        submission_id: 16 random bytes, by which a collector tells a repeat.
+        submission_id: 16 random bytes, by which a collector recognizes a repeat.
         report: the report's bytes.
         acknowledged: whether a collector has it.
     """
@@ -145,29 +145,29 @@ class LedgerBook:
     def __init__(self) -> None:
         self.count = 0
         self.spent: Counter[str] = Counter()
-        self._plans: dict[str, tuple[Fraction | None, bool]] = {}  # γ of each one's reports, whether any told more
+        self._plans: dict[str, tuple[Fraction | None, bool]] = {}  # γ by plan, and whether a report is uncovered
         self._product = Fraction(1)
         self._entries: dict[int, ledger_file.Entry] = {}
-        self._for_collector: dict[int, None] = {}  # numbers of those that wait or waited, in this order
+        self._for_collector: dict[int, None] = {}  # numbers of reports that are or were queued, in order
         self._acknowledged: set[int] = set()
-        self.moments: dict[int, int] = {}  # at which what waits is to be sent, by number of the report's record
+        self.send_times: dict[int, int] = {}  # in seconds since 1970, by number of the report's record
         self._numbers: dict[tuple[str, bytes], int] = {}
 
     def add(self, record: ledger_file.Record) -> bool:
-        """Take in the next record; False, and nothing is taken in, for one that cannot stand here."""
+        """Add the next record; return False, and add nothing, if it is invalid here."""
         if record.number != self.count + 1:
             return False
         if isinstance(record, ledger_file.Entry):
             self._add_entry(record)
-        elif isinstance(record, ledger_file.Waiting):
+        elif isinstance(record, ledger_file.Queued):
             if record.entry not in self._entries or record.entry in self._for_collector:
                 return False
             self._for_collector[record.entry] = None
         else:
             if record.entry not in self._for_collector or record.entry in self._acknowledged:
                 return False
-            if isinstance(record, ledger_file.Moment):
-                self.moments[record.entry] = record.moment
+            if isinstance(record, ledger_file.Scheduled):
+                self.send_times[record.entry] = record.send_time
             else:
                 self._acknowledged.add(record.entry)
         self.count += 1
@@ -175,51 +175,51 @@ class LedgerBook:
 
     def _add_entry(self, entry: ledger_file.Entry) -> None:
         self._entries[entry.number] = entry
-        self._numbers.setdefault((entry.plan_id, entry.occasion), entry.number)
-        if entry.waits:
+        self._numbers.setdefault((entry.plan_id, entry.period), entry.number)
+        if entry.queued:
             self._for_collector[entry.number] = None
         self.spent[entry.plan_id] += 1
-        product, outside = self._plans.get(entry.plan_id, (Fraction(1), False))
-        self._plans[entry.plan_id] = multiply(product, entry.amplification), outside or entry.outside
+        product, uncovered = self._plans.get(entry.plan_id, (Fraction(1), False))
+        self._plans[entry.plan_id] = multiply(product, entry.amplification), uncovered or entry.uncovered
         self._product = multiply(self._product, entry.amplification) or self._product
 
     @property
     def amplification(self) -> Fraction | None:
-        """γ of all reports together; None where a plan states none."""
+        """γ of all reports together; None where a plan has none."""
         return None if any(product is None for product, _ in self._plans.values()) else self._product
 
-    def told(self, limit: Breach | None = None) -> Told:
-        """Return what all reports can have told, and what a limit leaves."""
-        plans = tuple(ToldPlan(name, self.spent[name], *each) for name, each in self._plans.items())
-        return Told(plans, self._product, limit)
+    def spent_budget(self, limit: Guarantee | None = None) -> BudgetSpent:
+        """Return the budget spent by all reports, and the limit."""
+        plans = tuple(PlanBudget(name, self.spent[name], *each) for name, each in self._plans.items())
+        return BudgetSpent(plans, self._product, limit)
 
-    def find(self, plan_id: str, occasion: bytes) -> ledger_file.Entry | None:
-        """Return the report of an occasion."""
-        number = self._numbers.get((plan_id, occasion))
+    def find(self, plan_id: str, period: bytes) -> ledger_file.Entry | None:
+        """Return the report of a reporting period."""
+        number = self._numbers.get((plan_id, period))
         return None if number is None else self._entries[number]
 
-    def plan_of(self, occasion: bytes) -> str | None:
-        """Return the id of the plan under which an occasion was answered."""
-        return next((each.plan_id for each in self._entries.values() if each.occasion == occasion), None)
+    def plan_of(self, period: bytes) -> str | None:
+        """Return the id of the plan under which a reporting period was answered."""
+        return next((each.plan_id for each in self._entries.values() if each.period == period), None)
 
     def submission(self, entry: ledger_file.Entry) -> Submission | None:
-        """Return a report as it is sent to a collector, if it was made or named for one."""
+        """Return a report in the form sent to a collector, if it is or was queued."""
         if entry.number not in self._for_collector:
             return None
         is_acknowledged = entry.number in self._acknowledged
         return Submission(entry.number, entry.plan_id, entry.submission_id, entry.report, is_acknowledged)
 
-    def unsent(self) -> tuple[Submission, ...]:
-        """Return what waits for a collector, what waits longest first."""
+    def queued(self) -> tuple[Submission, ...]:
+        """Return the queued reports, the oldest first."""
         waiting = (self.submission(self._entries[number]) for number in self._for_collector)
         return tuple(each for each in waiting if each is not None and not each.acknowledged)
 
 
-# ---- what may follow
+# ---- further reports
 
 
-def left(book: LedgerBook, plan: PublishedPlan, limit: Breach | None) -> int:
-    """Return how many further occasions a device can report on under a plan."""
+def remaining_reports(book: LedgerBook, plan: PublishedPlan, limit: Guarantee | None) -> int:
+    """Return the number of further reports that a device can make under a plan."""
     if not book.spent.keys() <= {plan.plan_id} if limit is None else _uncovered(book, plan):
         return 0
     product, further = book.amplification, 0
@@ -230,75 +230,73 @@ def left(book: LedgerBook, plan: PublishedPlan, limit: Breach | None) -> int:
     return further
 
 
-def check_further(book: LedgerBook, plan: PublishedPlan, occasion: bytes, limit: Breach | None) -> None:
-    """Refuse a new report on an occasion where none may be made.
+def check_further(book: LedgerBook, plan: PublishedPlan, period: bytes, limit: Guarantee | None) -> None:
+    """Refuse a new report on a reporting period where none may be made.
 
     Raises:
-        BudgetError: the occasion is answered, or no further report may be made under this plan.
-        PlanError: there is a limit, and no γ covers all that was told or is asked.
+        BudgetError: the period is answered, or no further report may be made under this plan.
+        PlanError: there is a limit, and no γ covers all reports with this one.
     """
     name, spent, product = f"plan {plan.plan_id[:12]}", book.spent, multiply(book.amplification, plan.amplification)
-    if answered := book.plan_of(occasion):
+    if answered := book.plan_of(period):
         raise BudgetError(
-            f"this device has answered this occasion under plan {answered[:12]}, and an occasion is answered once, "
-            "whatever the plan; make no further report of it"
+            f"this device answered this reporting period under plan {answered[:12]}, and a period is answered once, "
+            "whatever the plan; make no further report on it"
         )
     uncovered = _uncovered(book, plan)
     if limit is not None and uncovered:
         raise PlanError(
-            f"{name} {uncovered}, so no limit for this device holds with its reports; answer plans whose γ covers all "
-            "that they send, or set no limit"
+            f"{name} {uncovered}, so no limit for this device can hold; answer plans whose γ covers everything that "
+            "they send, or set no limit"
         )
     if spent[plan.plan_id] >= plan.reports_per_person:
-        counted = f"{spent[plan.plan_id]} of the {plan.reports_per_person} reports that {name} allows a person"
         raise BudgetError(
-            f"the ledger of this device counts {counted}; make no further one. Sending one of them again is free: name "
-            "its occasion"
+            f"this device has made {spent[plan.plan_id]} of the {plan.reports_per_person} reports that {name} allows a "
+            "person; make no further one. To send one of them again, which spends nothing, name its reporting period"
         )
     if limit is None and not spent.keys() <= {plan.plan_id}:
         first = next(iter(spent))
-        rule = f"answers plan {first[:12]}, the first that it answered, and no other"
+        rule = f"only plan {first[:12]}, its first one"
         if first == plan.plan_id:
-            rule = f"has answered other plans beside {name}, its first, so it answers none"
-        cost = f"no limit can allow this report, for {name} {uncovered}" if uncovered else _cost(book, product)
-        raise BudgetError(f"this device {rule} without a limit; {cost}")
+            rule = f"no further plan, because it has answered others than {name}, its first"
+        cost = f"no limit can allow this report: {name} {uncovered}" if uncovered else _needed_limit(book, product)
+        raise BudgetError(f"without a limit this device answers {rule}; {cost}")
     if limit is not None and not _below(product, limit):
         raise BudgetError(
-            f"with a further report of {name} all {spent.total() + 1} of this device would reach the limit that is set "
-            "for it; only a plan of a smaller γ may be answered, if any"
+            f"with this report of {name} the {spent.total() + 1} reports of this device would reach its limit; only a "
+            "plan of a smaller γ may be answered, if any"
             if spent
-            else f"one report of {name} alone would reach the limit that is set for this device; it can answer plans "
-            "of a smaller γ only"
+            else f"one report of {name} would reach the limit of this device; answer plans of a smaller γ only"
         )
 
 
 def _uncovered(book: LedgerBook, plan: PublishedPlan) -> str:
     """Return why no limit could hold with a plan's reports; empty where one can."""
     if plan.amplification is None:
-        return "states no γ"
+        return "has no γ"
     if plan.uncovered_secret:
-        return f"sends {plan.uncovered_secret}, which lie outside γ"
+        return f"sends {plan.uncovered_secret}, which γ does not cover"
     if book.amplification is None:
-        return "comes after a report whose plan states no γ"
-    return "comes after a report that told what lies outside γ" if book.told().outside else ""
+        return "follows a report of a plan without γ"
+    return "follows a report of data that γ does not cover" if book.spent_budget().uncovered else ""
 
 
-def _below(product: Fraction | None, limit: Breach) -> bool:
+def _below(product: Fraction | None, limit: Guarantee) -> bool:
     return product is not None and product < limit.amplification_limit
 
 
-def _cost(book: LedgerBook, product: Fraction | None) -> str:
-    """Say which limit would allow a report with which γ of all is ``product``, and what it costs in ε."""
+def _needed_limit(book: LedgerBook, product: Fraction | None) -> str:
+    """Return in words the limit for a report after which γ of all reports is ``product``, and the ε that it spends."""
     assert product is not None
     assert book.amplification is not None
-    hundredths = max(1, math.ceil(100 * epsilon(product)))
+    hundredths = max(1, math.ceil(100 * epsilon_from_amplification(product)))
     try:
-        while not _below(product, Epsilon(f"{hundredths / 100:g}")):
+        while not _below(product, Guarantee.from_epsilon(f"{hundredths / 100:g}")):
             hundredths += 1
     except PlanError:
         return "no limit is wide enough for this report"
-    now = math.ceil(100 * epsilon(book.amplification)) / 100
+    now = math.ceil(100 * epsilon_from_amplification(book.amplification)) / 100
     return (
-        f"a limit of epsilon {hundredths / 100:g} would allow this report: all of them together could then tell up "
-        f"to ε = {hundredths / 100:g}, where by now they can have told ε = {now:g} at most"
+        f"a limit of epsilon {hundredths / 100:g} would allow this report, and all reports together could then spend "
+        f"up to ε = {hundredths / 100:g}; at most ε = {now:g} is spent now"
     )

@@ -1,10 +1,7 @@
-"""A ledger's file: its bytes, open for one process alone.
+"""A ledger's file: its bytes, open in one process only (docs/formats/client.md).
 
-docs/formats/client.md says what stands where.
-
-Nothing here is of a basket but a randomized report.
-
-The file is made of records; what of them a crash left whole is found here.
+It holds no raw data: of a basket only a randomized report. The file consists of records; after a crash this module
+finds those that are complete.
 """
 
 import contextlib
@@ -18,9 +15,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
-from assocpriv.files.reports import LEDGER_NAME
-from assocpriv.promise.breaches import format_bound
-from assocpriv.promise.errors import FileError
+from assocpriv.files.report_files import LEDGER_NAME
+from assocpriv.guarantees.amplification import format_amplification
+from assocpriv.guarantees.errors import FileError
 
 try:
     import fcntl
@@ -30,36 +27,36 @@ else:
     _HAS_FLOCK = True
 
 _POLL_SECONDS = 0.02
-_MOST_OPENINGS = 10  # of a name that other files take while its lock is waited for
+_MOST_OPENINGS = 10  # of a path that is replaced while its lock is awaited
 _VERSION = 3
 HEADER = LEDGER_NAME + struct.pack("<I", _VERSION)
-MARK = b"\xa7on disk"  # behind a record that is there to stay
+MARK = b"\xa7on disk"  # after a record that is on disk
 MOST_BYTES = 1 << 24  # of a file
-_MOST_RECORD = 1 << 18  # the longest report, of a million items without a code, has half as many bytes
+_MOST_RECORD = 1 << 18  # twice the longest report, of a million items without a generator
 _START = struct.Struct("<II")  # of every record: length, number
-_REPORT = struct.Struct("<32s32s16sH")  # plan id, hash of the occasion, the submission's id, length of γ
+_REPORT = struct.Struct("<32s32s16sH")  # plan id, hash of the reporting period, the submission's id, length of γ
 _OF = struct.Struct("<I")  # number of a report's record
-_MOMENT = struct.Struct("<IQ")  # the same, and seconds since 1970
-_LATEST = (1 << 53) - 1  # of these
+_SCHEDULED = struct.Struct("<IQ")  # the same, and seconds since 1970
+_LATEST = (1 << 53) - 1  # seconds
 _CHECKSUM_BYTES = 32
 _FRACTION = re.compile(rb"([1-9][0-9]{0,499})/([1-9][0-9]{0,499})(\+?)")
-_UNSTATED = b"none"  # in place of γ, where the plan states none
-_OUTSIDE = b"+"  # behind it, where the plan also sends what γ does not cover
-# what a record is of: a byte behind its number
-_HANDED_OUT, _FOR_COLLECTOR, _WAITS, _SENT, _LATER = 1, 2, 3, 4, 5
+_UNSTATED = b"none"  # in place of γ, for a plan without γ
+_OUTSIDE = b"+"  # after γ, if the plan also sends data that γ does not cover
+# the kind of a record: a byte after its number
+_HANDED_OUT, _FOR_COLLECTOR, _QUEUED, _SENT, _AT_TIME = 1, 2, 3, 4, 5
 
 
 # ---- the file
 
 
 class LedgerFile:
-    """A file opened for one process alone, by flock where there is one, otherwise by a second file beside it.
+    """A file opened by one process only, by flock where it exists, otherwise by a lock file next to it.
 
-    With ``only_read`` it is neither made nor written, and others that only read may have it at the same time.
+    With ``only_read`` the file is neither made nor written, and several readers may open it at the same time.
     """
 
     def __init__(self, path: Path, wait_seconds: float, *, only_read: bool = False) -> None:
-        self._beside: Path | None = None
+        self._lock_file: Path | None = None
         self._file, self._new, self._only_read = -1, False, only_read
         try:
             self._open_named(path, time.monotonic() + wait_seconds)
@@ -67,24 +64,24 @@ class LedgerFile:
             self.release()
             if isinstance(error, OSError):
                 raise FileError(f"cannot open the ledger {path}: {error.strerror or error}") from None
-            if isinstance(error, ValueError) and not isinstance(error, FileError):  # a zero byte, the root
+            if isinstance(error, ValueError) and not isinstance(error, FileError):  # a zero byte; the root folder
                 raise FileError(f"cannot open the ledger {str(path)!r}: no file can have this name") from None
             raise
 
     def _open_named(self, path: Path, deadline: float) -> None:
-        """Open and lock what has a name once it is locked: whoever waited may hold what was moved away meanwhile."""
+        """Open and lock the file that has the name once it is locked: it may have been replaced while waiting."""
         for _ in range(_MOST_OPENINGS):
             self._open(path, deadline)
             with contextlib.suppress(FileNotFoundError):
                 if os.path.samestat(os.fstat(self._file), os.stat(path)):
                     return
             self.release()
-        raise FileError(f"{path} is replaced again and again; stop what moves it, and try again")
+        raise FileError(f"{path} is replaced repeatedly; stop the program that moves it, and try again")
 
     def _open(self, path: Path, deadline: float) -> None:
-        real = Path(os.path.realpath(path))  # the lock beside it is one, whatever links lead there
+        real = Path(os.path.realpath(path))  # one lock file, whatever links lead to it
         if not _HAS_FLOCK:
-            self._take(real.with_name(f"{real.name}.lock"), deadline)
+            self._make_lock_file(real.with_name(f"{real.name}.lock"), deadline)
         flags = getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)
         flags |= os.O_RDONLY if self._only_read else os.O_RDWR | os.O_CREAT
         try:
@@ -101,16 +98,16 @@ class LedgerFile:
             except BlockingIOError:
                 _wait(deadline, path)
 
-    def _take(self, beside: Path, deadline: float) -> None:
-        while self._beside is None:
+    def _make_lock_file(self, path: Path, deadline: float) -> None:
+        while self._lock_file is None:
             try:
-                os.close(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
-                self._beside = beside
+                os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+                self._lock_file = path
             except FileExistsError:
-                _wait(deadline, beside)
+                _wait(deadline, path)
 
     def read(self, most: int) -> bytes:
-        """Return the file's first bytes."""
+        """Return up to ``most`` bytes from the start of the file."""
         os.lseek(self._file, 0, os.SEEK_SET)
         content = bytearray()
         while len(content) < most and (part := os.read(self._file, most - len(content))):
@@ -118,7 +115,7 @@ class LedgerFile:
         return bytes(content)
 
     def write(self, start: int, content: bytes) -> None:
-        """Write at a place of the file."""
+        """Write at a position of the file."""
         os.lseek(self._file, start, os.SEEK_SET)
         rest = memoryview(content)
         while rest:
@@ -129,7 +126,7 @@ class LedgerFile:
         os.ftruncate(self._file, length)
 
     def keep_private(self) -> None:
-        """Let its owner alone read and write it, where this user may say so: a copy may have other permissions."""
+        """Allow only the owner to read and write, if this user can set it: a copy may have other permissions."""
         if hasattr(os, "fchmod") and stat.S_IMODE(os.fstat(self._file).st_mode) & 0o077:
             with contextlib.suppress(OSError):
                 os.fchmod(self._file, 0o600)
@@ -139,24 +136,24 @@ class LedgerFile:
         os.fsync(self._file)
 
     def remove_new(self, path: Path) -> None:
-        """Remove the file if it was made by opening it here and holds no record; who waits for it makes another."""
+        """Remove the file if it was made by opening it here and holds no record; a waiting process makes a new one."""
         status, real = os.fstat(self._file), os.path.realpath(path)
         if self._new and status.st_size <= len(HEADER):
             with contextlib.suppress(OSError):  # Windows keeps open files: an empty ledger is harmless
-                if os.path.samestat(status, os.stat(real)):  # else another was put in its place
+                if os.path.samestat(status, os.stat(real)):  # otherwise it was replaced
                     os.unlink(real)
 
     def release(self) -> None:
-        """Unlock and close the file, once; only the process that opened it may."""
+        """Unlock and close the file, once, in the process that opened it."""
         if self._file >= 0:
             if _HAS_FLOCK:
                 with contextlib.suppress(OSError):
-                    fcntl.flock(self._file, fcntl.LOCK_UN)  # closing alone leaves it to forked children
+                    fcntl.flock(self._file, fcntl.LOCK_UN)  # after close alone, forked children would keep the lock
             os.close(self._file)
             self._file = -1
-        if self._beside is not None:
-            self._beside.unlink(missing_ok=True)
-            self._beside = None
+        if self._lock_file is not None:
+            self._lock_file.unlink(missing_ok=True)
+            self._lock_file = None
 
 
 def _wait(deadline: float, path: Path) -> None:
@@ -171,69 +168,70 @@ def _wait(deadline: float, path: Path) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One report that was made, on the ``occasion`` whose name has this SHA-256.
+    """A report that was made, with the SHA-256 of its reporting period.
 
-    ``number`` is the record's place in the file. ``submission_id`` is 16 bytes. ``waits`` says that it was made for a
-    collector, which is to acknowledge it; ``outside``, that it also tells what lies outside a γ that is stated.
+    ``number`` is the record's position in the file. ``submission_id`` has 16 bytes. ``queued`` is set if it was made
+    for a collector, which must acknowledge it; ``uncovered`` if it also discloses data that the plan's γ does not
+    cover.
     """
 
     number: int
     plan_id: str
-    occasion: bytes
+    period: bytes
     amplification: Fraction | None
     report: bytes
     submission_id: bytes
-    waits: bool = False
-    outside: bool = False
+    queued: bool = False
+    uncovered: bool = False
 
     def to_bytes(self) -> bytes:
-        """Return the record, without the mark behind it."""
+        """Return the record without its mark."""
         gamma = _UNSTATED
         if self.amplification is not None:
-            gamma = format_bound(self.amplification).encode("ascii") + _OUTSIDE * self.outside
-        kind = _FOR_COLLECTOR if self.waits else _HANDED_OUT
-        fixed = _REPORT.pack(bytes.fromhex(self.plan_id), self.occasion, self.submission_id, len(gamma))
+            gamma = format_amplification(self.amplification).encode("ascii") + _OUTSIDE * self.uncovered
+        kind = _FOR_COLLECTOR if self.queued else _HANDED_OUT
+        fixed = _REPORT.pack(bytes.fromhex(self.plan_id), self.period, self.submission_id, len(gamma))
         return _framed(self.number, bytes([kind]) + fixed + gamma + self.report)
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
-    """From here on the report of the ``entry``-th record waits for a collector."""
+class Queued:
+    """From now on the report of record ``entry`` is queued for a collector."""
 
     number: int
     entry: int
 
     def to_bytes(self) -> bytes:
-        """Return the record, without the mark behind it."""
-        return _framed(self.number, bytes([_WAITS]) + _OF.pack(self.entry))
+        """Return the record without its mark."""
+        return _framed(self.number, bytes([_QUEUED]) + _OF.pack(self.entry))
 
 
 @dataclass(frozen=True, slots=True)
 class Acknowledged:
-    """A collector has the report of the ``entry``-th record."""
+    """A collector has the report of record ``entry``."""
 
     number: int
     entry: int
 
     def to_bytes(self) -> bytes:
-        """Return the record, without the mark behind it."""
+        """Return the record without its mark."""
         return _framed(self.number, bytes([_SENT]) + _OF.pack(self.entry))
 
 
 @dataclass(frozen=True, slots=True)
-class Moment:
-    """The report of the ``entry``-th record is to be sent at a ``moment``, in seconds since 1970; the last holds."""
+class Scheduled:
+    """The time to send the report of record ``entry``, in seconds since 1970; the last such record counts."""
 
     number: int
     entry: int
-    moment: int
+    send_time: int
 
     def to_bytes(self) -> bytes:
-        """Return the record, without the mark behind it."""
-        return _framed(self.number, bytes([_LATER]) + _MOMENT.pack(self.entry, self.moment))
+        """Return the record without its mark."""
+        return _framed(self.number, bytes([_AT_TIME]) + _SCHEDULED.pack(self.entry, self.send_time))
 
 
-Record = Entry | Waiting | Acknowledged | Moment
+Record = Entry | Queued | Acknowledged | Scheduled
 
 
 def _framed(number: int, body: bytes) -> bytes:
@@ -242,22 +240,23 @@ def _framed(number: int, body: bytes) -> bytes:
 
 
 def parse_ledger(content: bytes, source: str = "the ledger") -> tuple[list[Record], int, bool]:
-    """Return what a ledger's bytes hold, how many of them count, and whether no mark is missing behind the last record.
+    """Return a ledger's records, how many bytes count, and whether no mark is missing after the last record.
 
-    What does not count was being written when it broke off; 0 bytes count where not even the header is whole.
+    Bytes that do not count belong to a write that broke off; 0 bytes count if the header is incomplete.
 
     Raises:
         FileError: no ledger, one of another version, or a damaged one.
     """
     if len(content) <= len(HEADER) and content != HEADER and HEADER.startswith(content.rstrip(b"\0")):
-        return [], 0, True  # it broke off while it was made
+        return [], 0, True  # making the file broke off
     if not content.startswith(HEADER):
         if len(content) < len(HEADER) or not content.startswith(LEDGER_NAME):
             raise FileError(f"{source} is not a ledger; name another file, or a new one")
         version = int.from_bytes(content[len(LEDGER_NAME) : len(HEADER)], "little")
         raise FileError(
             f"{source} was made by another version of assocpriv: its format is {version}, known here is {_VERSION}. "
-            "It is whole, and holds what this device has told: keep it, begin no new one, and use that version"
+            "It is not damaged, and holds the privacy budget that this device has spent: keep it, make no new one, and "
+            "use that version"
         )
     records: list[Record] = []
     end, marked = len(HEADER), True
@@ -279,15 +278,15 @@ def parse_ledger(content: bytes, source: str = "the ledger") -> tuple[list[Recor
 
 
 def damaged(source: str, number: int) -> str:
-    """Return what is said of a ledger whose ``number``-th record is not what any device writes."""
+    """Return the message for a ledger whose ``number``-th record no device writes."""
     return (
-        f"{source} is damaged at record {number}: what this device has told is no longer known, so it must not tell "
-        "more; restore the ledger from a copy that is not older, or stop reporting"
+        f"{source} is damaged at record {number}: the privacy budget spent by this device is no longer known, so it "
+        "must not report; restore the ledger from a copy that is not older, or stop reporting"
     )
 
 
 def _body_at(content: bytes, start: int) -> tuple[bytes | None, int]:
-    """Return the body of the record that begins somewhere and where it ends, or None if there is no whole one."""
+    """Return the body of the record at a position and its end, or None if there is no complete record."""
     if len(content) - start < _START.size:
         return None, start
     length = _START.unpack_from(content, start)[0]
@@ -301,27 +300,27 @@ def _body_at(content: bytes, start: int) -> tuple[bytes | None, int]:
 
 
 def _record(number: int, body: bytes) -> Record | None:
-    """Return a record, or None for what nobody writes."""
+    """Return a record, or None for bytes that no device writes."""
     kind, rest = body[0], body[1:]
     if kind in (_HANDED_OUT, _FOR_COLLECTOR):
-        return _entry(number, rest, waits=kind == _FOR_COLLECTOR)
-    if kind in (_WAITS, _SENT) and len(rest) == _OF.size:
-        return (Waiting if kind == _WAITS else Acknowledged)(number, *_OF.unpack(rest))
-    if kind == _LATER and len(rest) == _MOMENT.size:
-        record = Moment(number, *_MOMENT.unpack(rest))
-        return record if record.moment <= _LATEST else None
+        return _entry(number, rest, queued=kind == _FOR_COLLECTOR)
+    if kind in (_QUEUED, _SENT) and len(rest) == _OF.size:
+        return (Queued if kind == _QUEUED else Acknowledged)(number, *_OF.unpack(rest))
+    if kind == _AT_TIME and len(rest) == _SCHEDULED.size:
+        record = Scheduled(number, *_SCHEDULED.unpack(rest))
+        return record if record.send_time <= _LATEST else None
     return None
 
 
-def _entry(number: int, body: bytes, *, waits: bool) -> Entry | None:
+def _entry(number: int, body: bytes, *, queued: bool) -> Entry | None:
     if len(body) < _REPORT.size:
         return None
-    plan_id, occasion, submission_id, gamma_bytes = _REPORT.unpack_from(body)
+    plan_id, period, submission_id, gamma_bytes = _REPORT.unpack_from(body)
     report_at = _REPORT.size + gamma_bytes
     text = body[_REPORT.size : report_at]
     found = _FRACTION.fullmatch(text)
     gamma = Fraction(int(found[1]), int(found[2])) if found else None
     if report_at >= len(body) or (text != _UNSTATED if gamma is None else gamma < 1):
         return None
-    outside = found is not None and found[3] == _OUTSIDE
-    return Entry(number, plan_id.hex(), occasion, gamma, body[report_at:], submission_id, waits, outside)
+    uncovered = found is not None and found[3] == _OUTSIDE
+    return Entry(number, plan_id.hex(), period, gamma, body[report_at:], submission_id, queued, uncovered)

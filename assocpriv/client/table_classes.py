@@ -1,7 +1,7 @@
-"""A published decision tree applied to a table of any size, where its records lie.
+"""Apply a published decision tree to a table of any size, on the machine of its records.
 
-This module sees raw values. Each record goes as client/predict.py has it; what was missing, unseen and out of range is
-counted by column. The classes are for whoever holds the records.
+This module sees raw values. Each record is classified as in client/prediction.py; missing, unseen and out-of-range
+values are counted by column. The classes stay with the records.
 """
 
 import contextlib
@@ -20,21 +20,21 @@ from numpy.typing import NDArray
 
 from assocpriv.files.arrow import array_to_numpy, pa, pq, to_arrow
 from assocpriv.files.atomic import atomic_output
-from assocpriv.plans.columns import check_text
-from assocpriv.plans.tables import shortened
+from assocpriv.guarantees.errors import FileError, RecordError, pluralize
+from assocpriv.plans.table_columns import check_text
+from assocpriv.plans.table_plan import shortened
 from assocpriv.plans.tree_model import CategoryInput, NumberInput, TreeModel
-from assocpriv.promise.errors import FileError, RecordError, counted
+from assocpriv.records.basket_sources import MemoryBudget, prefix_errors
 from assocpriv.records.columns import CsvTable, ParquetTable, open_table
-from assocpriv.records.numbers import missing_remedy
-from assocpriv.records.sources import Budget, named_after
-from assocpriv.records.tables import CellOptions, TableOptions, cell_numbers, place_of
+from assocpriv.records.number_columns import missing_remedy
+from assocpriv.records.table_files import CellOptions, TableOptions, cell_numbers, place_of
 
 _ENDINGS = (".csv", ".parquet", ".pq")
 
 
 @dataclass(slots=True)
 class PredictionCounts:
-    """What was met: records, those of each predicted class, and by column values missing, unseen and out of range."""
+    """Numbers of records, of records by predicted class, and by column of missing, unseen and out-of-range values."""
 
     records: int = 0
     classes: Counter[str] = field(default_factory=Counter)
@@ -44,10 +44,10 @@ class PredictionCounts:
 
 
 def predict_table(table: Any, model: TreeModel, options: TableOptions) -> tuple[NDArray[Any], PredictionCounts]:
-    """Return the classes of a pandas, polars or pyarrow table, text (n,), and what was met.
+    """Return the classes of a pandas, polars or pyarrow table, text (n,), and the counts.
 
     Raises:
-        RecordError: the table lacks a column, or has something that is no number where one is needed.
+        RecordError: the table lacks a column, or has other values than numbers in a numeric column.
         TypeError: no table.
     """
     import narwhals as nw
@@ -60,10 +60,10 @@ def predict_table(table: Any, model: TreeModel, options: TableOptions) -> tuple[
             "data must be a record, as {'age': 34}, or a pandas, polars or pyarrow table (predict_file takes files), "
             f"got a {type(table).__name__}"
         )
-    with contextlib.suppress(pa.ArrowException, TypeError, ValueError, OverflowError):  # their texts quote cells
+    with contextlib.suppress(pa.ArrowException, TypeError, ValueError, OverflowError):  # their texts may show cells
         arrow = frame.to_arrow()
     if arrow is None:
-        raise RecordError("a column mixes types; it must hold only numbers, or only text; convert it")
+        raise RecordError("a column mixes types; convert it to only numbers, or only text")
     counts = PredictionCounts()
     parts = [_predict(batch, model, options.cells, counts) for batch in arrow.to_batches(max_chunksize=1 << 16)]
     return np.concatenate(parts) if parts else np.array([], dtype=object), counts
@@ -81,25 +81,25 @@ def predict_file(
     force: bool = False,
     progress: Callable[[int, int], None] | None = None,
 ) -> PredictionCounts:
-    """Write a table of raw records with a further column, their class; batch by batch, in bounded memory.
+    """Write a table of raw records with a further column for their class, batch by batch, in bounded memory.
 
-    Of CSV every cell is kept as it is written. The output is CSV or Parquet, whatever the table is.
+    Every cell of a CSV file is copied as written. The output is CSV or Parquet, whatever the table is.
 
     Args:
         model: the tree.
         table: CSV or Parquet file.
-        output: .csv or .parquet file to write; it appears whole or not at all.
+        output: .csv or .parquet file to write; it appears complete or not at all.
         column: name of the further column, which the table must not have.
-        separator, missing, sheet: as of :func:`assocpriv.randomize`.
+        separator, missing, sheet: as in :func:`assocpriv.randomize`.
         force: replace an existing file.
         progress: called with (bytes read, bytes of the file).
 
     Returns:
-        How many records and classes there are, and by column how many values are missing, unseen or out of range.
+        Numbers of records, of records by class, and by column of missing, unseen and out-of-range values.
 
     Raises:
         RecordError: as :func:`predict`, or a file that cannot be read.
-        PlanError: the new column's name is no text.
+        PlanError: an invalid name of the new column.
         FileError: the output exists and ``force`` is not set, has another ending, or cannot be written.
 
     >>> from pathlib import Path
@@ -125,9 +125,9 @@ def predict_file(
 
 
 def _check_output(output: Path) -> None:
-    """Refuse a name whose ending says neither CSV nor Parquet."""
+    """Refuse a file name whose ending is neither of CSV nor of Parquet."""
     if output.suffix.lower() not in _ENDINGS:
-        raise FileError(f"{output} must end in .csv, .parquet or .pq to say what to write")
+        raise FileError(f"{output} must end in .csv, .parquet or .pq to select the format")
 
 
 def _predict(batch: Any, model: TreeModel, cells: CellOptions, counts: PredictionCounts) -> NDArray[Any]:
@@ -154,12 +154,12 @@ def _check_columns(names: list[str], model: TreeModel) -> None:
     missing = [name for name in wanted if name not in names]
     if missing:
         raise RecordError(
-            f"the table lacks {len(missing)} of the model's {counted(len(wanted), 'column')}: {shortened(missing)}; "
-            "names must be those of the model, letter for letter"
+            f"the table lacks {len(missing)} of the model's {pluralize(len(wanted), 'column')}: {shortened(missing)}; "
+            "column names must match exactly"
         )
     twice = [name for name in wanted if names.count(name) > 1]
     if twice:
-        raise RecordError(f"the table has column {twice[0]} twice; names must differ")
+        raise RecordError(f"the table has column {twice[0]} twice; rename one")
 
 
 def _numbers(values: Any, column: NumberInput, cells: CellOptions, counts: PredictionCounts) -> NDArray[np.float64]:
@@ -177,7 +177,7 @@ def _numbers(values: Any, column: NumberInput, cells: CellOptions, counts: Predi
 
 def _remedy(refused: Any, cells: CellOptions) -> str:
     if not cells.written:
-        return "Parquet and frames must hold numbers there, not text; convert the column"
+        return "a Parquet or frame column must hold numbers, not text; convert it"
     words = {str(each).strip() for each in refused.unique().to_pylist()}
     return f"write numbers as 1234.5; {missing_remedy(words)}"
 
@@ -188,7 +188,7 @@ def _places(values: Any, column: CategoryInput, cells: CellOptions, counts: Pred
     if encoded is None and not values.type.num_fields:
         encoded = values.dictionary_encode()
     if encoded is None:
-        raise RecordError(f"column {column.name} holds lists or records; each record needs one value in it")
+        raise RecordError(f"column {column.name} holds lists or records; it must hold one value for each record")
     distinct = encoded.dictionary.to_pylist()
     absent = [value is None or (isinstance(value, str) and value.strip() in {"", *cells.missing}) for value in distinct]
     absent = [gone or value != value for gone, value in zip(absent, distinct, strict=True)]  # noqa: PLR0124 -- NaN
@@ -210,37 +210,37 @@ def _predicted(
     """Yield the batches of a file with the column of classes."""
 
     def step(action: Callable[[], Any]) -> Any:
-        return named_after(table, action, RecordError)
+        return prefix_errors(table, action, RecordError)
 
     with contextlib.ExitStack() as opened:
         batches, cells = step(lambda: _open(table, model, options, opened))
         while (batch := step(lambda: next(batches, None))) is not None:
             if column in map(str.strip, batch.schema.names):
                 raise RecordError(
-                    f"{table.name}: the table has a column {column!r} already, as the new one is called; rename it "
-                    "there (in Python, predict_file takes another name)"
+                    f"{table.name}: the table already has a column {column!r}; rename it there (in Python give "
+                    "predict_file another column=)"
                 )
             classes = step(partial(_predict, batch, model, cells, counts))
             yield batch.append_column(column, to_arrow(classes).cast(pa.string()))
     if not counts.records:
-        raise RecordError(f"{table.name}: the table has no records; check that it is the right one")
+        raise RecordError(f"{table.name}: the table has no records; check the file")
 
 
 def _open(
     path: Path, model: TreeModel, options: TableOptions, opened: contextlib.ExitStack
 ) -> tuple[Iterator[Any], CellOptions]:
-    """Return a file's batches, and how its cells are taken: those of text are written. ``opened`` closes the file."""
+    """Return a file's batches, and how to read its cells; ``opened`` closes the file."""
     wanted = {column.name for column in model.columns}
     table = opened.enter_context(open_table(path, wanted, options.separator, options.progress, options.sheet))
     if isinstance(table, ParquetTable):
         return table.batches(), options.cells
     if len(set(table.names)) != len(table.names):
-        raise RecordError("line 1 names a column twice; names must differ")
+        raise RecordError("line 1 has two columns of one name; rename one")
     return _text_batches(table), replace(options.cells, written=True)
 
 
 def _text_batches(table: CsvTable) -> Iterator[Any]:
-    names, budget = list(table.names), Budget.within(None)
+    names, budget = list(table.names), MemoryBudget.within(None)
     return table.map(
         lambda rows: pa.record_batch([each.dictionary_decode() for each in rows.columns], names),
         range(len(names)),

@@ -1,6 +1,6 @@
-"""Names looked up: raw baskets -> transactions over a plan's catalogue, before anything is asked or randomized.
+"""Map names to a plan's catalogue: raw baskets become transactions, before anything is randomized.
 
-This module sees raw items. Nothing it raises contains one: errors name a basket, a position in it and a count.
+This module sees raw items. Its errors contain none: they name a basket, a position in it and a count.
 """
 
 import logging
@@ -13,34 +13,34 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from assocpriv.guarantees.errors import BasketError
 from assocpriv.plans.catalogue import Catalogue
-from assocpriv.plans.names import UNKNOWN
-from assocpriv.promise.errors import BasketError
+from assocpriv.plans.item_names import UNKNOWN
 from assocpriv.records.basket_files import BasketStream, Paths, ReadCounts, read_baskets, stream_baskets
+from assocpriv.records.basket_sources import is_file
 from assocpriv.records.baskets import Baskets, assemble_in_order, count_sizes, named_baskets
-from assocpriv.records.cells import Cells, check_choices, ordinal, without_unknown
+from assocpriv.records.cells import Cells, check_choices, drop_unknown_items, ordinal
 from assocpriv.records.layout import STRICT, ReadOptions
-from assocpriv.records.sources import is_file
 
 if TYPE_CHECKING:
-    from assocpriv.plans.baskets import Plan
+    from assocpriv.plans.basket_plan import Plan
 
 _LOG = logging.getLogger("assocpriv")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
-_SURROGATE = re.compile(r"[\ud800-\udfff]")  # halves of pairs, as bytes become that are no UTF-8
+_SURROGATE = re.compile(r"[\ud800-\udfff]")  # halves of pairs, which bytes other than UTF-8 become
 
 
 class NameReader:
-    """What a plan makes of names, ready for any number of batches of baskets and for several threads.
+    """A plan's mapping of names to items, for any number of batches of baskets and for several threads.
 
-    ``names`` are those that baskets may hold, as a catalogue to read them with. ``unknown`` is what becomes of others:
-    ``error``, or ``drop`` where that is asked for or the plan drops them.
+    ``names`` is a catalogue of the names that baskets may hold. ``unknown`` is the treatment of others: ``error``, or
+    ``drop`` if that is requested or the plan drops them.
     """
 
     def __init__(self, plan: "Plan", *, unknown: str = "error") -> None:
         check_choices(unknown=unknown)
         self._rules, self._catalogue = plan.names, plan.catalogue
-        self.unknown = "drop" if plan.names.others == "drop" else unknown
+        self.unknown = "drop" if plan.names.unlisted == "drop" else unknown
         self.names = self._catalogue
         if not plan.names.are_plain:
             known, roll_up = self._catalogue.index_of, plan.names.roll_up
@@ -49,7 +49,7 @@ class NameReader:
             self._number_of_name = self._numbers_of(self.names)
 
     def transactions(self, baskets: Baskets) -> tuple[Baskets, int]:
-        """Return the transactions of raw baskets, over the plan's catalogue, and how many names were dropped."""
+        """Return the transactions of raw baskets, over the plan's catalogue, and the number of dropped names."""
         if self._rules.are_plain:
             return baskets.aligned(self._catalogue, unknown=self.unknown)
         items = baskets.items[baskets.offsets[0] : baskets.offsets[-1]]
@@ -66,32 +66,33 @@ class NameReader:
             numbers[used] = self._numbers_of([baskets.catalogue[item] for item in used.tolist()])
         ids = numbers[items]
         if self.unknown == "error":
-            without_unknown(Cells(baskets.sizes, ids, None), np.where(ids == UNKNOWN, -1, 0), "error")
-        kept = without_unknown(Cells(baskets.sizes, ids, None), ids, "drop")
+            drop_unknown_items(Cells(baskets.sizes, ids, None), np.where(ids == UNKNOWN, -1, 0), "error")
+        kept = drop_unknown_items(Cells(baskets.sizes, ids, None), ids, "drop")
         return assemble_in_order(kept, self._catalogue, "merge"), len(ids) - len(kept.codes)
 
     def _numbers_of(self, names: Collection[str]) -> NDArray[np.int64]:
-        """Return the item that each name leads to, LEFT_OUT or UNKNOWN."""
+        """Return for each name its item, LEFT_OUT or UNKNOWN."""
         known = self._catalogue.index_of
         return np.fromiter((self._rules.roll_up(name, known) for name in names), np.int64, len(names))
 
 
 def align_baskets(baskets: Baskets, plan: "Plan", *, unknown: str = "error") -> tuple[Baskets, int]:
-    """Return a plan's transactions of raw baskets, over any catalogue (names decide), and how many names were dropped.
+    """Return a plan's transactions of raw baskets, over any catalogue (names are compared), and the number of dropped
+    names.
 
     Raises:
-        BasketError: a name that the plan neither knows nor lets be dropped (``unknown`` as of :class:`NameReader`).
+        BasketError: a name that the plan neither has nor drops (``unknown`` as in :class:`NameReader`).
     """
     return NameReader(plan, unknown=unknown).transactions(baskets)
 
 
 def transactions_of_many(baskets: Any, plan: "Plan", options: ReadOptions = STRICT) -> tuple[Baskets, int]:
-    """Return what :func:`align_baskets` does, of :class:`Baskets`, sets or lists of names, or a table.
+    """Return the result of :func:`align_baskets` for :class:`Baskets`, sets or lists of names, or a table.
 
-    Repeats of a name that is dropped as not known do no harm.
+    A repeated name that is unknown and dropped is no error.
 
     Raises:
-        BasketError: a name that the plan neither knows nor lets be dropped, a repeated or an unusable one.
+        BasketError: a name that the plan neither has nor drops, a repeated or an invalid one.
         TypeError: no baskets.
     """
     reader = NameReader(plan, unknown=options.unknown)
@@ -101,22 +102,22 @@ def transactions_of_many(baskets: Any, plan: "Plan", options: ReadOptions = STRI
 
 
 def transaction_of(names: Collection[str | int], plan: "Plan") -> list[int]:
-    """Return the items of a plan's catalogue that one basket comes to, by increasing id.
+    """Return the items of one basket in a plan's catalogue, by rising id.
 
-    Its names (an int 7 is the name "7") are distinct; only one that is not known and dropped may be repeated.
+    Its names (an int 7 is the name "7") must be distinct; only a name that is unknown and dropped may be repeated.
 
     Raises:
-        BasketError: a name that the plan neither knows nor lets be dropped, a repeated or an unusable one.
+        BasketError: a name that the plan neither has nor drops, a repeated or an invalid one.
         TypeError: an item that is no name.
     """
-    listed, known = [_name_of(name, position) for position, name in enumerate(names, 1)], plan.catalogue.index_of
-    numbers = [plan.names.roll_up(name, known) for name in listed]
-    known_names = [name for name, number in zip(listed, numbers, strict=True) if number != UNKNOWN]
+    selected, known = [_name_of(name, position) for position, name in enumerate(names, 1)], plan.catalogue.index_of
+    numbers = [plan.names.roll_up(name, known) for name in selected]
+    known_names = [name for name, number in zip(selected, numbers, strict=True) if number != UNKNOWN]
     if len(set(known_names)) != len(known_names):
-        raise BasketError("the basket repeats an item; a basket is a set; name it once")
-    if UNKNOWN in numbers and plan.names.others == "error":
+        raise BasketError("the basket repeats an item; a basket is a set: give each item once")
+    if UNKNOWN in numbers and plan.names.unlisted == "error":
         raise BasketError(
-            f"{ordinal(numbers.index(UNKNOWN) + 1)} item of the basket is not in the plan's catalogue; leave it out"
+            f"{ordinal(numbers.index(UNKNOWN) + 1)} item of the basket is not in the plan's catalogue; remove it"
         )
     return sorted({number for number in numbers if number >= 0})
 
@@ -133,7 +134,7 @@ def _name_of(item: object, position: int) -> str:
 
 
 def stream_transactions(paths: Paths, plan: "Plan", options: ReadOptions = STRICT) -> BasketStream:
-    """Read files of baskets batch by batch as a plan's transactions, over its catalogue; on all cores."""
+    """Read files of baskets batch by batch as a plan's transactions, over its catalogue, on all cores."""
     reader = NameReader(plan, unknown=options.unknown)
     then = None if plan.names.are_plain else reader.transactions
     return stream_baskets(paths, reader.names, replace(options, unknown=reader.unknown), then)
@@ -141,10 +142,10 @@ def stream_transactions(paths: Paths, plan: "Plan", options: ReadOptions = STRIC
 
 @dataclass(frozen=True, slots=True)
 class BasketCounts:
-    """What baskets come to as a plan's transactions: what was left out of them, and how many hold how many items.
+    """Counts of baskets that became a plan's transactions: what was dropped, and how many have each size.
 
-    ``sizes`` are of what the plan makes of the baskets that are reported; they tell what sampling loses
-    (planning/sampling_loss). ``people`` is of how many persons they are, None where every basket counts as another's.
+    ``sizes`` are those of reported baskets after the plan's mapping; they determine the truncation loss
+    (planning/truncation_loss). ``people`` is the number of persons, None if each basket counts as another person's.
     """
 
     read: ReadCounts
@@ -153,29 +154,30 @@ class BasketCounts:
 
     @property
     def reported(self) -> int:
-        """Baskets that are reported."""
+        """Number of reported baskets."""
         return self.sizes.total()
 
     @property
     def empty(self) -> int:
-        """Baskets that came out empty."""
+        """Number of baskets that became empty."""
         return self.sizes[0]
 
 
 def transactions_of(
     baskets: Any, plan: "Plan", options: ReadOptions = STRICT
 ) -> tuple[Iterable[Baskets], Callable[[], ReadCounts]]:
-    """Return a plan's transactions of baskets in a file or in memory, batch by batch, and who counts what was read.
+    """Return a plan's transactions of baskets in a file or in memory, in batches, and a function that counts what was
+    read.
 
     Raises:
-        BasketError: baskets that do not fit the plan; options that say nothing of baskets in memory; after the last
-            batch, if none of the items is in the catalogue (the log is warned if most are not).
+        BasketError: baskets that do not fit the plan; options for files with baskets in memory; after the last batch,
+            if none of the items is in the catalogue (the log warns if most are not).
     """
     if is_file(baskets):
         stream = stream_transactions(baskets, plan, options)
         return _checked(stream, lambda: stream.counts, plan, options), lambda: stream.counts
     if options.empty != "error":
-        raise BasketError("empty is said of files; leave it out for baskets in memory")
+        raise BasketError("empty is an option for files; omit it for baskets in memory")
     made, dropped = transactions_of_many(baskets, plan, options)
     counts = ReadCounts(len(made), dropped, 0, 0)
     return _checked([made], lambda: counts, plan, options), lambda: counts
@@ -184,7 +186,7 @@ def transactions_of(
 def _checked(
     batches: Iterable[Baskets], read: Callable[[], ReadCounts], plan: "Plan", options: ReadOptions
 ) -> Iterator[Baskets]:
-    """Yield batches, and look after the last one whether their items are in the catalogue."""
+    """Yield batches, and check after the last one whether their items are in the catalogue."""
     known = 0
     for batch in batches:
         known += int(batch.offsets[-1] - batch.offsets[0])
@@ -193,20 +195,20 @@ def _checked(
 
 
 def _check_known(known: int, dropped: int, plan: "Plan", options: ReadOptions) -> None:
-    """Refuse that ``unknown="drop"`` leaves no item, and warn the log where it leaves few; plans may drop any."""
-    if options.unknown == "error" or plan.names.others == "drop":
+    """Refuse if ``unknown="drop"`` leaves no item, and warn if it leaves few; a plan's own rules may drop any."""
+    if options.unknown == "error" or plan.names.unlisted == "drop":
         return
-    check = "check that names are written as the catalogue writes them, and the layout"
+    check = "compare the spelling of names with the catalogue, and check the layout"
     if dropped and not known:
         raise BasketError(f"none of the {dropped:,} items is in the catalogue of {len(plan.catalogue):,}; {check}")
-    if dropped > known and plan.names.are_plain:  # rolled up, several become one
+    if dropped > known and plan.names.are_plain:  # with a roll-up, several names become one item
         _LOG.warning("%s of %s items are not in the catalogue and were dropped; %s", dropped, dropped + known, check)
 
 
 def read_transactions(baskets: Any, plan: "Plan", options: ReadOptions = STRICT) -> tuple[Baskets, BasketCounts]:
-    """Return all of a plan's transactions at once, as :func:`transactions_of`, and what they came to.
+    """Return all of a plan's transactions at once, as :func:`transactions_of`, and their counts.
 
-    What the plan drops counts as unknown.
+    Names that the plan drops count as unknown.
     """
     if not is_file(baskets):
         [transactions], counts = transactions_of(baskets, plan, options)

@@ -1,11 +1,15 @@
-"""Collecting reports over HTTP, at the collector or from a device.
+"""Collect reports over HTTP, at the collector or from a device.
 
-``serve`` runs a collector, which devices send their reports to, and ``make_service`` returns it for a server of one's
-own; ``relay``, run by somebody else, hides from it who sends them. On the collector's machine ``add_key``,
-``list_keys`` and ``revoke_key`` see to the keys of its sources, ``collection_status`` says what its folder holds,
-``seal_collection`` and ``close_collection`` seal it, ``set_aside`` moves the reports of one key out of it, and
-``remove_sealed`` removes what was sealed too long ago. On a device ``send_report`` answers a collector, and loses no
-report: ``send_unsent`` sends what waits, and ``read_key`` reads the device's key from a file.
+The collector:
+
+- ``serve`` runs a collector, to which devices send their reports; ``make_service`` returns it for a server of your own.
+- ``relay``, run by another party, hides the senders from the collector.
+- ``add_key``, ``list_keys`` and ``revoke_key`` manage the keys of sources.
+- ``collection_status`` returns what a collection's folder holds; ``close_batches`` and ``end_collection`` close its
+  open batches; ``set_aside`` moves the reports of one key out of it; ``remove_reports`` removes old reports.
+
+A device: ``send_report`` sends one report, ``send_queued`` sends the queued reports, and ``read_key`` reads the
+device's key from a file.
 """
 
 import contextlib
@@ -21,24 +25,24 @@ from typing import TYPE_CHECKING, Any
 from assocpriv import __version__
 from assocpriv.collect import folder as folders
 from assocpriv.collect import keys as key_files
-from assocpriv.collect.folder import CollectionStatus, folder_status, open_store, seal_folder
+from assocpriv.collect.batch_closing import is_ended
+from assocpriv.collect.folder import CollectionStatus, close_folder, folder_status, open_store
 from assocpriv.collect.keys import KEYS_FILE, Keyring, SourceKey
 from assocpriv.collect.log import logging_lines
-from assocpriv.collect.sealing import is_closed
 from assocpriv.collect.sqlite import SqliteStore
-from assocpriv.collect.store import Collecting, EpochSizes, FolderLock, check_system, for_owner
-from assocpriv.files.oblivious import MOST_REQUEST_BYTES, hpke
-from assocpriv.promise.errors import FileError, PlanError
+from assocpriv.collect.store import BatchSizes, FolderLock, ServedCollection, check_system, private_umask
+from assocpriv.files.oblivious_http import MOST_REQUEST_BYTES, hpke
+from assocpriv.guarantees.errors import FileError, PlanError
 
 if TYPE_CHECKING:
     from assocpriv.client.connection import Collector
-    from assocpriv.client.sending import SentReport, SentWaiting
-    from assocpriv.collect.service import Service
-    from assocpriv.plans.published import PublishedPlan
-    from assocpriv.promise.breaches import Breach
+    from assocpriv.client.upload import QueueResult, SentReport
+    from assocpriv.collect.collector_app import Service
+    from assocpriv.guarantees.amplification import Guarantee
+    from assocpriv.plans.published_plan import PublishedPlan
 
 _MOST_KEY_BYTES = 4096
-_MOST_HEAD_BYTES = 4096  # of what stands before a report in a sealed message
+_MOST_HEAD_BYTES = 4096  # before the report in an encrypted message
 _LOG = logging.getLogger("assocpriv")
 
 
@@ -51,8 +55,8 @@ def serve(
     *,
     host: str = "127.0.0.1",
     port: int = 8350,
-    epoch_reports: tuple[int, int] | None = None,
-    few: bool = False,
+    batch_reports: tuple[int, int] | None = None,
+    allow_small: bool = False,
     keys: bool = False,
     admin_host: str = "127.0.0.1",
     admin_port: int | None = None,
@@ -64,22 +68,22 @@ def serve(
     ready: Callable[[str, str], None] | None = None,
     log_level: int | None = None,
 ) -> None:
-    """Collect reports of a plan over HTTP until the process is told to end (SIGTERM, SIGINT); what is stored stays.
+    """Collect reports of a plan over HTTP until the process is stopped by SIGTERM or SIGINT; stored reports stay.
 
     Args:
-        plan: the published plan, of any kind.
-        data: the folder for its reports, made if it is missing; ``mine`` and the rest read it, also meanwhile.
-        host: address to listen at; TLS is a reverse proxy's, and what is not behind one is warned of in the log.
-        port: 0 for any that is free.
-        admin_host, admin_port: where the operator's page, counts and metrics are served, and nothing else; by default
-            they are where reports come in.
-        epoch_reports, few, keys, store, oblivious, admin, origins, demo: as of :func:`make_service`.
-        ready: called with the URL, and that of the operator's, once it listens.
-        log_level: write what is logged from this level on to standard error, as ``logging.INFO``; by default whoever
-            calls sees to the log.
+        plan: the published plan, of any type.
+        data: the folder for its reports, made if missing; ``mine`` and the other readers can read it meanwhile.
+        host: listen address. A reverse proxy provides TLS; the log warns where the address is reachable without one.
+        port: 0 picks a free port.
+        admin_host, admin_port: address of the operator's page, counts and metrics only; by default they share
+            ``host`` and ``port``.
+        batch_reports, allow_small, keys, store, oblivious, admin, origins, demo: as in :func:`make_service`.
+        ready: called with the URL of the collector and that of the operator's page, once it listens.
+        log_level: write log records from this level on to standard error, for example ``logging.INFO``; by default the
+            caller configures the log.
 
     Raises:
-        FileError: an address that is in use or not of this machine; or as :func:`make_service`.
+        FileError: the address is in use or is not one of this machine; or as :func:`make_service`.
         PlanError: the extra ``assocpriv[server]`` is missing.
 
     >>> import assocpriv as ap
@@ -87,18 +91,18 @@ def serve(
     http://127.0.0.1:8350 http://127.0.0.1:8350
     """
     _check_can_serve()
-    from assocpriv.collect import serving
+    from assocpriv.collect import http_server
 
     with contextlib.ExitStack() as opened:
-        opened.enter_context(for_owner())
+        opened.enter_context(private_umask())
         if log_level is not None:
             opened.enter_context(logging_lines(log_level, __version__))
         listeners = [opened.enter_context(_listening(host, port))]
         if admin_port is not None:
             listeners.append(opened.enter_context(_listening(admin_host, admin_port, "admin_port=")))
         service = make_service(
-            plan, data, epoch_reports=epoch_reports, few=few, keys=keys, store=store, oblivious=oblivious, admin=admin,
-            origins=origins, demo=demo,
+            plan, data, batch_reports=batch_reports, allow_small=allow_small, keys=keys, store=store,
+            oblivious=oblivious, admin=admin, origins=origins, demo=demo,
         )  # fmt: skip
         service.admin_port = None if admin_port is None else listeners[1].getsockname()[1]
         _warn_of_network(listeners)
@@ -109,7 +113,7 @@ def serve(
             if ready is not None:
                 ready(urls[0], urls[-1])
 
-        serving.run(service, listeners, begun)
+        http_server.run(service, listeners, begun)
 
 
 def relay(
@@ -121,18 +125,18 @@ def relay(
     ready: Callable[[str], None] | None = None,
     log_level: int | None = None,
 ) -> None:
-    """Pass messages on to a collector's gateway, unread, until the process is told to end (SIGTERM, SIGINT).
+    """Forward messages to a collector's gateway, unread, until the process is stopped by SIGTERM or SIGINT.
 
-    Whoever runs a relay sees the addresses of devices; it must be somebody else than who runs the collector.
+    A relay sees the addresses of devices, so another party than the collector's operator must run it.
 
     Args:
         to: the collector's address, as ``https://collector.example``.
-        hold: seconds within which a message is passed on; the longer, the more others leave with it.
-        host, port, ready, log_level: as of :func:`serve`.
+        hold: longest delay of a message in seconds; with a longer delay more messages leave together.
+        host, port, ready, log_level: as in :func:`serve`.
 
     Raises:
-        FileError: an address that is in use or not of this machine.
-        PlanError: no such collector's address or time; or the extra ``assocpriv[relay]`` is missing.
+        FileError: the address is in use or is not one of this machine.
+        PlanError: no address of a collector, or no such delay; or the extra ``assocpriv[relay]`` is missing.
 
     >>> import assocpriv as ap
     >>> ap.collect.relay("https://collector.example", hold=20, ready=print)  # doctest: +SKIP
@@ -140,8 +144,8 @@ def relay(
     """
     check_system()
     try:
-        from assocpriv.collect import serving
-        from assocpriv.collect.relaying import Relay
+        from assocpriv.collect import http_server
+        from assocpriv.collect.relay_app import Relay
     except ImportError:
         raise PlanError("a relay needs aiohttp, uvicorn and Starlette: pip install 'assocpriv[relay]'") from None
 
@@ -152,13 +156,13 @@ def relay(
         application = Relay(to, hold)
 
         def begun() -> None:
-            _LOG.info("messages are passed on from %s", _url(listener))
+            _LOG.info("relay listens at %s", _url(listener))
             if not ipaddress.ip_address(listener.getsockname()[0]).is_loopback:
-                _LOG.warning("%s is plain HTTP beyond this machine; keep a proxy with TLS before it", _url(listener))
+                _LOG.warning("%s serves plain HTTP to other machines; put a proxy with TLS before it", _url(listener))
             if ready is not None:
                 ready(_url(listener))
 
-        serving.run(application, [listener], begun)
+        http_server.run(application, [listener], begun)
 
 
 def _url(listener: socket.socket) -> str:
@@ -167,20 +171,20 @@ def _url(listener: socket.socket) -> str:
 
 
 def _warn_of_network(listeners: Sequence[socket.socket]) -> None:
-    """Say what the network sees where a collector listens beyond its own machine."""
+    """Warn where a collector listens to other machines without TLS."""
     if not ipaddress.ip_address(listeners[0].getsockname()[0]).is_loopback:
-        _LOG.warning("%s is plain HTTP beyond this machine; keep a proxy with TLS before it", _url(listeners[0]))
+        _LOG.warning("%s serves plain HTTP to other machines; put a proxy with TLS before it", _url(listeners[0]))
     if not ipaddress.ip_address(listeners[-1].getsockname()[0]).is_loopback:
-        hint = "give them a port of their own" if len(listeners) == 1 else "let none but yours reach it"
-        _LOG.warning("counts, metrics and the operator's page are beyond this machine, too; %s", hint)
+        hint = "give them their own admin_port" if len(listeners) == 1 else "let only your network reach it"
+        _LOG.warning("other machines reach the operator's page, counts and metrics, too; %s", hint)
 
 
 def make_service(
     plan: "PublishedPlan",
     data: str | PathLike[str],
     *,
-    epoch_reports: tuple[int, int] | None = None,
-    few: bool = False,
+    batch_reports: tuple[int, int] | None = None,
+    allow_small: bool = False,
     keys: bool = False,
     store: str | None = None,
     oblivious: str | None = None,
@@ -188,32 +192,34 @@ def make_service(
     origins: Sequence[str] = (),
     demo: bool = False,
 ) -> "Service":
-    """Return a collector as an ASGI application, for a server of one's own; one process may serve a folder.
+    """Return a collector as an ASGI application, for a server of your own. One process serves a folder.
 
     Args:
-        plan: the published plan, of any kind.
-        data: the folder for its reports, made if it is missing.
-        epoch_reports: the fewest reports that are sealed together when that is asked for, and how many are without
-            being asked; by default what the folder was served with before, and of a new one 1,000 and about a million.
-        few: take numbers below 100: a file of so few reports tells nearly which is whose.
-        keys: take reports only with a key, as :func:`assocpriv.collect.add_key` makes them; a folder that has keys, or
-            gets its first one meanwhile, needs them in any case.
-        store: where reports are kept before they are sealed: ``sqlite``, in the folder, or ``postgresql://…``, or
-            ``@FILE`` that holds such a URL; by default what the folder has, and ``sqlite`` of a new one.
-        oblivious: ``alone``: take reports through a relay alone (RFC 9458), and keep no order; ``beside``: also those
-            that come directly. A plan with a central promise needs ``alone``. It goes with ``sqlite``, without keys.
-        admin: serve the operator's page at /admin; its token is made in the folder, in the file ``admin-token``.
+        plan: the published plan, of any type.
+        data: the folder for its reports, made if missing.
+        batch_reports: minimum batch size, for closing on request, and size at which a batch is closed automatically, in
+            reports; by default those of the folder, and for a new folder 1,000 and about a million.
+        allow_small: accept a minimum below 100; a report file that small nearly shows which report is whose.
+        keys: accept reports only with a key made by :func:`assocpriv.collect.add_key`. A folder that has keys, or gets
+            its first one later, always needs them.
+        store: where reports are kept until their batch is closed: ``sqlite``, in the folder, or ``postgresql://…``, or
+            ``@FILE`` that holds such a URL; by default that of the folder, and ``sqlite`` for a new folder.
+        oblivious: ``only``: accept reports only through a relay (RFC 9458), and keep no order; ``also``: accept direct
+            reports, too. A plan with a central guarantee needs ``only``. Both need ``sqlite`` and a folder without
+            keys.
+        admin: serve the operator's page at /admin; its token is written to the file ``admin-token`` of the folder.
         origins: sites, as ``https://shop.example``, whose pages may send reports from people's browsers.
-        demo: serve a demonstration at /demo, in which visitors make reports of baskets that nobody bought. It takes a
-            plan of a catalogue's items, a folder of its own, and no keys.
+        demo: serve a demonstration at /demo, in which visitors make reports of made-up baskets. It needs a plan of a
+            catalogue's items, a folder of its own, and no keys.
 
     Returns:
-        The application; the folder is its own until its lifespan, which a server begins, has ended.
+        The application. It uses the folder alone until its lifespan, which a server starts, has ended.
 
     Raises:
-        FileError: a folder or a database that cannot be used, is of another plan, or is served already; or numbers of
-            reports that cannot be.
-        PlanError: the extra ``assocpriv[server]`` is missing, an origin is none, or what cannot be demonstrated.
+        FileError: a folder or a database that cannot be used, belongs to another plan, or is served already; or batch
+            sizes out of range.
+        PlanError: the extra ``assocpriv[server]`` is missing, a malformed origin, or a demonstration of another plan
+            type.
 
     >>> import uvicorn  # doctest: +SKIP
     >>> import assocpriv as ap
@@ -223,38 +229,38 @@ def make_service(
     _check_channel(plan, oblivious)
     if demo:
         _check_demonstration(plan, keys=keys, oblivious=oblivious)
+    from assocpriv.collect.collector_app import Service, check_origin
     from assocpriv.collect.gateway import GatewayKeys
-    from assocpriv.collect.service import Service, check_origin
     from assocpriv.pages.device_client import ClientFiles
 
     origins = [check_origin(each) for each in origins]
-    sizes = None if epoch_reports is None else EpochSizes(*epoch_reports)
-    if sizes is not None and not few:
-        sizes.check_few()
+    sizes = None if batch_reports is None else BatchSizes(*batch_reports)
+    if sizes is not None and not allow_small:
+        sizes.check_minimum()
     folder = Path(data)
     lock = FolderLock.take(folder)
     try:
         keyring = Keyring(folder, required=keys)
-        if keyring.asked() and plan.least_batch > 1:
-            raise PlanError("keys name who sent a report, which a central promise hides; serve the plan without keys")
+        if keyring.are_required() and plan.minimum_batch_size > 1:
+            raise PlanError("keys identify senders, which a central guarantee hides; serve the plan without keys")
         opened = open_store(folder, plan, store, sizes=sizes)
-        if not keyring.asked() and any(opened.counts_by_key()) and not is_closed(folder):
+        if not keyring.are_required() and any(opened.counts_by_key()) and not is_ended(folder):
             opened.close()
             raise FileError(
-                f"reports came to {folder} with keys, but it has no {KEYS_FILE}, so anybody could send; put that "
-                "back, or begin another folder: mine takes both"
+                f"{folder} has reports with keys but no {KEYS_FILE}, so anybody could send; restore that file, or name "
+                "a new folder: mine reads both"
             )
-        if oblivious and (keyring.asked() or not isinstance(opened, SqliteStore)):
+        if oblivious and (keyring.are_required() or not isinstance(opened, SqliteStore)):
             opened.close()
             raise PlanError(
-                "through a relay reports come without a name: keys of sources would be one, and PostgreSQL's log tells "
-                "the order in which they came; give a folder without keys, and store sqlite"
+                "reports through a relay must not show their senders, but keys identify sources, and PostgreSQL's log "
+                "shows the order of arrival; use a folder without keys, and store sqlite"
             )
-        collection = Collecting(plan, opened, folder, is_closed(folder))
+        collection = ServedCollection(plan, opened, folder, is_ended(folder))
         gateway_keys = GatewayKeys(folder) if oblivious else None
-        direct = oblivious != "alone"
-        asked = None if oblivious else keyring  # a relay's collector never takes up a key
-        service = Service(collection, lock, keys=asked, gateway_keys=gateway_keys, direct=direct, origins=origins)
+        direct = oblivious != "only"
+        required = None if oblivious else keyring  # behind a relay no key is ever used
+        service = Service(collection, lock, keys=required, gateway_keys=gateway_keys, direct=direct, origins=origins)
         service.pages["client"] = ClientFiles()
         service.metrics.version = __version__
         _add_demonstration(service, plan, folder, demo=demo)
@@ -274,38 +280,38 @@ def _check_can_serve() -> None:
         import starlette  # noqa: F401
         import uvicorn  # noqa: F401
     except ImportError:
-        raise PlanError("a collector is served by uvicorn and Starlette: pip install 'assocpriv[server]'") from None
+        raise PlanError("a collector needs uvicorn and Starlette: pip install 'assocpriv[server]'") from None
 
 
 def _check_channel(plan: "PublishedPlan", oblivious: str | None) -> None:
-    """Refuse a plan whose promise the way that its reports take does not keep."""
-    if oblivious not in (None, "alone", "beside"):
-        raise PlanError("oblivious must be 'alone' or 'beside'")
-    if plan.central is not None and oblivious != "alone":
+    """Refuse a plan whose guarantee does not hold for reports sent in this way."""
+    if oblivious not in (None, "only", "also"):
+        raise PlanError("oblivious must be 'only' or 'also'")
+    if plan.central is not None and oblivious != "only":
         raise PlanError(
-            "the plan's central promise needs reports that nobody can tell whose they are: serve it with "
-            "oblivious='alone', behind a relay of somebody else"
+            "the plan's central guarantee needs reports without their senders: serve it with oblivious='only', behind "
+            "a relay that another party runs"
         )
     if oblivious:
         hpke()
         if plan.report_bytes > MOST_REQUEST_BYTES - _MOST_HEAD_BYTES:
             raise PlanError(
-                f"reports of this plan have {plan.report_bytes:,} bytes; a relay passes on messages of "
-                f"{MOST_REQUEST_BYTES:,}"
+                f"reports of this plan have {plan.report_bytes:,} bytes; a relay forwards messages of at most "
+                f"{MOST_REQUEST_BYTES:,} bytes"
             )
 
 
 def _check_demonstration(plan: object, *, keys: bool, oblivious: str | None) -> None:
-    from assocpriv.pages.demo import check_demonstration
+    from assocpriv.pages.demo_page import check_demonstration
 
     check_demonstration(plan)
-    if keys or oblivious == "alone":
-        raise PlanError("visitors of a demonstration send directly, without keys; serve it without keys and a relay")
+    if keys or oblivious == "only":
+        raise PlanError("visitors of a demonstration send directly; serve it without keys and without a relay")
 
 
 def _add_demonstration(service: "Service", plan: "PublishedPlan", folder: Path, *, demo: bool) -> None:
-    """Serve the demonstration at /demo if it is wanted; keep its folder apart from those of people."""
-    from assocpriv.pages.demo import DemoPage, check_demonstration, check_mark
+    """Serve the demonstration at /demo if requested; its folder must not hold reports of people."""
+    from assocpriv.pages.demo_page import DemoPage, check_demonstration, check_mark
 
     def reports() -> int:
         return int(service.status()["reports"])
@@ -316,17 +322,17 @@ def _add_demonstration(service: "Service", plan: "PublishedPlan", folder: Path, 
 
 
 def _add_page(service: "Service", plan: "PublishedPlan", folder: Path) -> None:
-    """Serve the operator's page at /admin, whose token is in the folder."""
-    from assocpriv.pages.operator import AdminPage, read_or_make_token
+    """Serve the operator's page at /admin; its token is in the folder."""
+    from assocpriv.pages.collector_page import AdminPage, read_or_make_token
 
-    page = AdminPage(plan, folder, service.status, service.seal, read_or_make_token(folder))
-    service.pages["admin"], service.crafted = page, page.crafted
+    page = AdminPage(plan, folder, service.status, service.close_batches, read_or_make_token(folder))
+    service.pages["admin"], service.check_manipulation = page, page.check_manipulation
     service.metrics.failed_logins = lambda: page.failed_logins
 
 
 @contextlib.contextmanager
 def _listening(host: str, port: int, other: str = "host or port") -> Any:
-    """Give a socket that listens; who cannot have it is told to choose an ``other``."""
+    """Yield a listening socket; an error names what else to choose: ``other``."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         if not _can_name(host):
@@ -342,26 +348,29 @@ def _listening(host: str, port: int, other: str = "host or port") -> Any:
 
 
 def _can_name(host: str) -> bool:
-    """Tell whether a machine can have a name; none at all, as of a variable that is not set, would be all addresses."""
+    """Return whether a machine can have this name; an empty one, as of an unset variable, means all addresses."""
     try:
         return bool(host.encode("idna")) and host.isprintable()
     except UnicodeError:
         return False
 
 
-# ---- a collection on its machine
+# ---- operating a collection
 
 
 def add_key(data: str | PathLike[str], name: str, *, quota: int | None = None) -> tuple[SourceKey, str]:
-    """Make a key of a collection and return what is kept of it, and the key itself, which is not kept.
+    """Make a key of a collection; return its stored data and the key itself, which is not stored.
 
-    A collector that serves the folder takes the key from the next request on; from the first one on it takes reports
-    from nobody without a key.
+    A collector that serves the folder accepts the key from the next request on. After the first key it accepts no
+    report without a key.
 
     Args:
         data: the folder of the collection.
-        name: what people call the source, as ``till 7``; reports are stored with the key's number, not with it.
-        quota: the most reports that may come with the key; repeated ones do not count.
+        name: the name of the source, as ``till 7``; reports are stored with the key's number, not with the name.
+        quota: largest number of reports with the key; repeated ones do not count.
+
+    Returns:
+        The key's stored data, and the key.
 
     Raises:
         FileError: no such folder, one that a relay sends to, a name that another key has, or a quota below 1.
@@ -377,10 +386,10 @@ def add_key(data: str | PathLike[str], name: str, *, quota: int | None = None) -
 
 
 def list_keys(data: str | PathLike[str]) -> list[SourceKey]:
-    """Return the keys of a collection's folder, revoked ones too, by rising number.
+    """Return the keys of a collection's folder, including revoked ones, by rising number.
 
     Raises:
-        FileError: no such folder, or they cannot be read.
+        FileError: no such folder, or the keys cannot be read.
 
     >>> from tempfile import mkdtemp
     >>> import assocpriv as ap
@@ -395,17 +404,17 @@ def list_keys(data: str | PathLike[str]) -> list[SourceKey]:
 
 
 def revoke_key(data: str | PathLike[str], number: int) -> SourceKey:
-    """Let a collection take no more reports with a key; those that came with it stay.
+    """Stop accepting reports with a key; the reports that came with it stay.
 
     Args:
         data: the folder of the collection.
-        number: of the key.
+        number: the number of the key.
 
     Returns:
-        What is kept of the key.
+        The key's stored data.
 
     Raises:
-        FileError: there is no such key, or it is revoked.
+        FileError: there is no such key, or it is revoked already.
 
     >>> from tempfile import mkdtemp
     >>> import assocpriv as ap
@@ -418,7 +427,13 @@ def revoke_key(data: str | PathLike[str], number: int) -> SourceKey:
 
 
 def collection_status(data: str | PathLike[str]) -> CollectionStatus:
-    """Return what a collection's folder holds, by number of key; it may be served meanwhile.
+    """Return the state of a collection's folder, with numbers of reports by key; it may be served meanwhile.
+
+    Args:
+        data: the folder of the collection.
+
+    Returns:
+        Numbers of reports in closed and open batches, by key, set aside and removed, and whether it is served or ended.
 
     Raises:
         FileError: it is no collector's folder.
@@ -427,111 +442,114 @@ def collection_status(data: str | PathLike[str]) -> CollectionStatus:
     >>> from tempfile import mkdtemp
     >>> import assocpriv as ap
     >>> folder = mkdtemp()
-    >>> plan = ap.plan(["milk", "tea"], transaction_size=2, promise=ap.Breach("5%", "50%"))
+    >>> plan = ap.plan(["milk", "tea"], transaction_size=2, guarantee=ap.Guarantee("5%", "50%"))
     >>> ap.write_plan(plan, f"{folder}/plan.json")  # as serve does
     >>> status = ap.collect.collection_status(folder)
-    >>> status.reports, status.served, status.closed
+    >>> status.reports, status.served, status.ended
     (0, False, False)
     """
     return folder_status(Path(data))
 
 
-def seal_collection(data: str | PathLike[str], *, store: str | None = None, few: bool = False) -> int:
-    """Turn all reports of a collection that nobody serves into report files, and return how many were not yet.
+def close_batches(data: str | PathLike[str], *, store: str | None = None, allow_small: bool = False) -> int:
+    """Write all open batches of a collection as report files; return the number of reports that were open.
 
     Args:
-        data: the folder of the collection.
-        few: also if fewer wait than are sealed together, 1,000 unless it was served with another number: whoever has a
-            device's ledger, or saw when it sent, then knows its report to be one of these few.
-        store: of a collection in PostgreSQL its URL, where the folder's note of it, without a password, does not do.
+        data: the folder of the collection, which must not be served.
+        allow_small: also close a batch below the minimum size, 1,000 reports unless it was served with another number.
+            Someone who has a device's ledger, or saw when it sent, then knows that its report is one of these few.
+        store: URL of the collection's PostgreSQL database, if the URL without password in the folder is not enough.
+
+    Returns:
+        How many reports were in open batches.
 
     Raises:
-        FileError: it is served, fewer wait, or the disk or the database refuses.
+        FileError: it is served, a batch is below the minimum size, or the disk or the database refuses.
 
     >>> from tempfile import mkdtemp
     >>> import assocpriv as ap
     >>> folder = mkdtemp()
-    >>> plan = ap.plan(["milk", "tea"], transaction_size=2, promise=ap.Breach("5%", "50%"))
+    >>> plan = ap.plan(["milk", "tea"], transaction_size=2, guarantee=ap.Guarantee("5%", "50%"))
     >>> ap.write_plan(plan, f"{folder}/plan.json")  # as serve does
-    >>> ap.collect.seal_collection(folder)  # nothing has come in
+    >>> ap.collect.close_batches(folder)  # nothing has come in
     0
     """
-    with for_owner():
-        return seal_folder(Path(data), store, few=few)
+    with private_umask():
+        return close_folder(Path(data), store, allow_small=allow_small)
 
 
-def close_collection(data: str | PathLike[str], *, store: str | None = None, few: bool = False) -> int:
-    """Seal a collection, forget its submission ids, and let it take no reports any more; as :func:`seal_collection`.
+def end_collection(data: str | PathLike[str], *, store: str | None = None, allow_small: bool = False) -> int:
+    """Close a collection's batches, delete its submission ids, and accept no more reports; as :func:`close_batches`.
 
     >>> from tempfile import mkdtemp
     >>> import assocpriv as ap
     >>> folder = mkdtemp()
-    >>> plan = ap.plan(["milk", "tea"], transaction_size=2, promise=ap.Breach("5%", "50%"))
+    >>> plan = ap.plan(["milk", "tea"], transaction_size=2, guarantee=ap.Guarantee("5%", "50%"))
     >>> ap.write_plan(plan, f"{folder}/plan.json")  # as serve does
-    >>> ap.collect.close_collection(folder), ap.collect.collection_status(folder).closed
+    >>> ap.collect.end_collection(folder), ap.collect.collection_status(folder).ended
     (0, True)
     """
-    with for_owner():
-        return seal_folder(Path(data), store, few=few, close=True)
+    with private_umask():
+        return close_folder(Path(data), store, allow_small=allow_small, end=True)
 
 
 def set_aside(data: str | PathLike[str], key: int, *, restore: bool = False, store: str | None = None) -> int:
-    """Move the reports of one key out of a collection that nobody serves, into its folder ``set-aside``.
+    """Move the reports of one key out of a collection that is not served, into its folder ``set-aside``.
 
     Args:
         data: the folder of the collection.
         key: the number of the key.
         restore: move them back.
-        store: as of :func:`seal_collection`.
+        store: as in :func:`close_batches`.
 
     Returns:
-        How many reports these are.
+        How many reports were moved.
 
     Raises:
-        FileError: the collection is served, there are no reports of the key, some wait to be sealed and are too few, or
-            the disk refuses.
+        FileError: the collection is served, it has no reports of the key, some are in a batch below the minimum size,
+            or the disk refuses.
 
     >>> from tempfile import mkdtemp
     >>> import assocpriv as ap
     >>> folder = mkdtemp()
-    >>> plan = ap.plan(["milk", "tea"], transaction_size=2, promise=ap.Breach("5%", "50%"))
+    >>> plan = ap.plan(["milk", "tea"], transaction_size=2, guarantee=ap.Guarantee("5%", "50%"))
     >>> ap.write_plan(plan, f"{folder}/plan.json")  # as serve does
     >>> ap.collect.set_aside(folder, 3)  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    assocpriv.promise.errors.FileError: ... has no reports of key 3; ...
+    assocpriv.guarantees.errors.FileError: ... has no reports of key 3; ...
     >>> ap.collect.set_aside("collection", 3)  # doctest: +SKIP
     2317
     """
-    with for_owner():
+    with private_umask():
         return folders.set_aside(Path(data), key, restore=restore, store=store)
 
 
-def remove_sealed(data: str | PathLike[str], days: int) -> tuple[dict[str, int], int]:
-    """Remove the reports of a collection that were sealed more than so many days ago, also those that are set aside.
+def remove_reports(data: str | PathLike[str], days: int) -> tuple[dict[str, int], int]:
+    """Remove reports of a collection whose batch was closed more than ``days`` days ago, also those that are set aside.
 
-    The collection must not be served. Submission ids stay, so what is sent again does not count, and quotas stay used.
+    The collection must not be served. Submission ids stay, so a repeated report does not count, and quotas stay used.
 
     Args:
         data: the folder of the collection.
         days: whole days, in Coordinated Universal Time.
 
     Returns:
-        How many reports were removed, by the day on which they were sealed; and how many report files do not tell it,
-        as such as no collector sealed: these stay.
+        Numbers of removed reports by the day on which their batch was closed; and the number of report files without a
+        day, which no collector wrote: these stay.
 
     Raises:
-        FileError: it is served, no such number of days, or the disk refuses.
+        FileError: it is served, ``days`` is out of range, or the disk refuses.
         WireError: a damaged file.
 
     >>> from tempfile import mkdtemp
     >>> import assocpriv as ap
     >>> folder = mkdtemp()
-    >>> plan = ap.plan(["milk", "tea"], transaction_size=2, promise=ap.Breach("5%", "50%"))
+    >>> plan = ap.plan(["milk", "tea"], transaction_size=2, guarantee=ap.Guarantee("5%", "50%"))
     >>> ap.write_plan(plan, f"{folder}/plan.json")  # as serve does
-    >>> ap.collect.remove_sealed(folder, 365)
+    >>> ap.collect.remove_reports(folder, 365)
     ({}, 0)
     """
-    return folders.remove_sealed(Path(data), days)
+    return folders.remove_reports(Path(data), days)
 
 
 # ---- one device
@@ -542,83 +560,83 @@ def send_report(
     collector: "str | Collector",
     *,
     ledger: str | PathLike[str],
-    occasion: str,
-    limit: "Breach | None" = None,
+    period: str,
+    limit: "Guarantee | None" = None,
     plan_id: str | None = None,
     max_level: int | None = None,
     empty: str = "error",
 ) -> "SentReport":
-    """Answer a collector: fetch its plan, check it, make one report, write it down, send it.
+    """Fetch a collector's plan, check it, make one report, write it to the ledger, and send it.
 
-    A report that could not be sent waits in the ledger: the same call sends the same bytes again, or
-    :func:`send_unsent`.
+    A report that could not be sent stays queued in the ledger: the same call, or :func:`send_queued`, sends the same
+    bytes again.
 
     Args:
-        record: names of items; of another kind of plan what it takes, as {"age": 34}; or bytes, text as
-            ``assocpriv report`` reads it. Of a guided plan the values by column: the guidance is asked for.
-        collector: its URL, or a :class:`assocpriv.Collector` with a key or another patience, or behind a relay, which a
-            plan with a central promise asks for.
-        ledger: what this device told; made if it is missing, and something was written down.
-        occasion: what the record is of; the same one gets the same report again.
-        limit: a promise that all reports of this device keep together, whatever their plans; without one the first
-            plan is answered and no other.
-        plan_id: id of the plan that the collector must have.
-        max_level: of a guided plan, the highest level that is answered.
-        empty: "error", or "keep" to report on an empty basket.
+        record: names of items; for another plan type its record, as {"age": 34}; or bytes, the text that ``assocpriv
+            report`` reads. For a guided plan the values by column: the guidance is fetched.
+        collector: its URL; or a :class:`assocpriv.Collector` with a key, another patience, or a relay, which a plan
+            with a central guarantee needs.
+        ledger: the device's ledger; made if missing, once a report is made.
+        period: the reporting period of the record; the same period gets the same report again.
+        limit: a guarantee for all reports of this device together, under any plans; without it only the first plan is
+            answered.
+        plan_id: required id of the collector's plan.
+        max_level: highest level of guidance to answer, for a guided plan.
+        empty: "error", or "keep" to report an empty basket.
 
     Returns:
-        Whether it was sent now or before, or waits for its moment, and what the device has told and may tell.
+        Whether the report was sent now or before or is scheduled, and the privacy budget spent and remaining.
 
     Raises:
-        CollectorError: it cannot be reached, refuses, or is none; what was made waits in the ledger.
-        BudgetError: the device has told all that a promise allows, or has answered another plan or this occasion.
-        PlanError: a plan that breaks its rules, or is another than ``plan_id``.
+        CollectorError: the collector cannot be reached, refuses, or is none; a report that was made stays queued.
+        BudgetError: the privacy budget is spent, or this period or another plan was answered before.
+        PlanError: a plan that breaks its rules, or another one than ``plan_id``.
         RecordError, GuidanceError: nothing is spent.
         FileError: a ledger that cannot be used.
 
     >>> import assocpriv as ap
     >>> collector = ap.Collector("https://shop.example", ap.collect.read_key("till-7.key"))  # doctest: +SKIP
     >>> basket = ["milk", "tea"]
-    >>> ap.collect.send_report(basket, collector, ledger="told.db", occasion="2026-W48").state  # doctest: +SKIP
+    >>> ap.collect.send_report(basket, collector, ledger="ledger.db", period="2026-W48").state  # doctest: +SKIP
     'sent'
     """
-    from assocpriv.client.sending import Device, send_record
-    from assocpriv.promise.errors import BasketError
+    from assocpriv.client.upload import DeviceOptions, send_record
+    from assocpriv.guarantees.errors import BasketError
 
     if empty not in ("error", "keep"):
         raise BasketError("empty must be 'error' or 'keep'")
-    device = Device(Path(ledger), limit, plan_id, max_level, empty)
-    return send_record(record, _collector(collector), device, occasion)
+    device = DeviceOptions(Path(ledger), limit, plan_id, max_level, empty)
+    return send_record(record, _collector(collector), device, period)
 
 
-def send_unsent(
+def send_queued(
     collector: "str | Collector", *, ledger: str | PathLike[str], plan_id: str | None = None
-) -> "SentWaiting":
-    """Send the reports that wait in a ledger for a collector, those of the plans that are collected there.
+) -> "QueueResult":
+    """Send the queued reports of a ledger, those of the plan that the collector collects.
 
     Args:
-        collector, ledger, plan_id: as of :func:`send_report`.
+        collector, ledger, plan_id: as in :func:`send_report`.
 
     Returns:
-        How many reports were sent, how many wait on for other collectors, and the moments of those that wait for one.
+        How many reports were sent, how many stay queued for other collectors, and the send times of scheduled ones.
 
     Raises:
-        CollectorError: it cannot be reached, refuses, or is none; what was not sent waits on.
-        FileError: a ledger that cannot be used, or is none.
+        CollectorError: it cannot be reached, refuses, or is none; unsent reports stay queued.
+        FileError: there is no ledger, or it cannot be used.
 
     >>> import assocpriv as ap
-    >>> ap.collect.send_unsent("https://shop.example", ledger="told.db").sent  # doctest: +SKIP
+    >>> ap.collect.send_queued("https://shop.example", ledger="ledger.db").sent  # doctest: +SKIP
     3
     """
-    from assocpriv.client.sending import Device, send_waiting
+    from assocpriv.client.upload import DeviceOptions, send_queue
 
     if not Path(ledger).exists():
-        raise FileError(f"there is no ledger {ledger}, so no report waits")
-    return send_waiting(_collector(collector), Device(Path(ledger), pinned_id=plan_id))
+        raise FileError(f"there is no ledger {ledger}, so no report is queued")
+    return send_queue(_collector(collector), DeviceOptions(Path(ledger), pinned_id=plan_id))
 
 
 def read_key(path: str | PathLike[str]) -> str:
-    """Return the key in a file, without blanks around it; what it holds is never shown.
+    """Return the key in a file, stripped of white space; its content is never shown.
 
     Raises:
         FileError: it cannot be read, or holds no key.

@@ -1,7 +1,7 @@
-"""The folder of a collection, as an operator finds it.
+"""The folder of a collection, as its operator sees it.
 
-What it holds can be told at any time. It is sealed, closed, or rid of the reports of one key only while nobody serves
-it. Its reports are kept in SQLite, which is in the folder, or in PostgreSQL.
+Its status can be read at any time. Its batches can be closed, the collection ended, or the reports of one key set aside
+only while it is not served. Reports in open batches are kept in SQLite, in the folder, or in PostgreSQL.
 """
 
 import os
@@ -13,142 +13,151 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from assocpriv.collect import gateway
-from assocpriv.collect.keys import KEYS_FILE
-from assocpriv.collect.postgres import PostgresStore, PostgresUrl
-from assocpriv.collect.sealing import (
+from assocpriv.collect.batch_closing import (
     ASIDE_FOLDER,
-    CLOSED_FILE,
+    ENDED_FILE,
     KEY_KEY,
+    closed_counts,
     ids_files,
-    is_closed,
+    is_ended,
     names_key_file,
     remove_before,
     removed_counts,
-    sealed_counts,
 )
+from assocpriv.collect.keys import KEYS_FILE
+from assocpriv.collect.postgres import PostgresStore, PostgresUrl
 from assocpriv.collect.sqlite import SqliteStore
 from assocpriv.collect.store import (
     HAS_FLOCK,
     LOCK_FILE,
-    EpochSizes,
+    BatchSizes,
+    BatchTooSmallError,
     FolderLock,
     ReportStore,
-    TooFewError,
+    close_all_batches,
     flock,
-    seal_all,
 )
 from assocpriv.files.arrow import pq
 from assocpriv.files.atomic import atomic_output, sync_folder
-from assocpriv.files.plans import read_plan
-from assocpriv.files.unsealed import (
+from assocpriv.files.open_batches import (
     PLAN_FILE,
-    epoch_files,
+    batch_files,
+    closed_file,
     read_mark,
     read_note,
-    read_open_epochs,
-    sealed_file,
+    read_open_batches,
     write_note,
 )
-from assocpriv.promise.errors import FileError
+from assocpriv.files.plan_files import read_plan
+from assocpriv.guarantees.errors import FileError
 
 if TYPE_CHECKING:
-    from assocpriv.plans.published import PublishedPlan
+    from assocpriv.plans.published_plan import PublishedPlan
 
 SQLITE = "sqlite"
-_SIZES_FILE, _SIZES_FORMAT, _VERSION = "epochs.json", "assocpriv-epochs", 1
+_SIZES_FILE, _SIZES_FORMAT, _VERSION = "batches.json", "assocpriv-batches", 1
 
 
 @dataclass(frozen=True, slots=True)
 class CollectionStatus:
-    """What a folder holds: reports ``sealed`` and ``unsealed``, by number of key, and ``set_aside`` by number of key.
+    """What a collection's folder holds.
 
-    ``in_database`` is how many reports wait in PostgreSQL and are in none of these: None where that is not known.
-    ``fewest`` are sealed together at least, and so many were ``removed``, as they were sealed too long ago.
-    Reports come through a ``relay`` ``alone`` where the plan has a central promise; they ``may`` where there is a
-    gateway.
+    Attributes:
+        plan_id: 64 hexadecimal digits.
+        closed, open: reports in closed and in open batches.
+        by_key: both together, by the number of their key, 0 without one.
+        set_aside: reports that are set aside, by the number of their key.
+        in_database: reports in PostgreSQL that are in none of these; None while it is not known.
+        minimum_batch_size: smallest number of reports of a batch that is closed on request.
+        removed: reports removed by age.
+        keys: whether senders need a key.
+        relay: ``only`` where the plan has a central guarantee, ``also`` where the folder has a gateway's keys, else
+            None.
+        served: whether a process serves the folder.
+        ended: whether the collection has ended.
     """
 
     plan_id: str
-    sealed: int
-    unsealed: int
+    closed: int
+    open: int
     by_key: dict[int, int]
     set_aside: dict[int, int]
     in_database: int | None
-    fewest: int
+    minimum_batch_size: int
     removed: int
     keys: bool
     relay: str | None
     served: bool
-    closed: bool
+    ended: bool
 
     @property
     def reports(self) -> int:
-        """How many reports mine and the rest find in the folder."""
-        return self.sealed + self.unsealed
+        """Number of reports that mining finds in the folder."""
+        return self.closed + self.open
 
 
 def folder_status(folder: Path) -> CollectionStatus:
-    """Return what a folder tells of its collection, which may be served meanwhile.
+    """Return the status of a collection's folder, which may be served meanwhile.
 
     Raises:
-        FileError: it is no collection's folder.
+        FileError: it is no collector's folder.
         WireError: a damaged file.
     """
     _check_folder(folder)
-    plan, epochs = read_open_epochs(folder)
-    files = set(folder.glob("[!.]*.parquet"))  # after the epochs: what was sealed meanwhile counts once
-    unsealed = Counter[int]()
-    for epoch in epochs:
-        for key, packed in epoch.by_key.items():
-            if sealed_file(folder, epoch.token, key) not in files:
-                unsealed[key] += len(packed)
-    sealed, _ = sealed_counts(folder, ())
+    plan, batches = read_open_batches(folder)
+    files = set(folder.glob("[!.]*.parquet"))  # listed after the batches: one closed meanwhile counts once
+    still_open = Counter[int]()
+    for batch in batches:
+        for key, packed in batch.by_key.items():
+            if closed_file(folder, batch.token, key) not in files:
+                still_open[key] += len(packed)
+    closed, _ = closed_counts(folder, ())
     mark = read_mark(folder)
     return CollectionStatus(
         plan_id=plan.plan_id,
-        sealed=sealed.total(),
-        unsealed=unsealed.total(),
-        by_key=dict(sorted((sealed + unsealed).items())),
-        set_aside=dict(sorted(sealed_counts(folder / ASIDE_FOLDER, ())[0].items())),
-        in_database=0 if mark is None else mark.unsealed,
-        fewest=max(epoch_sizes(folder).fewest, plan.least_batch),
+        closed=closed.total(),
+        open=still_open.total(),
+        by_key=dict(sorted((closed + still_open).items())),
+        set_aside=dict(sorted(closed_counts(folder / ASIDE_FOLDER, ())[0].items())),
+        in_database=0 if mark is None else mark.open_reports,
+        minimum_batch_size=max(batch_sizes(folder).minimum, plan.minimum_batch_size),
         removed=removed_counts(folder).total(),
         keys=(folder / KEYS_FILE).exists(),
-        relay="alone" if plan.central else "may" if (folder / gateway.KEYS_FILE).exists() else None,
+        relay="only" if plan.central else "also" if (folder / gateway.KEYS_FILE).exists() else None,
         served=_is_served(folder),
-        closed=is_closed(folder),
+        ended=is_ended(folder),
     )
 
 
-def seal_folder(folder: Path, store: str | None = None, *, few: bool = False, close: bool = False) -> int:
-    """Seal all that a collection has, and return how many reports that was.
+def close_folder(folder: Path, store: str | None = None, *, allow_small: bool = False, end: bool = False) -> int:
+    """Close all batches of a collection; return the number of reports that were open.
 
-    Then ``close`` lets it take no reports any more, and forgets the ids.
+    With ``end`` the collection then accepts no more reports, and its ids are deleted.
 
     Raises:
-        TooFewError: fewer reports wait than are sealed together, and they are not wanted with ``few``.
+        BatchTooSmallError: a batch is below the minimum size, and ``allow_small`` is not set.
         FileError: it is served, or the disk refuses.
     """
     with _opened(folder, store) as opened:
-        sealed = _seal(opened, few=few)
-        if not close:
-            return sealed
-        if not is_closed(folder):
-            with atomic_output(folder / CLOSED_FILE):
+        closed = _close_all(opened, allow_small=allow_small)
+        if not end:
+            return closed
+        if not is_ended(folder):
+            with atomic_output(folder / ENDED_FILE):
                 pass
             sync_folder(folder)
         for path in (*ids_files(folder), names_key_file(folder)):
             path.unlink(missing_ok=True)
-    return sealed
+    return closed
 
 
 def set_aside(folder: Path, key: int, *, restore: bool = False, store: str | None = None) -> int:
-    """Move the reports of a key out of the collection, or back, and return how many these are.
+    """Move the reports of a key out of the collection, or back, and return their number.
 
-    They are sealed first. What breaks off is finished by the same call again: a file is in one of the two places.
+    Open batches are closed first. The same call finishes an interrupted one: each file is in one of the two places.
 
     Raises:
-        TooFewError: as seal_folder.
+        BatchTooSmallError: as close_folder.
         FileError: the collection is served, it has no reports of the key there, or the disk refuses.
     """
     aside = folder / ASIDE_FOLDER
@@ -156,15 +165,13 @@ def set_aside(folder: Path, key: int, *, restore: bool = False, store: str | Non
     with _opened(folder, store) as opened:
         if not restore:
             try:
-                _seal(opened)
-            except TooFewError:
-                if opened.counts_by_key().get(key, 0) > sealed_counts(folder, ())[0][key]:
-                    raise  # some of the key's wait
-        count = sealed_counts(source, ())[0][key]
+                _close_all(opened)
+            except BatchTooSmallError:
+                if opened.counts_by_key().get(key, 0) > closed_counts(folder, ())[0][key]:
+                    raise  # some reports of the key are in the open batch
+        count = closed_counts(source, ())[0][key]
         if not count:
-            raise FileError(
-                f"{source} has no reports of key {key}; assocpriv collector status {folder} shows what there is"
-            )
+            raise FileError(f"{source} has no reports of key {key}; assocpriv collector status {folder} lists the keys")
         aside.mkdir(mode=0o700, exist_ok=True)
         sync_folder(folder)
         for path in _files_of(source, key):
@@ -175,16 +182,16 @@ def set_aside(folder: Path, key: int, *, restore: bool = False, store: str | Non
 
 
 def _files_of(folder: Path, key: int) -> list[Path]:
-    """Return the report files in a folder whose metadata say this key."""
+    """Return the report files of a key in a folder."""
     found = [(path, pq.read_metadata(path).metadata or {}) for path in sorted(folder.glob("[!.]*.parquet"))]
     return [path for path, metadata in found if metadata.get(KEY_KEY) == str(key).encode("ascii")]
 
 
-def remove_sealed(folder: Path, days: int) -> tuple[dict[str, int], int]:
-    """Remove what was sealed more than so many days ago; as :func:`assocpriv.collect.sealing.remove_before`.
+def remove_reports(folder: Path, days: int) -> tuple[dict[str, int], int]:
+    """Remove reports by age; as :func:`assocpriv.collect.batch_closing.remove_before`.
 
     Raises:
-        FileError: the collection is served, no such number of days, or the disk refuses.
+        FileError: the collection is served, ``days`` is out of range, or the disk refuses.
         WireError: a damaged file.
     """
     _check_folder(folder)
@@ -195,10 +202,10 @@ def remove_sealed(folder: Path, days: int) -> tuple[dict[str, int], int]:
         lock.release()
 
 
-def _seal(opened: ReportStore, *, few: bool = False) -> int:
-    before = opened.status().sealed
-    seal_all(opened, few=few)
-    return opened.status().sealed - before
+def _close_all(opened: ReportStore, *, allow_small: bool = False) -> int:
+    before = opened.status().closed
+    close_all_batches(opened, allow_small=allow_small)
+    return opened.status().closed - before
 
 
 @contextmanager
@@ -210,11 +217,11 @@ def _opened(folder: Path, store: str | None) -> Iterator[ReportStore]:
 
 def _check_folder(folder: Path) -> None:
     if not (folder / PLAN_FILE).is_file():
-        raise FileError(f"{folder} is no folder of a collector: it has no {PLAN_FILE}, which serve writes")
+        raise FileError(f"{folder} is no collector's folder: it has no {PLAN_FILE}, which assocpriv serve writes")
 
 
 def _is_served(folder: Path) -> bool:
-    """Tell whether a process has the folder's lock."""
+    """Return whether a process holds the folder's lock."""
     if not HAS_FLOCK:
         return False
     try:
@@ -235,10 +242,10 @@ def _is_served(folder: Path) -> bool:
 
 @contextmanager
 def locked_store(folder: Path, plan: "PublishedPlan", store: str | None = None) -> Iterator[ReportStore]:
-    """Give the store of a folder that nobody else uses meanwhile; a folder that is missing is made.
+    """Yield the store of a folder under its lock; a missing folder is made.
 
     Raises:
-        FileError: it is in use; or as :func:`open_store`, and then of what was made nothing is left that is empty.
+        FileError: it is in use; or as :func:`open_store`, and then empty files and folders that were made are removed.
         PlanError: as :func:`open_store`.
     """
     lock = FolderLock.take(folder)
@@ -254,44 +261,44 @@ def locked_store(folder: Path, plan: "PublishedPlan", store: str | None = None) 
         lock.release()
 
 
-def epoch_sizes(folder: Path) -> EpochSizes:
-    """Return how many reports of a folder are sealed together, as it was last served.
+def batch_sizes(folder: Path) -> BatchSizes:
+    """Return the batch sizes of a folder, as it was last served.
 
     Raises:
-        FileError: the note of it cannot be read.
+        FileError: the file with them cannot be read.
     """
     path = folder / _SIZES_FILE
     try:
-        return EpochSizes(**(read_note(path, _SIZES_FORMAT, _VERSION, ["fewest", "most"]) or {}))
+        return BatchSizes(**(read_note(path, _SIZES_FORMAT, _VERSION, ["minimum", "maximum"]) or {}))
     except TypeError:
-        raise FileError(f"{path} is damaged: it does not say how many reports are sealed together") from None
+        raise FileError(f"{path} is damaged: it does not hold batch sizes") from None
 
 
 def open_store(
-    folder: Path, plan: "PublishedPlan", store: str | None = None, *, sizes: EpochSizes | None = None
+    folder: Path, plan: "PublishedPlan", store: str | None = None, *, sizes: BatchSizes | None = None
 ) -> ReportStore:
-    """Open the store of a folder: ``sqlite``, or the URL of a database; by default that which it has.
+    """Open the store of a folder: ``sqlite``, or the URL of a database; by default that of the folder.
 
-    So with the sizes of its epochs: those that are given are noted.
+    The batch sizes are those of the folder, too; given ``sizes`` are written there.
 
     Raises:
-        FileError: it has another kind, or cannot be opened.
-        PlanError: what is named is no store, or its extra is missing; or a plan whose central promise is not proved.
+        FileError: the folder has another store, or it cannot be opened.
+        PlanError: no such store, or its extra is missing; or a plan whose central guarantee is not proved.
     """
     plan.check_central()
-    opened = _open_store(folder, plan, store, sizes or epoch_sizes(folder))
-    if sizes is not None and sizes != epoch_sizes(folder):
+    opened = _open_store(folder, plan, store, sizes or batch_sizes(folder))
+    if sizes is not None and sizes != batch_sizes(folder):
         write_note(folder / _SIZES_FILE, _SIZES_FORMAT, _VERSION, asdict(sizes))
     return opened
 
 
-def _open_store(folder: Path, plan: "PublishedPlan", store: str | None, sizes: EpochSizes) -> ReportStore:
+def _open_store(folder: Path, plan: "PublishedPlan", store: str | None, sizes: BatchSizes) -> ReportStore:
     mark = read_mark(folder)
     if store == SQLITE or (store is None and mark is None):
         if mark is not None:
-            raise FileError(f"reports of {folder} are kept in PostgreSQL; name its URL as the store")
+            raise FileError(f"reports of {folder} are kept in PostgreSQL; give its URL as the store")
         return SqliteStore(folder, plan, sizes)
-    url = PostgresUrl(store) if store is not None else PostgresUrl.of_mark(mark.store if mark else "")
-    if mark is None and (epoch_files(folder) or ids_files(folder)):
-        raise FileError(f"{folder} has reports in SQLite, whose ids PostgreSQL would not know; name a new folder")
+    url = PostgresUrl(store) if store is not None else PostgresUrl.from_mark(mark.store if mark else "")
+    if mark is None and (batch_files(folder) or ids_files(folder)):
+        raise FileError(f"{folder} has reports in SQLite, whose ids PostgreSQL does not have; name a new folder")
     return PostgresStore(folder, plan, url, sizes)

@@ -1,18 +1,18 @@
-"""Single reports in files, gathered into a collection.
+"""Gather files of single reports into a collection.
 
-Reports in files go the way of those that are sent over HTTP: they are checked, stored and sealed by what a collector
-checks, stores and seals with. A file is one report. Its submission id is a keyed hash of its name, by a secret that the
-store draws once, so a file that comes again under its name counts once. What is on disk when:
+Reports in files are checked, stored and closed into batches by the same code as reports over HTTP. A file is one
+report. Its submission id is a keyed hash of its name, with a secret that the store draws once, so a file that returns
+under its name counts once. The order of writes:
 
-    1. store    a block of files is stored by one commit
-    2. remove   these files are removed; a power cut may bring their names back, and they count no more
-    3. seal     at the end of a run all is sealed, if that is a thousand reports or more: neither names, dates nor order
-                survive. Fewer wait for those of later runs, in the order in which they were read
+    1. store    one commit stores a block of files
+    2. remove   these files are removed; after a power cut their names may return, and they do not count again
+    3. close    at the end of a run the batch is closed if it has the minimum size, by default a thousand reports:
+                neither names, dates nor order survive. Otherwise it stays open for later runs, in the order of reading
 
-A run that is killed before 2 leaves files whose ids are known: the next one removes them. One that is killed before 3
-leaves an open epoch, which the next one seals first. Nothing else is written down.
+A run that is killed before 2 leaves files with known ids: the next run removes them. One that is killed before 3 leaves
+an open batch, which the next run closes first. Nothing else is written.
 
-Which bytes are a report is checked for each file. Of several plans only a report's length tells which is its.
+Each file is checked for being a report. With several plans, only the length of a report shows its plan.
 """
 
 import errno
@@ -25,35 +25,35 @@ from hashlib import blake2b
 from os import PathLike
 from pathlib import Path
 
+from assocpriv.collect.batch_closing import is_ended
 from assocpriv.collect.folder import locked_store
-from assocpriv.collect.sealing import is_closed
 from assocpriv.collect.store import (
+    BatchTooSmallError,
     ReportStore,
     StoreStatus,
-    TooFewError,
     check_system,
-    for_owner,
-    seal_all,
-    take_in,
+    close_all_batches,
+    private_umask,
+    store_uploads,
 )
-from assocpriv.collect.wire import Refused, read_upload
-from assocpriv.files.reports import IS_LEDGER, LEDGER_NAME
-from assocpriv.files.unsealed import PLAN_FILE
-from assocpriv.plans.published import ID_BYTES, PublishedPlan, pack_reports
-from assocpriv.promise.errors import FileError, PlanError, WireError, counted
+from assocpriv.collect.wire_format import RequestRefused, read_upload
+from assocpriv.files.open_batches import PLAN_FILE
+from assocpriv.files.report_files import IS_LEDGER, LEDGER_NAME
+from assocpriv.guarantees.errors import FileError, PlanError, WireError, pluralize
+from assocpriv.plans.published_plan import ID_BYTES, PublishedPlan, pack_reports
 
-_MOST_NAMED = 100  # of what is refused
+_MOST_NAMED = 100  # refused files
 _BLOCK_FILES, _BLOCK_BYTES = 4096, 4 << 20  # stored by one commit
-_ID_DIGITS = 12  # of a plan's id, that name its folder
+_ID_DIGITS = 12  # of a plan's id, in the name of its folder
 Progress = Callable[[str, int, int], None]
 
 
-# ---- what a run comes to
+# ---- results of a run
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
-    """A file that was left where it is, and why."""
+class RefusedFile:
+    """A file that was left in place, and why."""
 
     file: str
     reason: str
@@ -61,9 +61,9 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True)
 class GatheredPlan:
-    """What a run gathered of one plan into the collection at ``path``, which holds so many ``reports`` now.
+    """The result of a run for one plan: its collection at ``path`` now holds ``reports``.
 
-    Of these ``unsealed`` ones wait until there are enough to be sealed together. ``repeated`` files had names of files
+    Of these ``open`` are in the open batch, which is below the minimum size. ``repeated`` files had names of files
     that were gathered before, and did not count.
     """
 
@@ -72,50 +72,50 @@ class GatheredPlan:
     gathered: int
     repeated: int
     reports: int
-    unsealed: int
+    open: int
 
 
 @dataclass(frozen=True, slots=True)
-class Gathered:
-    """What a run gathered, of each plan, and what it refused: all counted, the first hundred named."""
+class GatherResult:
+    """The result of a run for each plan, and the refused files: all are counted, the first hundred listed."""
 
     collections: tuple[GatheredPlan, ...]
     refused_count: int
-    refused: tuple[Refusal, ...]
+    refused: tuple[RefusedFile, ...]
 
     @property
     def gathered(self) -> int:
-        """How many reports, of all plans."""
+        """Number of gathered reports of all plans."""
         return sum(each.gathered for each in self.collections)
 
     @property
     def repeated(self) -> int:
-        """How many files were known by their names, of all plans."""
+        """Number of repeated files of all plans."""
         return sum(each.repeated for each in self.collections)
 
 
 @dataclass
-class _Refusals:
-    """What was refused: all are counted, the first hundred are named."""
+class _RefusedFiles:
+    """Refused files: all are counted, the first hundred listed."""
 
     count: int = 0
-    named: list[Refusal] = field(default_factory=list)
+    named: list[RefusedFile] = field(default_factory=list)
 
     def add(self, file: str, reason: str) -> None:
-        """Count one more, and name it while there is room."""
+        """Count one more, and list it while there is room."""
         self.count += 1
         if len(self.named) < _MOST_NAMED:
-            self.named.append(Refusal(file, reason))
+            self.named.append(RefusedFile(file, reason))
 
 
 # ---- single reports
 
 
-class _SingleReports:
-    """The single reports of some plans, each of another length.
+class _ReportForms:
+    """The report lengths of some plans, all different.
 
     Raises:
-        PlanError: two plans whose reports are of the same length.
+        PlanError: two plans with reports of the same length.
     """
 
     def __init__(self, plans: Iterable[PublishedPlan]) -> None:
@@ -123,26 +123,26 @@ class _SingleReports:
         for plan in plans:
             other = self._by_length.setdefault(plan.report_bytes, plan)
             if other.plan_id != plan.plan_id:
-                length = counted(plan.report_bytes, "byte")
+                length = pluralize(plan.report_bytes, "byte")
                 raise PlanError(
-                    f"reports of plan {other.plan_id[:12]} and of plan {plan.plan_id[:12]} both have {length}, so "
-                    "nothing tells which is which; keep a folder for the reports of each, and gather one plan at a time"
+                    f"reports of plan {other.plan_id[:12]} and of plan {plan.plan_id[:12]} both have {length}, so they "
+                    "cannot be distinguished; keep them in two folders, and gather one plan at a time"
                 )
 
     @property
     def plans(self) -> list[PublishedPlan]:
-        """The plans, as given; one that was given twice stands once."""
+        """The plans in their order; repeated ones once."""
         return list(self._by_length.values())
 
     def read(self, path: Path) -> tuple[PublishedPlan, bytes]:
-        """Return the plan of the report that a file is, and its bytes.
+        """Return the plan and the bytes of the report in a file.
 
         Raises:
             WireError: why the file is no report.
             FileNotFoundError: it is gone.
         """
         try:
-            file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)  # a pipe must not hold a run up
+            file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)  # a pipe must not block the run
         except FileNotFoundError:
             raise
         except OSError as error:
@@ -163,17 +163,17 @@ class _SingleReports:
 
     def _remedy(self, size: int) -> str:
         if size > max(self._by_length):
-            return "it is of another plan, so name that one, or no single report"
+            return "it is no single report, or of another plan: name that plan"
         return (
-            "it is half-written, and stays there until it is whole (write a report elsewhere, then rename it), or of "
-            "another plan, so name that one"
+            "it is partly written and stays in place until complete (write a report elsewhere, then rename it), or of "
+            "another plan: name that plan"
         )
 
     def _plan_of(self, report: bytes, size: int) -> PublishedPlan:
         plan = self._by_length.get(len(report))
         if plan is None:
             allowed = " or ".join(f"{length:,}" for length in sorted(self._by_length))
-            raise WireError(f"has {counted(size, 'byte')}, where a report has {allowed}; {self._remedy(size)}")
+            raise WireError(f"has {pluralize(size, 'byte')}, where a report has {allowed}; {self._remedy(size)}")
         try:
             pack_reports([report], plan)
         except WireError as error:
@@ -190,7 +190,7 @@ def _unreadable(error: OSError) -> str:
 
 @dataclass
 class _Inbox:
-    """A folder of single reports; ``names`` are the files of it that are meant, None for all that are not hidden."""
+    """A folder of single reports; ``names`` are the files to gather, None for all that are not hidden."""
 
     folder: Path
     names: dict[str, None] | None = field(default_factory=dict)
@@ -205,8 +205,8 @@ class _Inbox:
                 if not entry.name.startswith(".") and not entry.is_dir(follow_symlinks=False):
                     yield self.folder / entry.name
 
-    def reports(self, forms: _SingleReports, refusals: _Refusals) -> Iterator[tuple[PublishedPlan, Path, bytes]]:
-        """Yield the files that are reports, each with its plan and bytes; note the others."""
+    def reports(self, forms: _ReportForms, refusals: _RefusedFiles) -> Iterator[tuple[PublishedPlan, Path, bytes]]:
+        """Yield the files that are reports, each with its plan and bytes; record the others."""
         for path in self.files():
             try:
                 plan, report = forms.read(path)
@@ -214,13 +214,13 @@ class _Inbox:
                 refusals.add(str(path), str(error))
             except FileNotFoundError:
                 if self.names is not None:
-                    refusals.add(str(path), "is not there")
+                    refusals.add(str(path), "does not exist")
             else:
                 yield plan, path, report
 
 
 def _inboxes(sources: Iterable[Path]) -> list[_Inbox]:
-    """Return the folders to look into, each once; a file that is also in a folder that is named is met there."""
+    """Return the folders to read, each once; a file is read once, also if its folder is named."""
     found: dict[str, _Inbox] = {}
     for source in sources:
         whole = source.is_dir()
@@ -233,11 +233,11 @@ def _inboxes(sources: Iterable[Path]) -> list[_Inbox]:
     return list(found.values())
 
 
-# ---- from inboxes to collections
+# ---- inboxes into collections
 
 
 class _Collection:
-    """The collection that one plan's reports are gathered into, and the block of files that is not stored yet.
+    """The collection of one plan, and the block of files that is not stored yet.
 
     It is made when there is something to store.
     """
@@ -249,18 +249,18 @@ class _Collection:
         self._store: ReportStore | None = None
         if path.exists():
             self._open()
-            self.seal()  # what a run that was killed has left; and where nothing can be sealed, no file is touched
+            self.close_batches()  # batches left by a killed run; if closing fails, no file is touched
 
     def _open(self) -> ReportStore:
-        if is_closed(self.path):
-            raise FileError(f"{self.path} is closed: the collection has ended, and takes no more reports")
-        with suppress(OSError):  # of several plans, the folder above theirs
+        if is_ended(self.path):
+            raise FileError(f"{self.path} has ended: the collection takes no more reports; name another folder")
+        with suppress(OSError):  # for several plans, the folder of their folders
             self.path.parent.mkdir(mode=0o700, exist_ok=True)
         self._store = self._opened.enter_context(locked_store(self.path, self.plan, self._url))
         return self._store
 
     def add(self, path: Path, report: bytes) -> None:
-        """Take a file's report; its file goes when its block is stored."""
+        """Add a file's report; the file is removed when its block is stored."""
         self._block[path] = report
         if len(self._block) >= _BLOCK_FILES or len(self._block) * self.plan.report_bytes >= _BLOCK_BYTES:
             self.store()
@@ -272,27 +272,27 @@ class _Collection:
         store = self._store or self._open()
         key = store.names_key()
         body = b"".join([submission_id(path.name, key) + report for path, report in self._block.items()])
-        (new,) = take_in([read_upload(body, self.plan)], self.plan, store)
-        if isinstance(new, Refused):
+        (new,) = store_uploads([read_upload(body, self.plan)], self.plan, store)
+        if isinstance(new, RequestRefused):
             raise FileError(new.message)
         self.gathered += new
         self.repeated += len(self._block) - new
         for path in self._block:
             path.unlink(missing_ok=True)
         self._block.clear()
-        if store.must_seal():
-            store.seal()
+        if store.has_pending():
+            store.close_pending()
 
-    def seal(self) -> None:
-        """Seal all that the collection has, if that is enough to be sealed together."""
+    def close_batches(self) -> None:
+        """Close the open batch if it has the minimum size."""
         if self._store is not None:
-            with suppress(TooFewError):
-                seal_all(self._store)
+            with suppress(BatchTooSmallError):
+                close_all_batches(self._store)
 
     def outcome(self) -> GatheredPlan:
-        """Return what a run came to."""
+        """Return the result of a run."""
         held = StoreStatus(0, 0, 0, 0) if self._store is None else self._store.status()
-        return GatheredPlan(self.plan, self.path, self.gathered, self.repeated, held.reports, held.unsealed)
+        return GatheredPlan(self.plan, self.path, self.gathered, self.repeated, held.reports, held.open)
 
 
 def submission_id(name: str, key: bytes) -> bytes:
@@ -308,10 +308,10 @@ def _places(plans: Sequence[PublishedPlan], output: Path, inboxes: Iterable[_Inb
     """Return the folder of each plan's collection.
 
     Raises:
-        FileError: the output is a file, is an inbox, or is for several plans where one is given, or the reverse.
+        FileError: the output is a file, an inbox, or a folder for several plans where one is given, or the reverse.
     """
     if output.suffix.lower() == ".parquet":
-        raise FileError(f"{output} is no name of a collection, which is a folder; name a folder")
+        raise FileError(f"{output} is a file name, but a collection is a folder; name a folder")
     if not output.absolute().parent.is_dir():
         raise FileError(f"the folder {output.parent} does not exist; make it first")
     whole = [os.path.realpath(inbox.folder) for inbox in inboxes if inbox.names is None]
@@ -323,18 +323,18 @@ def _places(plans: Sequence[PublishedPlan], output: Path, inboxes: Iterable[_Inb
             raise FileError(f"{output} is the collection of one plan; name another folder for those of several")
         return folders
     if folders[0].is_dir():
-        raise FileError(f"{output} has a folder for each of several plans; name {folders[0]}, which is this plan's")
+        raise FileError(f"{output} has folders of several plans; name {folders[0]}, which is this plan's")
     return [output]
 
 
 def _gather(
     inboxes: Sequence[_Inbox],
-    forms: _SingleReports,
+    forms: _ReportForms,
     collections: Mapping[str, _Collection],
-    refusals: _Refusals,
+    refusals: _RefusedFiles,
     progress: Progress,
 ) -> None:
-    """Store the reports of all inboxes and remove their files, then seal."""
+    """Store the reports of all inboxes, remove their files, then close batches."""
     total, done = sum(1 for inbox in inboxes for _ in inbox.files()), 0
     try:
         for inbox in inboxes:
@@ -346,11 +346,11 @@ def _gather(
             collection.store()
     except OSError as error:
         raise FileError(
-            f"cannot take files from their folder: {error.strerror or error}; what is stored of them counts once, so "
-            "gather them again when that is mended"
+            f"cannot remove files from their folder: {error.strerror or error}; mend that and gather again: each "
+            "report counts once"
         ) from None
     for collection in collections.values():
-        collection.seal()
+        collection.close_batches()
     progress("gathering", total, total)
 
 
@@ -361,37 +361,36 @@ def gather(
     *,
     store: str | None = None,
     progress: Progress | None = None,
-) -> Gathered:
-    """Gather single reports, as ``assocpriv report`` writes and devices send them, into a collection.
+) -> GatherResult:
+    """Gather files of single reports, as ``assocpriv report`` writes and devices send them, into a collection.
 
-    A file is one report, known by its name, and is **removed** when the collection has it on disk. Whenever a run is
-    killed, the collection gets each report once: the next run finishes what one left. A file whose name was gathered
-    before is the same report again: it does not count, and is removed. What is no report stays where it is.
+    A file is one report, identified by its name, and is **removed** once the collection has it on disk. If a run is
+    killed, the next run finishes it, and each report counts once. A file whose name was gathered before is the same
+    report again: it does not count, and is removed. A file that is no report stays in place.
 
     Args:
-        sources: a folder, whose files are reports but for those that are hidden or in folders below; a file; or a list
-            of these.
+        sources: a folder, whose files are reports, except hidden files and subfolders; a file; or a list of these.
         plan: the plan of the reports, or several plans whose reports differ in length.
-        output: the folder of a collection, made if it is missing, as a collector serves it; no collector may serve it
-            meanwhile. For several plans a folder with one for each, named by the first 12 digits of the plan's id.
-        store: as of :func:`assocpriv.collect.make_service`; reports come there without a key.
-        progress: called with (what is done, files done, files in all).
+        output: the folder of a collection, made if missing, in a collector's format; no collector may serve it
+            meanwhile. For several plans a folder with one subfolder each, named by 12 digits of the plan's id.
+        store: as in :func:`assocpriv.collect.make_service`; the reports are stored without a key.
+        progress: called with (step, files done, files in all).
 
     Returns:
-        What was gathered of each plan, and what was refused. Reports are sealed, a thousand or more together: in random
-        order, without names and times. Fewer wait for those of later runs, and are mined meanwhile.
+        The gathered reports of each plan, and the refused files. A batch of a thousand reports or more is closed: its
+        file is in random order, without names and times. A smaller one stays open, and mining reads it meanwhile.
 
     Raises:
-        FileError: an output that cannot be written, is in use, is closed, is of another plan or is the inbox; files
+        FileError: an output that cannot be written, is in use, has ended, is of another plan or is the inbox; files
             that cannot be removed; or a full disk.
-        PlanError: plans whose reports have the same length, or one with a central promise.
+        PlanError: plans with reports of the same length, or one with a central guarantee.
         TypeError: no plan, or names of another type.
 
     >>> from pathlib import Path
     >>> from tempfile import mkdtemp
     >>> import assocpriv as ap
     >>> folder = Path(mkdtemp())
-    >>> made = ap.plan(["milk", "tea"], transaction_size=2, promise=ap.Breach("5%", "50%"))
+    >>> made = ap.plan(["milk", "tea"], transaction_size=2, guarantee=ap.Guarantee("5%", "50%"))
     >>> (folder / "inbox").mkdir()
     >>> for name in ("1.bin", "2.bin"):
     ...     _ = (folder / "inbox" / name).write_bytes(ap.randomize({"milk"}, made))
@@ -402,20 +401,20 @@ def gather(
     plans = [plan] if isinstance(plan, PublishedPlan) else list(plan or ())
     if not plans or not all(isinstance(each, PublishedPlan) for each in plans):
         raise TypeError("plan must be a Plan, or a list of plans (read_plan reads one from a file)")
-    listed = [sources] if isinstance(sources, str | PathLike) else list(sources)
-    if not listed or not all(isinstance(source, str | PathLike) and str(source) for source in [*listed, output]):
+    selected = [sources] if isinstance(sources, str | PathLike) else list(sources)
+    if not selected or not all(isinstance(source, str | PathLike) and str(source) for source in [*selected, output]):
         raise TypeError("sources and output must be names of files and folders, none of them empty")
-    forms, inboxes, refusals = _SingleReports(plans), _inboxes(map(Path, listed)), _Refusals()
+    forms, inboxes, refusals = _ReportForms(plans), _inboxes(map(Path, selected)), _RefusedFiles()
     if any(each.central is not None for each in forms.plans):
         raise PlanError(
-            "a file has an owner, a date and whoever brought it, beside its report: reports of a plan with a central "
-            "promise come through a relay (serve --oblivious), and are not gathered"
+            "a file shows its owner, date and sender, but a central guarantee hides senders: collect reports of this "
+            "plan through a relay (serve --oblivious)"
         )
     places = _places(forms.plans, Path(output), inboxes)
-    with for_owner(), ExitStack() as opened:
+    with private_umask(), ExitStack() as opened:
         collections = {
             plan.plan_id: _Collection(plan, path, store, opened) for plan, path in zip(forms.plans, places, strict=True)
         }
         _gather(inboxes, forms, collections, refusals, progress or (lambda *_: None))
         done = tuple(collection.outcome() for collection in collections.values())
-    return Gathered(done, refusals.count, tuple(sorted(refusals.named, key=lambda refusal: refusal.file)))
+    return GatherResult(done, refusals.count, tuple(sorted(refusals.named, key=lambda refusal: refusal.file)))

@@ -1,9 +1,9 @@
 """Keys of a collection's sources, in its file keys.json.
 
-Of each there is a number, a name, a quota, and of the key itself only its SHA-256. A key is 256 random bits, so its
-hash can neither be guessed nor tried out, and needs neither salt nor a slow function. A request's key is hashed first
-and looked up by that: how long it takes can only tell of a hash that nobody can choose. What is found is compared once
-more, in constant time.
+The file holds for each key a number, a name, a quota, and of the key itself only its SHA-256. A key is 256 random bits,
+so its hash can neither be guessed nor inverted by trying, and needs neither salt nor a slow function. The key of a
+request is hashed first and looked up by the hash: timing can reveal only a hash, which cannot be chosen. The found
+hash is compared once more, in constant time.
 """
 
 import hashlib
@@ -20,9 +20,9 @@ from typing import Any
 
 from assocpriv.collect import gateway
 from assocpriv.collect.store import check_owner, check_system, flock
-from assocpriv.collect.wire import Refused
-from assocpriv.files.unsealed import read_note, write_note
-from assocpriv.promise.errors import FileError
+from assocpriv.collect.wire_format import RequestRefused
+from assocpriv.files.open_batches import read_note, write_note
+from assocpriv.guarantees.errors import FileError
 
 KEYS_FILE = "keys.json"
 _FORMAT, _VERSION = "assocpriv-keys", 1
@@ -36,7 +36,7 @@ _LOG = logging.getLogger("assocpriv")
 
 @dataclass(frozen=True, slots=True)
 class SourceKey:
-    """What is kept of a key: its number is never given again; ``quota`` None is no limit."""
+    """The stored data of a key. A number is never reused; ``quota`` None means no limit."""
 
     number: int
     name: str
@@ -49,13 +49,13 @@ class SourceKey:
             if value is not None and (type(value) is not int or not 1 <= value < most):
                 raise FileError(f"a key's {field} must be a whole number from 1 on, below {most:,}")
         if not isinstance(self.name, str) or not 0 < len(self.name) <= _MOST_NAME or not self.name.isprintable():
-            raise FileError(f"a key's name has 1 to {_MOST_NAME} characters that can be printed")
+            raise FileError(f"a key's name must have 1 to {_MOST_NAME} printable characters")
         if not isinstance(self.sha256, str) or not _HASH.fullmatch(self.sha256) or type(self.revoked) is not bool:
-            raise FileError("a key has a sha256 of 64 hexadecimal digits, and says whether it is revoked")
+            raise FileError("a key must have a sha256 of 64 hexadecimal digits, and revoked true or false")
 
 
 def read_keys(folder: Path) -> list[SourceKey]:
-    """Return the keys of a collection's folder, revoked ones too; none where it has no file of them.
+    """Return the keys of a collection's folder, including revoked ones; none if it has no file of keys.
 
     Raises:
         FileError: the file cannot be read, or is no file of keys.
@@ -75,15 +75,15 @@ def read_keys(folder: Path) -> list[SourceKey]:
 
 
 def add_key(folder: Path, name: str, quota: int | None = None) -> tuple[SourceKey, str]:
-    """Make a key and return what is kept of it, and the key itself, which nothing can tell again.
+    """Make a key; return its stored data, and the key itself, which is not stored.
 
     Raises:
-        FileError: no such folder, one that a relay sends to, a name or a quota that cannot be, or the disk refuses.
+        FileError: no such folder, one that a relay sends to, an invalid name or quota, or the disk refuses.
     """
     if (folder / gateway.KEYS_FILE).exists():
         raise FileError(
-            f"reports come to {folder} through a relay, without a name, which a key would be; to take keys serve it "
-            f"without a relay, and remove its {gateway.KEYS_FILE}"
+            f"{folder} takes reports through a relay, and a key would identify their sender; to use keys, serve it "
+            f"without a relay and remove its {gateway.KEYS_FILE}"
         )
     secret = _PREFIX + secrets.token_urlsafe(_KEY_BYTES)
     with _changing(folder) as keys:
@@ -95,15 +95,15 @@ def add_key(folder: Path, name: str, quota: int | None = None) -> tuple[SourceKe
 
 
 def revoke_key(folder: Path, number: int) -> SourceKey:
-    """Refuse what is sent with a key from now on; what it has sent stays.
+    """Refuse reports with a key from now on; the reports that came with it stay.
 
     Raises:
-        FileError: there is no such key, or it is revoked; or the disk refuses.
+        FileError: there is no such key, or it is revoked already; or the disk refuses.
     """
     with _changing(folder) as keys:
         place = next((place for place, each in enumerate(keys) if each.number == number), None)
         if place is None:
-            raise FileError(f"{folder} has no key {number}; assocpriv collector keys {folder} shows all")
+            raise FileError(f"{folder} has no key {number}; assocpriv collector keys {folder} lists all")
         if keys[place].revoked:
             raise FileError(f"key {number} is revoked already")
         keys[place] = replace(keys[place], revoked=True)
@@ -112,7 +112,7 @@ def revoke_key(folder: Path, number: int) -> SourceKey:
 
 @contextmanager
 def _changing(folder: Path) -> Iterator[list[SourceKey]]:
-    """Give the keys to change, and write them when that is done; others who change them wait."""
+    """Yield the keys to change, and write them afterwards; other processes that change them wait."""
     check_system()
     try:
         opened = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
@@ -133,9 +133,9 @@ def _hashed(secret: str) -> str:
 
 
 class Keyring:
-    """The keys of a folder that is served. Each change of the file holds from the next request on.
+    """The keys of a served folder. A change of the file takes effect at the next request.
 
-    Where keys are not ``required`` anybody may send until there is a first one; from then on they are, come what may.
+    If keys are not ``required``, everybody may send until there is a first key; from then on they are required.
     """
 
     def __init__(self, folder: Path, *, required: bool) -> None:
@@ -148,18 +148,18 @@ class Keyring:
         self._required = required or self._version != ()
         self._keys = self._by_hash(read_keys(folder))
 
-    def asked(self) -> bool:
-        """Tell whether reports are taken with a key only."""
-        self._look()
+    def are_required(self) -> bool:
+        """Return whether reports need a key."""
+        self._reload()
         return self._required
 
     def key_of(self, headers: Sequence[tuple[bytes, bytes]]) -> SourceKey | None:
-        """Return the key that a request shows, None where anybody may send.
+        """Return the key of a request, None where none is needed.
 
         Raises:
-            Refused: it shows none, several, one that is not known or one that is revoked.
+            RequestRefused: the request has no key, several, an unknown one or a revoked one.
         """
-        self._look()
+        self._reload()
         if not self._required:
             return None
         shown = [value for name, value in headers if name == b"authorization"]
@@ -167,12 +167,12 @@ class Keyring:
         digest = hashlib.sha256(secret.strip()).hexdigest()
         key = self._keys.get(digest)
         if scheme.lower() != b"bearer" or key is None or not hmac.compare_digest(digest, key.sha256):
-            shows = "this request shows none, or one that is unknown or revoked (Authorization: Bearer KEY)"
-            raise Refused(401, "no-key", f"reports are taken with a key of this collection, and {shows}")
+            problem = "this request has none, or one that is unknown or revoked (Authorization: Bearer KEY)"
+            raise RequestRefused(401, "no-key", f"this collection requires a key, and {problem}")
         return key
 
-    def _look(self) -> None:
-        """Take up a change of the file; a file that cannot be read lets nobody in whom the last one did not."""
+    def _reload(self) -> None:
+        """Read the file again if it changed; if it cannot be read, the previous keys stay valid."""
         version = _version(self._folder / KEYS_FILE)
         if version == self._version:
             return
@@ -180,7 +180,7 @@ class Keyring:
         try:
             self._keys = self._by_hash(read_keys(self._folder))
         except FileError as error:
-            _LOG.error("%s; the keys read before go on to hold", error)
+            _LOG.error("%s; the previous keys stay valid", error)
 
     @staticmethod
     def _by_hash(keys: Sequence[SourceKey]) -> dict[str, SourceKey]:
@@ -188,7 +188,7 @@ class Keyring:
 
 
 def _version(path: Path) -> tuple[Any, ...]:
-    """Return what differs between two versions of a file; nothing where there is none."""
+    """Return a stamp that differs between versions of a file; empty if there is no file."""
     try:
         status = os.stat(path)
     except OSError:

@@ -1,18 +1,19 @@
-"""Reports of one plan in PostgreSQL, which several front ends store into; one of them seals into its folder.
+"""Reports of one plan in PostgreSQL, where several collectors store them; one of them closes batches into its folder.
 
-A plan has a schema of its own. A group of uploads is one transaction: its new ids go into the table ``ids``, whose key
-makes each count once whoever stores it, and its reports into the table ``reports``, a row a key. No column links the
-two or tells a time or an order, and the order in which PostgreSQL itself keeps ``reports`` ends with the epoch:
+Each plan has its own schema. A group of uploads is one transaction: its new ids go into the table ``ids``, whose
+primary key makes each count once, whichever collector stores it, and its reports into the table ``reports``, one row
+for each key. No column links the two or shows a time or an order. The order in which PostgreSQL itself keeps
+``reports`` is lost when the batch is closed:
 
-    end     ``reports`` is renamed to ``epoch_<token>`` and a new one made; this waits for all who are storing
-    seal    the epoch is read, and written as report files whose names hold the token; then they are on disk
-    forget  its counts are added to ``sealed`` and the table is dropped, in one transaction
+    rotate  ``reports`` is renamed to ``batch_<token>`` and made anew; this waits for all who are storing
+    close   the batch is read, and written as report files whose names hold the token
+    drop    once they are on disk, its counts are added to ``closed`` and its table is dropped, in one transaction
 
-Whatever breaks off, an epoch's table is there until its report files are, and a file that is there is not written
-again. Only the folder that the schema names as its home gets them, so a report is in one collection.
+After any interruption, a batch's table exists until its report files do, and an existing file is not written again.
+Only the folder that the schema names as its home gets them, so a report is in one collection.
 
-A connection is made when it is needed and again when it has broken, and never tells the password. A server that can
-lose what it has acknowledged, or that keeps the times of transactions, is refused at each connection.
+A connection is made on use, and again after it breaks; no error shows the password. A server that can lose acknowledged
+data, or that keeps the times of transactions, is refused at each connection.
 """
 
 import logging
@@ -29,25 +30,25 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.collect.sealing import sealed_counts, sweep, write_sealed
+from assocpriv.collect.batch_closing import closed_counts, remove_partial_files, write_batch_files
 from assocpriv.collect.sqlite import prepare_folder
-from assocpriv.collect.store import NAMES_KEY_BYTES, EpochSizes, StoreFullError, StoreStatus, accept, count_conflicts
-from assocpriv.collect.wire import NO_KEY, Refused, Upload, ids_of, records_of
-from assocpriv.files.unsealed import new_mark, other_version, read_mark
-from assocpriv.plans.published import ID_BYTES
-from assocpriv.promise.errors import FileError, PlanError
+from assocpriv.collect.store import NAMES_KEY_BYTES, BatchSizes, StoreFullError, StoreStatus, accept, count_conflicts
+from assocpriv.collect.wire_format import NO_KEY, RequestRefused, Upload, ids_of, records_of
+from assocpriv.files.open_batches import new_mark, other_version, read_mark
+from assocpriv.guarantees.errors import FileError, PlanError
+from assocpriv.plans.published_plan import ID_BYTES
 
 if TYPE_CHECKING:
     from psycopg import Connection
 
-    from assocpriv.plans.published import PublishedPlan
+    from assocpriv.plans.published_plan import PublishedPlan
 
 _SECRETS = ("password", "sslpassword")
 _SCHEMES = ("postgresql://", "postgres://")
-_MUST_BE = {  # settings of the server, what they must be, and what would happen otherwise
-    "fsync": ("on", "reports that were acknowledged would be lost in a crash of its machine"),
-    "full_page_writes": ("on", "a crash of its machine could tear pages, and lose reports that were acknowledged"),
-    "track_commit_timestamp": ("off", "it would keep the time at which each report came"),
+_MUST_BE = {  # settings of the server, required values, and what happens otherwise
+    "fsync": ("on", "a crash of its machine would lose acknowledged reports"),
+    "full_page_writes": ("on", "a crash of its machine could tear pages, and lose acknowledged reports"),
+    "track_commit_timestamp": ("off", "it would keep the time at which each report arrived"),
 }
 _LOCK_SECONDS = 2
 _PATIENCE = {  # seconds, but for the last: milliseconds
@@ -59,23 +60,23 @@ _PATIENCE = {  # seconds, but for the last: milliseconds
 }
 
 _DIGITS = 12  # of a plan's id, in the name of its schema
-_LOOKS = 16  # for a full epoch while one fills
+_CHECKS = 16  # for a full batch while it fills
 _LOG = logging.getLogger("assocpriv")
 _VERSION = 1  # of the tables
-_EPOCH = "epoch_"  # then a token: the table of an epoch that has ended
+_BATCH = "batch_"  # then a token: the table of a pending batch
 _REPORTS = "CREATE TABLE IF NOT EXISTS reports(key int NOT NULL, count int NOT NULL, packed bytea NOT NULL)"
 _TABLES = (
     "CREATE TABLE IF NOT EXISTS collection(plan text NOT NULL, home text NOT NULL, names_key bytea NOT NULL, "
-    "epochs bigint NOT NULL DEFAULT 0)",
+    "batches bigint NOT NULL DEFAULT 0)",
     f"ALTER TABLE collection ADD COLUMN IF NOT EXISTS version int NOT NULL DEFAULT {_VERSION}",
     "CREATE TABLE IF NOT EXISTS ids(id uuid PRIMARY KEY)",
     _REPORTS,
     "CREATE TABLE IF NOT EXISTS used(key int PRIMARY KEY, count bigint NOT NULL)",
-    "CREATE TABLE IF NOT EXISTS epochs(token text PRIMARY KEY)",
-    "CREATE TABLE IF NOT EXISTS sealed(key int PRIMARY KEY, count bigint NOT NULL)",
+    "CREATE TABLE IF NOT EXISTS batches(token text PRIMARY KEY)",
+    "CREATE TABLE IF NOT EXISTS closed(key int PRIMARY KEY, count bigint NOT NULL)",
 )
 _IS_OURS = "SELECT pg_get_userbyid(nspowner) = current_user FROM pg_namespace WHERE nspname = %s"
-_NEW_IDS = (  # in order, so that two who store the same ids wait for each other and neither for both
+_NEW_IDS = (  # in order, so that two transactions with the same ids do not deadlock
     "WITH added AS (INSERT INTO ids SELECT id FROM unnest(%s::uuid[]) AS given(id) ORDER BY id "
     "ON CONFLICT DO NOTHING RETURNING id) SELECT string_agg(uuid_send(id), ''::bytea) FROM added"
 )
@@ -87,10 +88,10 @@ _USED = "SELECT key, count FROM used WHERE key = ANY(%s) ORDER BY key FOR UPDATE
 
 
 class PostgresUrl:
-    """Where a server is and how to get in. The password is in no text of it."""
+    """Address and login of a server. No text of it shows the password."""
 
     def __init__(self, url: str) -> None:
-        """Read ``postgresql://…``, or ``@FILE`` of which the first line is one.
+        """Read ``postgresql://…``, or ``@FILE`` whose first line is such a URL.
 
         Raises:
             FileError: the file cannot be read.
@@ -98,13 +99,13 @@ class PostgresUrl:
         """
         text = _first_line(Path(url[1:])) if url.startswith("@") else url
         if not text.startswith(_SCHEMES):
-            raise PlanError("a store is sqlite, postgresql://USER@HOST/DATABASE, or @FILE that holds such a URL")
+            raise PlanError("store must be sqlite, postgresql://USER@HOST/DATABASE, or @FILE that holds such a URL")
         self._take(text)
         self.noted = f"@{Path(url[1:]).absolute()}" if url.startswith("@") else self.without_password
 
     @classmethod
-    def of_mark(cls, store: str) -> "PostgresUrl":
-        """Return what ``noted`` told; the password is in that file, or libpq's to find, as in that of PGPASSFILE."""
+    def from_mark(cls, store: str) -> "PostgresUrl":
+        """Return the URL noted in a folder; the password is in the noted file, or libpq finds it, as in PGPASSFILE."""
         if store.startswith("@"):
             return cls(store)
         url = cls.__new__(cls)
@@ -122,9 +123,9 @@ class PostgresUrl:
             self.parameters: dict[str, Any] = dict(conninfo_to_dict(text))
             self._secrets = {name: str(self.parameters.pop(name)) for name in _SECRETS if name in self.parameters}
             self.without_password = make_conninfo(**self.parameters)
-        except Error:  # its text has parts of the URL, maybe of the password
+        except Error:  # its text may show the password
             raise PlanError(
-                "the URL of the store cannot be read; in a user, password or name of it write @ as %40, / as %2F and "
+                "the URL of the store cannot be read; in its user, password and database write @ as %40, / as %2F and "
                 "% as %25"
             ) from None
 
@@ -132,14 +133,14 @@ class PostgresUrl:
         return f"PostgresUrl({self.without_password})"
 
     def connect(self) -> "Connection[Any]":
-        """Connect; psycopg's errors."""
+        """Connect; raises psycopg's errors."""
         import psycopg
 
         return psycopg.connect(**({"application_name": "assocpriv"} | _PATIENCE | self.parameters | self._secrets))
 
     @staticmethod
-    def told(error: Exception) -> str:
-        """Return what an error says, on one line; libpq tells users and hosts, no passwords."""
+    def describe_error(error: Exception) -> str:
+        """Return an error's text on one line; libpq shows users and hosts, but no passwords."""
         text = " ".join(str(error).split()) or type(error).__name__
         return text + "; name it in the URL of store=, or in a file PGPASSFILE" * ("no password" in text)
 
@@ -150,11 +151,11 @@ def _first_line(path: Path) -> str:
     except OSError as error:
         raise FileError(f"cannot read {path}: {error.strerror or error}") from None
     except UnicodeDecodeError:
-        raise FileError(f"{path} is no text; its first line is the URL of the store") from None
+        raise FileError(f"{path} is not UTF-8 text; its first line must be the URL of the store") from None
 
 
 class _Link:
-    """One connection, for one thread at a time, whose tables are those of a schema."""
+    """One connection, for one thread at a time, to the tables of a schema."""
 
     def __init__(self, url: PostgresUrl, schema: str) -> None:
         self._url, self._schema, self._guard = url, schema, threading.RLock()
@@ -162,11 +163,11 @@ class _Link:
 
     @contextmanager
     def transaction(self) -> Iterator["Connection[Any]"]:
-        """Give the connection, in a transaction that is on the server's disk when this ends.
+        """Yield the connection in a transaction that is on the server's disk at the end.
 
         Raises:
-            StoreFullError: the server is away, full or busy. A commit whose answer was lost may hold all the same.
-            FileError: the server refuses what was asked.
+            StoreFullError: the server is unreachable, full or busy. A commit whose response was lost may still hold.
+            FileError: the server refuses the statement.
         """
         import psycopg
 
@@ -177,21 +178,23 @@ class _Link:
                     yield connection
             except psycopg.OperationalError as error:
                 self._drop_if_broken()
-                raise StoreFullError(f"PostgreSQL cannot store now: {self._url.told(error)}") from None
+                raise StoreFullError(f"PostgreSQL cannot store now: {self._url.describe_error(error)}") from None
             except psycopg.Error as error:
                 self._drop_if_broken()
-                raise FileError(f"PostgreSQL refuses: {self._url.told(error)}") from None
+                raise FileError(f"PostgreSQL refuses: {self._url.describe_error(error)}") from None
 
     @contextmanager
     def holding(self, name: str) -> Iterator[None]:
         """Hold a lock of this name, which one connection to the database has at a time.
 
         Raises:
-            StoreFullError: another has it, or the server is away.
+            StoreFullError: another connection has it, or the server is unreachable.
         """
         with self._guard:
             with self.transaction() as database:
-                database.execute(f"SET LOCAL lock_timeout = '{_LOCK_SECONDS}s'")  # one that died lets go a little later
+                database.execute(
+                    f"SET LOCAL lock_timeout = '{_LOCK_SECONDS}s'"
+                )  # a dead connection releases it a little later
                 database.execute("SELECT pg_advisory_lock(hashtextextended(%s, 0))", (name,))
             try:
                 yield
@@ -219,7 +222,7 @@ class _Link:
 
     @staticmethod
     def _check(connection: "Connection[Any]") -> None:
-        """Refuse a server that does not do what is promised to those who send."""
+        """Refuse a server that cannot keep the guarantees to senders."""
         named = [*_MUST_BE, "synchronous_commit", "in_hot_standby"]
         found = {name: str((connection.execute(f"SHOW {name}").fetchone() or ("",))[0]) for name in named}
         for name, (wanted, why) in _MUST_BE.items():
@@ -227,21 +230,21 @@ class _Link:
                 raise FileError(f"the PostgreSQL server has {name} = {found[name]}, with which {why}; set it {wanted}")
         if found["synchronous_commit"] == "off":
             raise FileError(
-                "the PostgreSQL server has synchronous_commit = off, with which reports that were acknowledged would "
-                "be lost in a crash; set it on"
+                "the PostgreSQL server has synchronous_commit = off, with which a crash would lose acknowledged "
+                "reports; set it on"
             )
         if found["in_hot_standby"] == "on":
-            raise StoreFullError("the PostgreSQL server is a standby, which stores nothing")
+            raise StoreFullError("the PostgreSQL server is a standby, which cannot store reports")
 
     def _drop_if_broken(self) -> None:
         if self._connection is None:
             return
-        # a server that ends says so: there is something to read on a connection on which nothing was asked
+        # a server that shuts down sends a message: there is input without a request
         if self._connection.closed or _readable(self._connection.fileno()):
             self.close()
 
     def close(self) -> None:
-        """Close the connection; the next use makes one again."""
+        """Close the connection; the next use connects again."""
         with self._guard:
             if self._connection is not None:
                 self._connection.close()
@@ -258,19 +261,19 @@ def _readable(descriptor: int) -> bool:
 
 
 class PostgresStore:
-    """See :class:`assocpriv.collect.store.ReportStore`; a commit whose answer is lost may hold all the same."""
+    """See :class:`assocpriv.collect.store.ReportStore`; a commit whose response is lost may still hold."""
 
-    def __init__(self, folder: Path, plan: "PublishedPlan", url: PostgresUrl, sizes: EpochSizes) -> None:
-        """Open a plan's schema, or make it; the first folder that does is the one that reports are sealed into.
+    def __init__(self, folder: Path, plan: "PublishedPlan", url: PostgresUrl, sizes: BatchSizes) -> None:
+        """Open a plan's schema, or make it; the first folder that does is the home, which gets the report files.
 
         Raises:
-            FileError: no such server, one that loses what it has acknowledged, or a schema or folder of another plan.
+            FileError: no such server, one that can lose acknowledged data, or a schema or folder of another plan.
         """
         self.folder, self.plan, self._sizes, self.conflicts = folder, plan, sizes, 0
-        self._most, self._unseen = sizes.most_of(plan), 0
+        self._most, self._unseen = sizes.limit_for(plan), 0
         schema = f"assocpriv_{plan.plan_id[:_DIGITS]}"
-        self._writing, self._reading, self._sealing = (_Link(url, schema) for _ in range(3))
-        self._mark = replace(read_mark(folder) or new_mark(), store=url.noted, unsealed=None)
+        self._writing, self._reading, self._closing = (_Link(url, schema) for _ in range(3))
+        self._mark = replace(read_mark(folder) or new_mark(), store=url.noted, open_reports=None)
         try:
             with self._writing.transaction() as database:
                 self._prepare(database, schema)
@@ -279,16 +282,16 @@ class PostgresStore:
         except FileError:
             self._writing.close()
             raise
-        self._has_ended = self.is_home
+        self._has_pending = self.is_home
 
     def _prepare(self, database: "Connection[Any]", schema: str) -> None:
-        # several front ends may start at a time, and IF NOT EXISTS alone fails then
+        # several collectors may start at a time, and then IF NOT EXISTS alone fails
         database.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", (schema,))
         database.execute(f"CREATE SCHEMA IF NOT EXISTS {schema}")
         if database.execute(_IS_OURS, (schema,)).fetchone() != (True,):
             raise FileError(
-                f"the schema {schema} of the database belongs to another role, whose tables could keep more than "
-                f"reports; see what it is, and drop it or ALTER SCHEMA {schema} OWNER TO the collector's role"
+                f"the schema {schema} of the database belongs to another role, whose tables could record more than "
+                f"reports; inspect it, then drop it or ALTER SCHEMA {schema} OWNER TO the collector's role"
             )
         for statement in _TABLES:
             database.execute(statement)
@@ -298,17 +301,17 @@ class PostgresStore:
             row = (text, self._mark.folder_id, secrets.token_bytes(NAMES_KEY_BYTES))
             database.execute("INSERT INTO collection(plan, home, names_key) VALUES (%s, %s, %s)", row)
         elif found[0] != text:
-            raise FileError(f"the schema {schema} of the database is of another plan; name another database")
+            raise FileError(f"the schema {schema} of the database belongs to another plan; name another database")
         elif found[2] != _VERSION:
             raise other_version(f"the schema {schema} of the database", found[2], _VERSION)
         self.is_home = found is None or found[1] == self._mark.folder_id
         prepare_folder(self.folder, self.plan)
-        sweep(self.folder)
-        self._mark.write(self.folder)  # before the database may name this folder its home
+        remove_partial_files(self.folder)
+        self._mark.write(self.folder)  # before the database can name this folder as its home
 
     # ---- storing
 
-    def add(self, uploads: Sequence[Upload]) -> list[int | Refused]:
+    def add(self, uploads: Sequence[Upload]) -> list[int | RequestRefused]:
         """Store uploads; see the protocol."""
         records = records_of(uploads, self.plan)
         ids = ids_of(records)
@@ -323,8 +326,8 @@ class PostgresStore:
                 self.conflicts += count_conflicts(ids, records, {})
             accepted = accept(uploads, ids, set(ids) - added, used)
             if refused := added - {ids[place] for place in np.flatnonzero(accepted.stored).tolist()}:
-                listed = [each.hex() for each in refused]
-                database.execute("DELETE FROM ids WHERE id = ANY(%s::uuid[])", (listed,))
+                selected = [each.hex() for each in refused]
+                database.execute("DELETE FROM ids WHERE id = ANY(%s::uuid[])", (selected,))
             self._insert(database, uploads, records, accepted.stored)
         self._unseen += int(accepted.stored.sum())
         return accepted.results
@@ -347,48 +350,48 @@ class PostgresStore:
     # ---- counting
 
     def status(self) -> StoreStatus:
-        """Return how many reports there are; of those that are set aside only the home's front end knows."""
-        by_key, epochs, waiting, unsealed = self._look()
-        return StoreStatus(by_key.total() - unsealed, unsealed, epochs, waiting)
+        """Return the numbers of reports and batches; only the home's collector knows those set aside."""
+        by_key, closed, pending, open_count = self._count_all()
+        return StoreStatus(by_key.total() - open_count, open_count, closed, pending)
 
     def counts_by_key(self) -> dict[int, int]:
-        """Return how many reports came with each key."""
-        return {key: count for key, count in sorted(self._look()[0].items()) if count}
+        """Return the number of reports of each key."""
+        return {key: count for key, count in sorted(self._count_all()[0].items()) if count}
 
-    def _look(self) -> tuple[Counter[int], int, int, int]:
-        """Return how many reports came with each key, how many epochs are sealed, wait, and reports unsealed."""
+    def _count_all(self) -> tuple[Counter[int], int, int, int]:
+        """Return reports by key, numbers of closed and pending batches, and the number of open reports."""
         with self._reading.transaction() as database:
-            database.execute("LOCK TABLE epochs IN SHARE MODE")  # no epoch ends or is dropped meanwhile
-            (epochs,) = database.execute("SELECT epochs FROM collection").fetchone() or (0,)
-            waiting = _ended(database)
-            sealed = Counter[int](dict(database.execute("SELECT key, count FROM sealed").fetchall()))
-            unsealed = sum((_counts(database, table) for table in ("reports", *waiting)), Counter[int]())
+            database.execute("LOCK TABLE batches IN SHARE MODE")  # no batch is rotated or dropped meanwhile
+            (batches,) = database.execute("SELECT batches FROM collection").fetchone() or (0,)
+            pending = _pending(database)
+            closed = Counter[int](dict(database.execute("SELECT key, count FROM closed").fetchall()))
+            still_open = sum((_counts(database, table) for table in ("reports", *pending)), Counter[int]())
             if self.is_home:
-                sealed, _ = sealed_counts(self.folder, {table.removeprefix(_EPOCH) for table in waiting})
-        return sealed + unsealed, epochs, len(waiting), unsealed.total()
+                closed, _ = closed_counts(self.folder, {table.removeprefix(_BATCH) for table in pending})
+        return closed + still_open, batches, len(pending), still_open.total()
 
-    # ---- sealing
+    # ---- closing
 
-    def rotate(self, *, few: bool = False) -> None:
-        """End the open epoch; see the protocol. Only the front end of the collection's home does."""
-        with self._sealing.transaction() as database:
+    def rotate(self, *, allow_small: bool = False) -> None:
+        """Start a new open batch; see the protocol. Only the home's collector does this."""
+        with self._closing.transaction() as database:
             self._check_home(database)
-            database.execute("LOCK TABLE epochs IN EXCLUSIVE MODE")
+            database.execute("LOCK TABLE batches IN EXCLUSIVE MODE")
             database.execute("LOCK TABLE reports IN ACCESS EXCLUSIVE MODE")
             if reports := _counts(database, "reports").total():
-                self._sizes.check(reports, self.plan, few=few)
+                self._sizes.check(reports, self.plan, allow_small=allow_small)
                 token = secrets.token_hex(8)
-                database.execute(f"ALTER TABLE reports RENAME TO {_EPOCH}{token}")
+                database.execute(f"ALTER TABLE reports RENAME TO {_BATCH}{token}")
                 database.execute(_REPORTS)
-                database.execute("INSERT INTO epochs VALUES (%s)", (token,))
-        self._has_ended = True
+                database.execute("INSERT INTO batches VALUES (%s)", (token,))
+        self._has_pending = True
 
-    def settle(self) -> None:
+    def erase_order(self) -> None:
         """Do nothing: the database has its own files; see the protocol."""
 
-    def must_seal(self) -> bool:
-        """Tell whether there are epochs to seal here; looks at what other front ends store now and then."""
-        if self.is_home and self._unseen * _LOOKS >= self._most:
+    def has_pending(self) -> bool:
+        """Return whether batches are pending here; now and then, count what other collectors stored."""
+        if self.is_home and self._unseen * _CHECKS >= self._most:
             self._unseen = 0
             try:
                 with self._writing.transaction() as database:
@@ -397,22 +400,22 @@ class PostgresStore:
                     self.rotate()
             except FileError as error:
                 _LOG.error("%s", error)
-        return self.is_home and self._has_ended
+        return self.is_home and self._has_pending
 
-    def seal(self) -> int:
-        """Seal the epochs that have ended; see the protocol."""
-        with self._sealing.holding(f"assocpriv sealing {self.plan.plan_id}"):
-            with self._sealing.transaction() as database:
+    def close_pending(self) -> int:
+        """Close the pending batches; see the protocol."""
+        with self._closing.holding(f"assocpriv closing {self.plan.plan_id}"):
+            with self._closing.transaction() as database:
                 self._check_home(database)
-                ended = _ended(database)
-            for table in ended:
-                with self._sealing.transaction() as database:
+                pending = _pending(database)
+            for table in pending:
+                with self._closing.transaction() as database:
                     by_key = self._read(database, table)
-                write_sealed(by_key, self.folder, table.removeprefix(_EPOCH), self.plan, self._sizes)
-                with self._sealing.transaction() as database:
-                    _forget(database, table, by_key)
-            self._has_ended = False
-        return len(ended)
+                write_batch_files(by_key, self.folder, table.removeprefix(_BATCH), self.plan, self._sizes)
+                with self._closing.transaction() as database:
+                    _drop_batch(database, table, by_key)
+            self._has_pending = False
+        return len(pending)
 
     def _read(self, database: "Connection[Any]", table: str) -> dict[int, NDArray[np.uint8]]:
         found = dict[int, list[bytes]]()
@@ -426,53 +429,53 @@ class PostgresStore:
         self.is_home = database.execute("SELECT home FROM collection").fetchone() == (self._mark.folder_id,)
         if not self.is_home:
             raise FileError(
-                f"reports of this database are sealed into the folder of another front end, not into {self.folder}"
+                f"batches of this database are closed into another collector's folder, not into {self.folder}"
             )
 
     def names_key(self) -> bytes:
-        """Return the secret of names, the same to all front ends; see the protocol."""
+        """Return the secret key for file names, the same for all collectors; see the protocol."""
         with self._reading.transaction() as database:
             (key,) = database.execute("SELECT names_key FROM collection").fetchone() or (b"",)
         return bytes(key)
 
     def close(self) -> None:
-        """Let go of the server, and note in the folder how many reports are not sealed."""
+        """Close the connections, and note in the folder how many reports are in open batches."""
         try:
-            unsealed: int | None = self.status().unsealed
+            open_count: int | None = self.status().open
         except FileError:
-            unsealed = None
-        replace(self._mark, unsealed=unsealed).write(self.folder)
-        for link in (self._writing, self._reading, self._sealing):
+            open_count = None
+        replace(self._mark, open_reports=open_count).write(self.folder)
+        for link in (self._writing, self._reading, self._closing):
             link.close()
 
 
 def _new_ids(database: "Connection[Any]", ids: Iterable[bytes]) -> set[bytes]:
-    """Add ids, each given once, and return those that were not there."""
-    listed = [each.hex() for each in ids]
-    row = database.execute(_NEW_IDS, (listed,), binary=True).fetchone()
+    """Add distinct ids, and return those that are new."""
+    selected = [each.hex() for each in ids]
+    row = database.execute(_NEW_IDS, (selected,), binary=True).fetchone()
     added: bytes = (row and row[0]) or b""
     return {added[start : start + ID_BYTES] for start in range(0, len(added), ID_BYTES)}
 
 
-def _forget(database: "Connection[Any]", table: str, by_key: Mapping[int, NDArray[np.uint8]]) -> None:
-    """Remove an epoch of which the report files are on disk, and add up what it held."""
-    database.execute("LOCK TABLE epochs IN EXCLUSIVE MODE")
+def _drop_batch(database: "Connection[Any]", table: str, by_key: Mapping[int, NDArray[np.uint8]]) -> None:
+    """Drop a batch whose report files are on disk, and add its counts."""
+    database.execute("LOCK TABLE batches IN EXCLUSIVE MODE")
     for key, reports in by_key.items():
         database.execute(
-            "INSERT INTO sealed VALUES (%s, %s) ON CONFLICT (key) DO UPDATE SET count = sealed.count + excluded.count",
+            "INSERT INTO closed VALUES (%s, %s) ON CONFLICT (key) DO UPDATE SET count = closed.count + excluded.count",
             (key, len(reports)),
         )
-    database.execute("UPDATE collection SET epochs = epochs + 1")
-    database.execute("DELETE FROM epochs WHERE token = %s", (table.removeprefix(_EPOCH),))
+    database.execute("UPDATE collection SET batches = batches + 1")
+    database.execute("DELETE FROM batches WHERE token = %s", (table.removeprefix(_BATCH),))
     database.execute(f"DROP TABLE {table}")
 
 
-def _ended(database: "Connection[Any]") -> list[str]:
-    """Return the tables of the epochs that have ended."""
-    return [f"{_EPOCH}{token}" for (token,) in database.execute("SELECT token FROM epochs ORDER BY token")]
+def _pending(database: "Connection[Any]") -> list[str]:
+    """Return the tables of pending batches."""
+    return [f"{_BATCH}{token}" for (token,) in database.execute("SELECT token FROM batches ORDER BY token")]
 
 
 def _counts(database: "Connection[Any]", table: str) -> Counter[int]:
-    """Return how many reports of each key a table has."""
+    """Return the number of reports of each key in a table."""
     rows = database.execute(f"SELECT key, sum(count)::bigint FROM {table} GROUP BY key").fetchall()
     return Counter(dict(rows))

@@ -1,16 +1,17 @@
-"""Reports of one plan in a folder: SQLite for what comes in, report files for what is sealed.
+"""Reports of one plan in a folder: SQLite for open batches, report files for closed ones.
 
-A group of uploads is one row of a table and one commit, in WAL mode with synchronous=FULL. Rows have random numbers and
-records in them random order; what came through a relay has a row of its own. In the journal, SQLite's write-ahead log,
-an order can be seen while reports come: it is emptied when none has come for a second.
+A group of uploads is one row of a table and one commit, in WAL mode with synchronous=FULL. Rows have random numbers,
+and the records in a row random order; an upload through a relay has its own row. While reports arrive, the journal,
+SQLite's write-ahead log, shows their order: it is emptied when none has arrived for a second.
+
 Ids are compared in memory: a table with the ids as its key writes a page for every report, and takes 10 times as long.
-So the ids of an open epoch are held in memory, 110 bytes each; those of sealed ones are in sorted files, behind a
-filter of 2 bytes each, which answers for almost all. Against a table WITHOUT ROWID of ids that are sealed, 1,000 new
-ones take a sixth to a tenth of the time, and sealing a fifth; a single one takes .2 ms longer.
+The ids of an open batch are held in memory, 110 bytes each. Those of closed batches are in sorted files, behind a
+filter of 2 bytes each, which answers for almost all. Compared with a table WITHOUT ROWID of the closed ids, 1,000 new
+ones take a sixth to a tenth of the time, and closing a fifth; a single one takes .2 ms longer.
 
-A filter of Bloom (1970) says of an id that it is new, for certain, or that the files must be asked, which happens to
-one new id in a thousand. Its bits hang on a salt drawn when it is made, so nobody can choose ids that fill it.
-Filters quadruple in size as ids are added: their number stays small, whatever that of the epochs.
+A filter of Bloom (1970) returns for an id that it is certainly new, or that the files must be searched, which happens
+to one new id in a thousand. Its bits depend on a salt drawn when it is made, so no client can choose ids that fill it.
+Each further filter is four times as large, so their number stays small, however many batches there are.
 """
 
 import os
@@ -28,79 +29,79 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.collect import gateway, sealing
+from assocpriv.collect import batch_closing, gateway
 from assocpriv.collect.keys import KEYS_FILE
 from assocpriv.collect.store import (
     LOCK_FILE,
     NAMES_KEY_BYTES,
-    EpochSizes,
+    BatchSizes,
     StoreFullError,
     StoreStatus,
     accept,
     count_conflicts,
 )
-from assocpriv.collect.wire import Refused, Upload, ids_of, records_of
-from assocpriv.files import unsealed
+from assocpriv.collect.wire_format import RequestRefused, Upload, ids_of, records_of
+from assocpriv.files import open_batches
 from assocpriv.files.atomic import atomic_output, sync_folder
-from assocpriv.files.plans import read_plan
-from assocpriv.plans.published import ID_BYTES
-from assocpriv.promise.errors import FileError, WireError, counted
+from assocpriv.files.plan_files import read_plan
+from assocpriv.guarantees.errors import FileError, WireError, pluralize
+from assocpriv.plans.published_plan import ID_BYTES
 
 if TYPE_CHECKING:
-    from assocpriv.plans.published import PublishedPlan
+    from assocpriv.plans.published_plan import PublishedPlan
 
-_MOST_EPOCHS_LONG = 4  # times its size an epoch may grow while others cannot be sealed
+_MOST_BATCHES_LONG = 4  # times its maximum that a batch may grow while closing fails
 _CHECKPOINT_PAGES = 4096
-_MOST_ROWS = 16  # that are read to compare repeats in a group, of up to 4 MiB each: a retry is of one
-# may be in a folder before its plan is
+_MOST_ROWS = 16  # read to compare repeats in a group, up to 4 MiB each: a retry repeats one row
+# files that may be in a folder before its plan
 _BEFORE = {
     LOCK_FILE,
     KEYS_FILE,
     gateway.KEYS_FILE,
-    "epochs.json",
+    "batches.json",
     "admin-token",
-    unsealed.OPEN_FOLDER,
-    unsealed.IDS_FOLDER,
+    open_batches.OPEN_FOLDER,
+    open_batches.IDS_FOLDER,
 }
 
 _BITS_AN_ID = 16
-_PROBES = np.arange(6, dtype=np.uint64)  # with 16 bits an id: .1% of new ids are looked for in the files
-_FIRST = 2  # which a tenth of new ids pass: the other probes are for these alone
-_AT_A_TIME = 1 << 16  # ids that a filter takes in
-_FEWEST = 1 << 20  # ids that the first filter is made for
+_PROBES = np.arange(6, dtype=np.uint64)  # with 16 bits an id, .1% of new ids are searched in the files
+_FIRST = 2  # probes that a tenth of new ids pass; only these get the others
+_AT_A_TIME = 1 << 16  # ids added to a filter at once
+_FIRST_ROOM = 1 << 20  # ids of the first filter
 _ODD = np.uint64(0x9E3779B97F4A7C15)
 
 
 # ---- the store
 
 
-class _Epoch:
-    """An epoch's database, open, and the ids in it."""
+class _OpenBatch:
+    """The open database of a batch, and its ids."""
 
     def __init__(self, path: Path, plan: "PublishedPlan") -> None:
         self.path, self._plan = path, plan
-        self.database = unsealed.connect(path)
+        self.database = open_batches.connect(path)
         try:
-            self.token = unsealed.token_of(self.database, path)
+            self.token = open_batches.token_of(self.database, path)
             self.database.execute("PRAGMA journal_mode = WAL")
             self.database.execute("PRAGMA synchronous = FULL")
             self.database.execute(f"PRAGMA wal_autocheckpoint = {_CHECKPOINT_PAGES}")
-            rows = list(unsealed.read_rows(self.database, plan))
+            rows = list(open_batches.read_rows(self.database, plan))
         except FileError:
             self.database.close()
             raise
         except (sqlite3.DatabaseError, WireError) as error:
             self.database.close()
-            if unsealed.may_pass(error):
+            if open_batches.may_pass(error):
                 raise StoreFullError(f"cannot open {path}: {error}; is the disk full?") from None
-            raise WireError(f"{path} is damaged: {error}; move it away, and keep it, to go on without it") from None
+            raise WireError(f"{path} is damaged: {error}; to continue without it, move it away and keep it") from None
         self.ids = {each: number for number, _, records in rows for each in ids_of(records)}
         self.by_key = Counter[int]()
         for _, key, records in rows:
             self.by_key[key] += len(records)
 
     def records_with(self, ids: Iterable[bytes]) -> Iterator[tuple[bytes, bytes]]:
-        """Yield ids of the epoch, each with its record, as far as a few rows hold them."""
+        """Yield ids of the batch, each with its record, from at most ``_MOST_ROWS`` rows."""
         wanted, width = set(ids), self._plan.record_bytes
         numbers = dict.fromkeys(self.ids[each] for each in wanted)
         for number in islice(numbers, _MOST_ROWS):
@@ -109,7 +110,7 @@ class _Epoch:
             yield from ((each, bytes(row)) for each, row in zip(ids_of(rows), rows, strict=True) if each in wanted)
 
     def write(self, rows: Sequence[tuple[int, bytes]]) -> None:
-        """Add rows of (key, records), whose numbers tell no order, and wait for the disk, even if there are none.
+        """Add rows of (key, records) under random numbers, and wait for the disk, even without rows.
 
         Raises:
             sqlite3.Error: nothing was added.
@@ -117,8 +118,8 @@ class _Epoch:
         try:
             checked = sorted((secrets.randbits(62), key, records, crc32(records)) for key, records in rows)
             self.database.execute("BEGIN IMMEDIATE")
-            if not checked:  # one page, as of one report
-                self.database.execute(unsealed.SCHEMA[0])
+            if not checked:  # write one page, as for one report
+                self.database.execute(open_batches.SCHEMA[0])
             self.database.executemany("INSERT INTO uploads VALUES (?, ?, ?, ?)", checked)
             self.database.execute("COMMIT")
         except BaseException:
@@ -133,32 +134,34 @@ class _Epoch:
 class SqliteStore:
     """See :class:`assocpriv.collect.store.ReportStore`."""
 
-    def __init__(self, folder: Path, plan: "PublishedPlan", sizes: EpochSizes = EpochSizes()) -> None:  # noqa: B008
+    def __init__(self, folder: Path, plan: "PublishedPlan", sizes: BatchSizes = BatchSizes()) -> None:  # noqa: B008
         """Open a plan's folder, or make it, and finish what a crash left.
 
         Raises:
-            FileError: it cannot be written, or is of something else.
+            FileError: it cannot be written, or belongs to something else.
             WireError: a damaged file.
         """
         self.folder, self.plan, self._sizes, self.conflicts = folder, plan, sizes, 0
-        self._most = sizes.most_of(plan)
-        self._guard, self._sealing = threading.Lock(), threading.Lock()
+        self._most = sizes.limit_for(plan)
+        self._guard, self._closing = threading.Lock(), threading.Lock()
         prepare_folder(folder, plan)
-        sealing.sweep(folder)
-        *ended, last = unsealed.epoch_files(folder) or [sealing.new_epoch(folder, 1)]
-        left = _seal_all(ended, folder, plan, sizes)
-        self._sealed, self._sealed_epochs = sealing.sealed_counts(folder, {each.token for each in left})
-        self._aside = sealing.sealed_counts(folder / sealing.ASIDE_FOLDER, set())[0] + sealing.removed_counts(folder)
-        self._known = KnownIds(sealing.ids_files(folder))
-        missing = self._sealed.total() + self._aside.total() - len(self._known)
-        if missing > 0 and not sealing.is_closed(folder):
+        batch_closing.remove_partial_files(folder)
+        *pending, last = open_batches.batch_files(folder) or [batch_closing.create_batch(folder, 1)]
+        left = _close_batches(pending, folder, plan, sizes)
+        self._closed, self._closed_batches = batch_closing.closed_counts(folder, {each.token for each in left})
+        self._aside = batch_closing.closed_counts(folder / batch_closing.ASIDE_FOLDER, set())[
+            0
+        ] + batch_closing.removed_counts(folder)
+        self._known = KnownIds(batch_closing.ids_files(folder))
+        missing = self._closed.total() + self._aside.total() - len(self._known)
+        if missing > 0 and not batch_closing.is_ended(folder):
             raise FileError(
-                f"{folder / unsealed.IDS_FOLDER} lacks the submission ids of {counted(missing, 'report')} that are "
-                "sealed, so retries could count twice; put its files back, or collect into a new folder"
+                f"{folder / open_batches.IDS_FOLDER} lacks submission ids of {pluralize(missing, 'closed report')}, so "
+                "retries could count twice; restore its files, or collect into a new folder"
             )
-        self._ended, self._open = left, _Epoch(last, plan)
+        self._pending, self._open = left, _OpenBatch(last, plan)
 
-    def add(self, uploads: Sequence[Upload]) -> list[int | Refused]:
+    def add(self, uploads: Sequence[Upload]) -> list[int | RequestRefused]:
         """Store uploads; see the protocol."""
         with self._guard:
             self._rotate_if_due()
@@ -166,36 +169,36 @@ class SqliteStore:
             ids = ids_of(records)
             known = self._known_among(ids, records)
             if not known and len(set(ids)) == len(ids) and all(upload.quota is None for upload in uploads):
-                results: list[int | Refused] = [upload.count for upload in uploads]
-                rows = [(upload.key, upload.body, upload.apart) for upload in uploads]
+                results: list[int | RequestRefused] = [upload.count for upload in uploads]
+                rows = [(upload.key, upload.body, upload.own_row) for upload in uploads]
             else:
                 self.conflicts += self._conflicts(ids, records, known)
                 accepted = accept(uploads, ids, known, self._used(uploads))
                 results, rows = accepted.results, _rows_stored(uploads, accepted.stored, self.plan)
-            if rows or any(upload.apart for upload in uploads):  # else who passed it on knows that it was known
+            if rows or any(upload.own_row for upload in uploads):  # write in any case, or a relay could detect a repeat
                 self._write(_joined(rows, self.plan))
                 for upload, result in zip(uploads, results, strict=True):
-                    self._open.by_key[upload.key] += 0 if isinstance(result, Refused) else result
+                    self._open.by_key[upload.key] += 0 if isinstance(result, RequestRefused) else result
             return results
 
     def _known_among(self, ids: list[bytes], records: NDArray[np.uint8]) -> set[bytes]:
-        """Return those of the ids that are stored."""
+        """Return the ids that are stored."""
         known = {ids[place] for place in self._known.find(np.ascontiguousarray(records[:, :ID_BYTES]))}
-        for epoch in (*self._ended, self._open):
-            if not epoch.ids.keys().isdisjoint(ids):
-                known |= epoch.ids.keys() & ids
+        for batch in (*self._pending, self._open):
+            if not batch.ids.keys().isdisjoint(ids):
+                known |= batch.ids.keys() & ids
         return known
 
     def _conflicts(self, ids: list[bytes], records: NDArray[np.uint8], known: set[bytes]) -> int:
-        """Count those of the records that came before with other bytes; of sealed ones there are only ids."""
+        """Count records that came before with other bytes; of closed batches only the ids are known."""
         before = dict[bytes, bytes]()
-        for epoch in (*self._ended, self._open):
-            before |= epoch.records_with(epoch.ids.keys() & known)
+        for batch in (*self._pending, self._open):
+            before |= batch.records_with(batch.ids.keys() & known)
         return count_conflicts(ids, records, before)
 
     def _used(self, uploads: Sequence[Upload]) -> dict[int, int]:
-        """Return how many reports have come with each key that has a quota, also those set aside or removed."""
-        counters = (self._sealed, self._aside, *(epoch.by_key for epoch in (*self._ended, self._open)))
+        """Return the number of reports of each key with a quota, including those set aside or removed."""
+        counters = (self._closed, self._aside, *(batch.by_key for batch in (*self._pending, self._open)))
         keys = {upload.key for upload in uploads if upload.quota is not None}
         return {key: sum(counter[key] for counter in counters) for key in keys}
 
@@ -203,80 +206,80 @@ class SqliteStore:
         try:
             self._open.write(rows)
         except (sqlite3.OperationalError, sqlite3.IntegrityError, OSError) as error:
-            raise StoreFullError(f"cannot write {self._open.path}: {error}; nothing of it was stored") from None
+            raise StoreFullError(f"cannot write {self._open.path}: {error}; the upload was not stored") from None
 
     def _rotate_if_due(self) -> None:
         count = len(self._open.ids)
         if count < self._most:
             return
-        if not self._ended:
+        if not self._pending:
             self._rotate()
-        elif count >= _MOST_EPOCHS_LONG * self._most:
-            raise StoreFullError(f"{self._ended[0].path} could not be sealed so far; is the disk full?")
+        elif count >= _MOST_BATCHES_LONG * self._most:
+            raise StoreFullError(f"{self._pending[0].path} could not be closed yet; is the disk full?")
 
-    def rotate(self, *, few: bool = False) -> None:
-        """End the open epoch; see the protocol."""
+    def rotate(self, *, allow_small: bool = False) -> None:
+        """Start a new open batch; see the protocol."""
         with self._guard:
             if self._open.ids:
-                self._sizes.check(len(self._open.ids), self.plan, few=few)
+                self._sizes.check(len(self._open.ids), self.plan, allow_small=allow_small)
                 self._rotate()
 
     def _rotate(self) -> None:
         try:
-            begun = _Epoch(sealing.new_epoch(self.folder, int(self._open.path.stem) + 1), self.plan)
+            begun = _OpenBatch(batch_closing.create_batch(self.folder, int(self._open.path.stem) + 1), self.plan)
         except (sqlite3.Error, OSError) as error:
-            raise StoreFullError(f"cannot begin an epoch in {self.folder}: {error}") from None
-        self._ended, self._open = [*self._ended, self._open], begun
+            raise StoreFullError(f"cannot create a batch in {self.folder}: {error}") from None
+        self._pending, self._open = [*self._pending, self._open], begun
 
-    def settle(self) -> None:
-        """Empty the journal, which tells in which order reports came, and the file's time; see the protocol."""
-        with self._guard, suppress(sqlite3.Error):  # as where somebody reads: the next time does it
+    def erase_order(self) -> None:
+        """Empty the journal, which shows the order of reports, and round the file's time; see the protocol."""
+        with self._guard, suppress(sqlite3.Error):  # for example while another process reads: the next call does it
             self._open.database.execute("PRAGMA busy_timeout = 0")
             self._open.database.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-            self._open.database.execute(f"PRAGMA busy_timeout = {int(1000 * unsealed.WAIT_SECONDS)}")
-            sealing.round_date(self._open.path)
+            self._open.database.execute(f"PRAGMA busy_timeout = {int(1000 * open_batches.WAIT_SECONDS)}")
+            batch_closing.round_file_time(self._open.path)
 
-    def must_seal(self) -> bool:
-        """Tell whether epochs have ended."""
-        return bool(self._ended)
+    def has_pending(self) -> bool:
+        """Return whether batches are pending."""
+        return bool(self._pending)
 
-    def seal(self) -> int:
-        """Seal the epochs that have ended; see the protocol."""
-        with self._sealing:
-            sealed = 0
-            for epoch in list(self._ended):
+    def close_pending(self) -> int:
+        """Close the pending batches; see the protocol."""
+        with self._closing:
+            closed = 0
+            for batch in list(self._pending):
                 try:
-                    self._seal(epoch)
+                    self._close_batch(batch)
                 except (FileError, OSError) as error:
-                    raise StoreFullError(f"an epoch cannot be sealed: {error}") from None
-                sealed += 1
-            return sealed
+                    raise StoreFullError(f"a batch cannot be closed: {error}") from None
+                closed += 1
+            return closed
 
-    def _seal(self, epoch: _Epoch) -> None:
-        ids, by_key = sealing.seal_epoch(epoch.path, self.folder, self.plan, self._sizes)
+    def _close_batch(self, batch: _OpenBatch) -> None:
+        ids, by_key = batch_closing.close_batch(batch.path, self.folder, self.plan, self._sizes)
         if ids is not None:
             self._known.add(ids, [records[:, :ID_BYTES] for records in by_key.values()])
         with self._guard:
-            self._sealed.update({key: len(records) for key, records in by_key.items()})
-            self._sealed_epochs += bool(by_key)
-            self._ended = [each for each in self._ended if each is not epoch]
-        epoch.database.close()
-        sealing.remove_epoch(epoch.path)
+            self._closed.update({key: len(records) for key, records in by_key.items()})
+            self._closed_batches += bool(by_key)
+            self._pending = [each for each in self._pending if each is not batch]
+        batch.database.close()
+        batch_closing.remove_batch(batch.path)
 
     def status(self) -> StoreStatus:
-        """Return how many reports there are."""
+        """Return the numbers of reports and batches."""
         with self._guard:
-            unsealed = sum(len(epoch.ids) for epoch in (*self._ended, self._open))
-            return StoreStatus(self._sealed.total(), unsealed, self._sealed_epochs, len(self._ended))
+            open_count = sum(len(batch.ids) for batch in (*self._pending, self._open))
+            return StoreStatus(self._closed.total(), open_count, self._closed_batches, len(self._pending))
 
     def counts_by_key(self) -> dict[int, int]:
-        """Return how many reports came with each key."""
+        """Return the number of reports of each key."""
         with self._guard:
-            return dict(sum((epoch.by_key for epoch in (*self._ended, self._open)), self._sealed.copy()))
+            return dict(sum((batch.by_key for batch in (*self._pending, self._open)), self._closed.copy()))
 
     def names_key(self) -> bytes:
-        """Return the secret of names; see the protocol."""
-        path = sealing.names_key_file(self.folder)
+        """Return the secret key for file names; see the protocol."""
+        path = batch_closing.names_key_file(self.folder)
         try:
             if not path.exists():
                 with atomic_output(path) as stream:
@@ -289,84 +292,85 @@ class SqliteStore:
 
     def close(self) -> None:
         """Close the databases."""
-        with self._guard, self._sealing:
-            for epoch in (*self._ended, self._open):
-                epoch.database.close()
-                sealing.round_date(epoch.path)
+        with self._guard, self._closing:
+            for batch in (*self._pending, self._open):
+                batch.database.close()
+                batch_closing.round_file_time(batch.path)
 
 
 def _rows_stored(
     uploads: Sequence[Upload], stored: NDArray[np.bool_], plan: "PublishedPlan"
 ) -> list[tuple[int, bytes, bool]]:
-    """Return of each upload the number of its key, its records that are stored, and whether they stand apart."""
+    """Return for each upload its key's number, its stored records, and whether it has its own row."""
     rows, end = [], 0
     for upload in uploads:
         first, end = end, end + upload.count
         if stored[first:end].any():
-            rows.append((upload.key, records_of([upload], plan)[stored[first:end]].tobytes(), upload.apart))
+            rows.append((upload.key, records_of([upload], plan)[stored[first:end]].tobytes(), upload.own_row))
     return rows
 
 
 def _joined(rows: Sequence[tuple[int, bytes, bool]], plan: "PublishedPlan") -> list[tuple[int, bytes]]:
-    """Return a row for each upload that stands apart, and one a key for the others, with records in random order."""
+    """Return a row for each upload with its own row, and one for each key of the others, with records in random
+    order."""
     by_key: dict[int, list[bytes]] = {}
-    for key, records, apart in rows:
-        if not apart:
+    for key, records, own_row in rows:
+        if not own_row:
             by_key.setdefault(key, []).append(records)
     length = plan.record_bytes
     joined = {key: np.frombuffer(b"".join(parts), np.uint8).reshape(-1, length) for key, parts in by_key.items()}
-    mixed = [(key, sealing.shuffled(records).tobytes()) for key, records in joined.items()]
-    return mixed + [(key, records) for key, records, apart in rows if apart]
+    mixed = [(key, batch_closing.shuffle_rows(records).tobytes()) for key, records in joined.items()]
+    return mixed + [(key, records) for key, records, own_row in rows if own_row]
 
 
 def prepare_folder(folder: Path, plan: "PublishedPlan") -> None:
-    """Make a collector's folder for a plan, or refuse one that is of another plan or of something else.
+    """Make a collector's folder for a plan, or refuse one of another plan or with other files.
 
     Raises:
-        FileError: as said.
+        FileError: such a folder, or it cannot be used.
     """
     try:
         folder.mkdir(exist_ok=True)
-        known = folder / unsealed.PLAN_FILE
+        known = folder / open_batches.PLAN_FILE
         if known.exists():
             theirs = read_plan(known).plan_id
             if theirs != plan.plan_id:
                 raise FileError(f"{folder} collects reports of plan {theirs[:12]}; name another folder")
         else:
-            unfinished = f".{unsealed.PLAN_FILE}.*.part"  # of a process that was killed at this very place
+            unfinished = f".{open_batches.PLAN_FILE}.*.part"  # of a process that was killed here
             if any(each.name not in _BEFORE and not each.match(unfinished) for each in folder.iterdir()):
-                raise FileError(f"{folder} holds files, and is no collector's folder; name a new one")
+                raise FileError(f"{folder} holds other files, and is no collector's folder; name a new one")
             with atomic_output(known) as stream:
                 stream.write(plan.canonical_json.encode("ascii"))
-        for name in (unsealed.OPEN_FOLDER, unsealed.IDS_FOLDER):
-            (folder / name).mkdir(mode=0o700, exist_ok=True)  # ids, whoever may see the reports
+        for name in (open_batches.OPEN_FOLDER, open_batches.IDS_FOLDER):
+            (folder / name).mkdir(mode=0o700, exist_ok=True)  # private even where the reports are not
         sync_folder(folder)
         sync_folder(folder.parent)
     except OSError as error:
         raise FileError(f"cannot use the folder {folder}: {error.strerror or error}") from None
 
 
-def _seal_all(paths: Sequence[Path], folder: Path, plan: "PublishedPlan", sizes: EpochSizes) -> list[_Epoch]:
-    """Seal what a crash left unsealed, and return the epochs for which there is no room."""
+def _close_batches(paths: Sequence[Path], folder: Path, plan: "PublishedPlan", sizes: BatchSizes) -> list[_OpenBatch]:
+    """Close batches left by a crash; return those for which there is no room."""
     left = []
     for path in paths:
         try:
-            sealing.seal_epoch(path, folder, plan, sizes)
+            batch_closing.close_batch(path, folder, plan, sizes)
         except (FileError, OSError):
-            left.append(_Epoch(path, plan))
+            left.append(_OpenBatch(path, plan))
         else:
-            sealing.remove_epoch(path)
+            batch_closing.remove_batch(path)
     return left
 
 
-# ---- ids of sealed epochs
+# ---- ids of closed batches
 
 
 class KnownIds:
-    """The ids of all sealed epochs."""
+    """The ids of all closed batches."""
 
     def __init__(self, paths: Iterable[Path] = ()) -> None:
-        self._filters: tuple[_Filter, ...] = ()
+        self._filters: tuple[_BloomFilter, ...] = ()
         self._files: dict[Path, NDArray[np.bytes_]] = {}
         for path in paths:
             self.add(path)
@@ -375,35 +379,35 @@ class KnownIds:
         return sum(map(len, self._files.values()))
 
     def add(self, path: Path, new: Iterable[NDArray[np.uint8]] | None = None) -> None:
-        """Take in a file of sorted ids, or what it is now that the ``new`` ones (n, 16) are in it, too.
+        """Add a file of sorted ids, or its new version with the ``new`` ids (n, 16).
 
         Raises:
-            FileError: it holds no whole number of ids.
+            FileError: its length is not a multiple of an id's.
         """
-        file = sealing.read_ids(path)
-        self._files = self._files | {path: file}  # before the filter says that it must be asked
+        file = batch_closing.read_ids(path)
+        self._files = self._files | {path: file}  # before the filter can point to it
         for ids in [file.view(np.uint8).reshape(-1, ID_BYTES)] if new is None else new:
             for start in range(0, len(ids), _AT_A_TIME):
                 block = ids[start : start + _AT_A_TIME]
                 if not self._filters or self._filters[-1].count + len(block) > self._filters[-1].room:
-                    room = 4 * self._filters[-1].room if self._filters else _FEWEST
-                    self._filters += (_Filter(room),)
+                    room = 4 * self._filters[-1].room if self._filters else _FIRST_ROOM
+                    self._filters += (_BloomFilter(room),)
                 self._filters[-1].add(block)
 
     def find(self, ids: NDArray[np.uint8]) -> set[int]:
-        """Return the positions, among ids (n, 16), of those that are known."""
+        """Return the positions, among ids (n, 16), of known ones."""
         maybe = np.zeros(len(ids), dtype=np.bool_)
         for each in self._filters:
             maybe |= each.may_have(ids)
         places = np.flatnonzero(maybe)
-        wanted = ids[places].view(f"S{ID_BYTES}").ravel()  # all are as long: numpy's end of a text is no matter
+        wanted = ids[places].view(f"S{ID_BYTES}").ravel()  # all have one length, so numpy's padding is harmless
         found = np.zeros(len(places), dtype=np.bool_)
         for file in self._files.values():
             found |= file[np.minimum(np.searchsorted(file, wanted), len(file) - 1)] == wanted
         return set(places[found].tolist())
 
 
-class _Filter:
+class _BloomFilter:
     """Bloom's filter for up to ``room`` ids, a power of two."""
 
     def __init__(self, room: int) -> None:
@@ -415,10 +419,10 @@ class _Filter:
     def _places(
         self, ids: NDArray[np.uint8], probes: NDArray[np.uint64]
     ) -> tuple[NDArray[np.uint64], NDArray[np.uint8]]:
-        """Return where the bits of ids (n, 16) lie, each (n, probes): the byte, and the bit in it."""
+        """Return the positions of the bits of ids (n, 16), each (n, probes): the byte, and the bit in it."""
         halves = np.ascontiguousarray(ids).view("<u8") ^ self._salt
-        first, second = _mixed(halves[:, 0]), _mixed(halves[:, 1])
-        places = (_mixed(first + second * _ODD)[:, None] + probes * (second | np.uint64(1))[:, None]) & self._mask
+        first, second = _mix_bits(halves[:, 0]), _mix_bits(halves[:, 1])
+        places = (_mix_bits(first + second * _ODD)[:, None] + probes * (second | np.uint64(1))[:, None]) & self._mask
         return places >> np.uint64(3), np.left_shift(1, places & np.uint64(7)).astype(np.uint8)
 
     def add(self, ids: NDArray[np.uint8]) -> None:
@@ -438,8 +442,8 @@ class _Filter:
         return found
 
 
-def _mixed(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Return 64-bit words with their bits mixed (the finalizer of splitmix64)."""
+def _mix_bits(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Return 64-bit words with mixed bits (the finalizer of splitmix64)."""
     values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return values ^ (values >> np.uint64(31))

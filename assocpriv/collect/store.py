@@ -1,9 +1,9 @@
-"""The store of a collector: what is asked of the place where reports are kept, and how many reports an epoch has.
+"""The store of a collector: its protocol, its batch sizes, and the lock of a folder.
 
-It is durable when it says so, and each submission id counts once. No clock decides for how long: ids are known until
-the collection is closed, as clocks jump and devices come back after months. Of a group of uploads those reports
-count whose ids are new, and of each key no more than its quota. One process serves a folder: it holds an exclusive
-flock on the folder's file ``lock`` while it lives. Where there is no flock, as on Windows, a folder can be read alone.
+A store is durable when it returns, and each submission id counts once. Ids are kept until the collection ends, not for
+a fixed time, because clocks jump and devices come back after months. Of a group of uploads those reports count whose
+ids are new, up to the quota of each key. One process serves a folder: it holds an exclusive flock on the folder's file
+``lock`` while it lives. Where there is no flock, as on Windows, a folder can only be read.
 """
 
 import contextlib
@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.collect.wire import Refused, Upload, refuse_malformed
-from assocpriv.plans.published import MOST_BATCH_BYTES
-from assocpriv.promise.errors import FileError, counted
+from assocpriv.collect.wire_format import RequestRefused, Upload, refuse_malformed
+from assocpriv.guarantees.errors import FileError, pluralize
+from assocpriv.plans.published_plan import MOST_BATCH_BYTES
 
 try:
     import fcntl
@@ -28,161 +28,169 @@ else:
     HAS_FLOCK = True
 
 if TYPE_CHECKING:
-    from assocpriv.plans.published import PublishedPlan
+    from assocpriv.plans.published_plan import PublishedPlan
 
 LOCK_FILE = "lock"
 NAMES_KEY_BYTES = 32
-_LEAST_FEWEST, _MOST_REPORTS = 100, 1 << 24
+_LEAST_MINIMUM, _MOST_REPORTS = 100, 1 << 24
 
 
 # ---- the store
 
 
 class StoreFullError(FileError):
-    """Nothing can be stored now, as on a full disk; nothing of the group was, and later it may go again."""
+    """Nothing can be stored now, for example on a full disk. The group was not stored; the client may send it again."""
 
 
-class TooFewError(FileError):
-    """An epoch is not ended, as it has fewer reports than are sealed together; nothing was changed."""
+class BatchTooSmallError(FileError):
+    """The open batch has fewer reports than the minimum batch size. Nothing was changed."""
 
 
 @dataclass(frozen=True, slots=True)
-class EpochSizes:
-    """How many reports are sealed together: ``fewest`` when that is asked for, ``most`` without being asked.
+class BatchSizes:
+    """Batch sizes in reports: ``minimum`` to close a batch on request, ``maximum`` to close it automatically.
 
-    A report file of a few reports, beside a device's ledger or whoever saw when it sent, tells which report is whose.
+    A small report file, together with a device's ledger or the time at which it sent, shows which report is whose.
 
     Raises:
-        FileError: no such numbers.
+        FileError: numbers out of range.
     """
 
-    fewest: int = 1000
-    most: int = 1 << 20
+    minimum: int = 1000
+    maximum: int = 1 << 20
 
     def __post_init__(self) -> None:
-        if not all(type(each) is int for each in (self.fewest, self.most)):
-            raise FileError("epoch_reports must be two whole numbers, the fewest and the most reports of an epoch")
-        if not 1 <= self.fewest <= self.most <= _MOST_REPORTS:
+        if not all(type(each) is int for each in (self.minimum, self.maximum)):
+            raise FileError("batch_reports must be two whole numbers, the minimum and maximum reports")
+        if not 1 <= self.minimum <= self.maximum <= _MOST_REPORTS:
             raise FileError(
-                f"epoch_reports must be from 1 to {_MOST_REPORTS:,}, the fewest first, got {self.fewest}, {self.most}"
+                f"batch_reports must be 1 to {_MOST_REPORTS:,}, the minimum first, got {self.minimum}, {self.maximum}"
             )
 
-    def check_few(self) -> None:
-        """Refuse epochs of so few reports that a file of them nearly names who sent what."""
-        if self.fewest < _LEAST_FEWEST:
+    def check_minimum(self) -> None:
+        """Refuse a minimum so small that a report file nearly shows who sent what."""
+        if self.minimum < _LEAST_MINIMUM:
             raise FileError(
-                f"an epoch of fewer than {_LEAST_FEWEST} reports tells nearly which is whose, got {self.fewest}; give "
-                "epoch_reports a larger number first, or few=True where nobody is to be protected"
+                f"a batch of fewer than {_LEAST_MINIMUM} reports nearly shows which is whose, got {self.minimum}; give "
+                "batch_reports a larger minimum, or allow_small=True for made-up reports"
             )
 
-    def most_of(self, plan: "PublishedPlan") -> int:
-        """Return with how many reports an epoch ends unasked: as said, and what memory takes; a whole batch."""
-        return max(1, min(self.most, MOST_BATCH_BYTES // plan.record_bytes), plan.least_batch)
+    def limit_for(self, plan: "PublishedPlan") -> int:
+        """Return the number of reports at which a batch closes automatically.
 
-    def check(self, reports: int, plan: "PublishedPlan", *, few: bool) -> None:
-        """Refuse to seal an epoch of so many reports, unless ``few`` are wanted; never less than a plan's batch.
+        This is ``maximum``, less where memory needs it, and never less than the plan's minimum batch size.
+        """
+        return max(1, min(self.maximum, MOST_BATCH_BYTES // plan.record_bytes), plan.minimum_batch_size)
+
+    def check(self, reports: int, plan: "PublishedPlan", *, allow_small: bool) -> None:
+        """Refuse to close a batch of ``reports`` below the minimum, unless ``allow_small``.
+
+        The minimum batch size of a plan with a central guarantee always holds.
 
         Raises:
-            TooFewError: as said.
+            BatchTooSmallError: the batch is too small.
         """
-        if reports < plan.least_batch:
-            raise TooFewError(
-                f"{counted(reports, 'report')} wait to be sealed; the plan's central promise is proved for "
-                f"{plan.least_batch:,} together, so fewer are neither sealed nor mined. Wait for more"
+        if reports < plan.minimum_batch_size:
+            raise BatchTooSmallError(
+                f"the open batch has {pluralize(reports, 'report')}; the plan's central guarantee needs "
+                f"{plan.minimum_batch_size:,} in a batch, so a smaller one is neither closed nor mined. Wait for more"
             )
-        if reports < self.fewest and not few:
-            mined = "" if plan.central else ", and they are mined meanwhile"
-            raise TooFewError(
-                f"{counted(reports, 'report')} wait to be sealed, and {self.fewest:,} are sealed together at least: a "
-                f"file of a few reports tells nearly which is whose{mined}. Wait for more, or seal them all the same "
-                "(collector seal, few=True)"
+        if reports < self.minimum and not allow_small:
+            mined = "" if plan.central else ". Until then mining reads them from the open batch"
+            raise BatchTooSmallError(
+                f"the open batch has {pluralize(reports, 'report')}, below the minimum of {self.minimum:,}: a small "
+                f"report file nearly shows which report is whose{mined}. Wait for more, or close it all the same "
+                "(collector close, allow_small=True)"
             )
 
 
 @dataclass(frozen=True, slots=True)
 class StoreStatus:
-    """How many reports there are: in sealed epochs, and in the open one with those that wait to be sealed."""
+    """Numbers of reports in closed and in open batches, and numbers of batches.
 
-    sealed: int
-    unsealed: int
-    sealed_epochs: int
-    waiting_epochs: int
+    ``open`` includes the reports of ``pending_batches``: these are full, take no more reports and are not closed yet.
+    """
+
+    closed: int
+    open: int
+    closed_batches: int
+    pending_batches: int
 
     @property
     def reports(self) -> int:
-        """How many reports, each counted once."""
-        return self.sealed + self.unsealed
+        """All reports, each counted once."""
+        return self.closed + self.open
 
 
 class ReportStore(Protocol):
     """Reports of one plan. Methods may be called from several threads."""
 
-    def add(self, uploads: Sequence[Upload]) -> list[int | Refused]:
-        """Store uploads and return of each how many of its reports are new, or why it was refused.
+    def add(self, uploads: Sequence[Upload]) -> list[int | RequestRefused]:
+        """Store uploads; return for each the number of its new reports, or why it was refused.
 
-        When this returns, what it returned holds after any crash. An id that is there, or comes twice, counts once,
-        and its first report stays. An upload is stored whole or not at all.
+        When this returns, its result holds after any crash. An id that is known, or comes twice, counts once, and its
+        first report stays. An upload is stored whole or not at all.
 
         Raises:
-            StoreFullError: the disk refuses; nothing of the uploads is stored.
+            StoreFullError: the disk refuses; no upload is stored.
         """
 
     @property
     def conflicts(self) -> int:
-        """How many records came since the start with an id that is there and other bytes, of those compared."""
+        """Records since the start that had a known id and other bytes, of those that were compared."""
 
     def status(self) -> StoreStatus:
-        """Return how many reports there are."""
+        """Return the numbers of reports and batches."""
 
     def counts_by_key(self) -> dict[int, int]:
-        """Return how many reports came with each key."""
+        """Return the number of reports of each key."""
 
-    def rotate(self, *, few: bool = False) -> None:
-        """End the open epoch, if it has reports, and begin another.
+    def rotate(self, *, allow_small: bool = False) -> None:
+        """Start a new open batch if the present one has reports; that one is then pending.
 
         Raises:
-            TooFewError: it has fewer than are sealed together, and they are not wanted with ``few``.
+            BatchTooSmallError: it is below the minimum batch size, and ``allow_small`` is not set.
         """
 
-    def seal(self) -> int:
-        """Turn the epochs that have ended into report files, and return how many.
+    def close_pending(self) -> int:
+        """Write the pending batches as report files; return the number of batches.
 
         Raises:
             StoreFullError: the disk refuses; the reports stay where they are, and the next call tries again.
         """
 
-    def settle(self) -> None:
-        """Forget what tells in which order the last reports came, as none comes now."""
+    def erase_order(self) -> None:
+        """Erase what shows the order of the last reports; called when none arrives."""
 
-    def must_seal(self) -> bool:
-        """Tell whether epochs have ended that are not sealed."""
+    def has_pending(self) -> bool:
+        """Return whether batches are pending."""
 
     def names_key(self) -> bytes:
-        """Return the secret by which names of files become submission ids, 32 bytes, drawn once for all time.
+        """Return the secret key, 32 bytes, drawn once, that turns file names into submission ids.
 
         Raises:
-            FileError: it cannot be read or kept.
+            FileError: it cannot be read or written.
         """
 
     def close(self) -> None:
-        """Let go of the store; what was stored stays."""
+        """Close the store; stored reports stay."""
 
 
-def seal_all(store: ReportStore, *, few: bool = False) -> int:
-    """Seal what has ended and what is open, and return how many epochs that is; raises as ``seal`` and ``rotate``."""
-    sealed = store.seal()
-    store.rotate(few=few)
-    return sealed + store.seal()
+def close_all_batches(store: ReportStore, *, allow_small: bool = False) -> int:
+    """Close the pending and the open batches, and return their number; raises as ``rotate`` and ``close_pending``."""
+    closed = store.close_pending()
+    store.rotate(allow_small=allow_small)
+    return closed + store.close_pending()
 
 
-def take_in(uploads: Sequence[Upload], plan: "PublishedPlan", store: ReportStore) -> list[int | Refused]:
-    """Check uploads and store those that are well formed, in one commit; the one way into a collection.
+def store_uploads(uploads: Sequence[Upload], plan: "PublishedPlan", store: ReportStore) -> list[int | RequestRefused]:
+    """Check uploads and store the well-formed ones in one commit; every report enters a collection here.
 
     Returns:
-        Of each upload how many of its reports are new, or why it was refused.
+        For each upload the number of its new reports, or why it was refused.
 
     Raises:
-        StoreFullError: the disk refuses; nothing of the uploads is stored.
+        StoreFullError: the disk refuses; no upload is stored.
     """
     refused = refuse_malformed(uploads, plan)
     good = [upload for upload, refusal in zip(uploads, refused, strict=True) if refusal is None]
@@ -191,45 +199,45 @@ def take_in(uploads: Sequence[Upload], plan: "PublishedPlan", store: ReportStore
 
 
 @dataclass(frozen=True, slots=True)
-class Collecting:
-    """A plan, where its reports are kept, and the ``folder`` of what is sealed and of its guidance.
+class ServedCollection:
+    """A plan, the store of its reports, and the ``folder`` of its report files and guidance.
 
-    One that is ``closed`` takes no reports any more.
+    Once ``ended`` it takes no reports.
     """
 
     plan: "PublishedPlan"
     store: ReportStore
     folder: Path
-    closed: bool = False
+    ended: bool = False
 
 
 # ---- which reports count
 
 
 @dataclass(frozen=True, slots=True)
-class Accepted:
-    """Of each upload how many of its reports count, or why it is refused; of each record whether it is stored."""
+class AcceptedUploads:
+    """For each upload the number of its new reports or why it is refused; for each record whether it is stored."""
 
-    results: list[int | Refused]
+    results: list[int | RequestRefused]
     stored: NDArray[np.bool_]
 
 
 def accept(
     uploads: Sequence[Upload], ids: Sequence[bytes], known: Collection[bytes], used: Mapping[int, int]
-) -> Accepted:
+) -> AcceptedUploads:
     """Decide on uploads in their order.
 
     Args:
-        uploads: the group; no report in it is malformed.
+        uploads: the group, without malformed reports.
         ids: the submission ids of all their records.
-        known: of these ids those that were stored before.
-        used: how many reports each key has sent before, of keys with a quota.
+        known: those of the ids that were stored before.
+        used: reports sent before with each key that has a quota.
 
-    An upload is taken whole or not at all: one whose new reports are more than its key has left is refused, and an id
-    in it counts where a later upload brings it again. What was stored before costs nothing.
+    An upload is accepted whole or not at all. If its new reports exceed the key's remaining quota, it is refused, and
+    its ids still count as new in a later upload. Reports that were stored before use no quota.
     """
     met, left = set(known), dict[int, int]()
-    results, stored, end = list[int | Refused](), np.zeros(len(ids), dtype=np.bool_), 0
+    results, stored, end = list[int | RequestRefused](), np.zeros(len(ids), dtype=np.bool_), 0
     for upload in uploads:
         first, end = end, end + upload.count
         new = {each: first + place for place, each in reversed(list(enumerate(ids[first:end]))) if each not in met}
@@ -242,23 +250,23 @@ def accept(
         met.update(new)
         stored[list(new.values())] = True
         results.append(len(new))
-    return Accepted(results, stored)
+    return AcceptedUploads(results, stored)
 
 
 def count_conflicts(ids: Sequence[bytes], records: NDArray[np.uint8], before: Mapping[bytes, bytes]) -> int:
-    """Return how many records have an id of a record ``before`` or of an earlier one here, and other bytes."""
+    """Return how many records have the id, but not the bytes, of a record in ``before`` or of an earlier one here."""
     first = dict(before)
     return sum(first.setdefault(each, row) != row for each, row in zip(ids, map(bytes, records), strict=True))
 
 
-def _over_quota(new: int, room: int, quota: int) -> Refused:
-    return Refused(
+def _over_quota(new: int, room: int, quota: int) -> RequestRefused:
+    return RequestRefused(
         429,
         "quota",
-        f"this key may send {counted(quota, 'report')} and has {room:,} left; this request has {new:,} new, "
-        "and none was stored",
+        f"this key may send {pluralize(quota, 'report')}, {room:,} more; this request has {new:,} new ones, and none "
+        "was stored",
         quota=quota,
-        left=room,
+        remaining=room,
     )
 
 
@@ -273,21 +281,21 @@ def check_system() -> None:
     """
     if not HAS_FLOCK:
         raise FileError(
-            "collections are served, gathered and changed on POSIX systems only (Linux, macOS, the BSDs); clients and "
-            "what reads reports run here too"
+            "a collection can be served, gathered or changed only on a POSIX system (Linux, macOS, BSD); clients and "
+            "mining run here too"
         )
 
 
 def check_owner(folder: Path) -> None:
-    """Refuse root in the folder of another user, whose collector could not read what root writes there.
+    """Refuse root in the folder of another user: that user's collector could not read the files of root.
 
     Raises:
-        FileError: so it is.
+        FileError: root in another user's folder.
     """
     if os.geteuid() == 0 != (owner := folder.stat().st_uid):
         raise FileError(
-            f"{folder} belongs to user {owner}, whose collector could not read what root writes there; run this as "
-            "that user, as by runuser -u NAME"
+            f"{folder} belongs to user {owner}, whose collector could not read files written by root; run this as that "
+            "user: runuser -u NAME"
         )
 
 
@@ -297,8 +305,8 @@ def flock(file: int, *, shared: bool = False, wait: bool = False) -> None:
 
 
 @contextlib.contextmanager
-def for_owner() -> Iterator[None]:
-    """Let nobody but the owner read what is made meanwhile, in all threads: a folder that was there may be open."""
+def private_umask() -> Iterator[None]:
+    """Make files readable by their owner only, in all threads: an existing folder may be readable by others."""
     before = os.umask(0o077)
     try:
         yield
@@ -308,7 +316,7 @@ def for_owner() -> Iterator[None]:
 
 @dataclass(slots=True)
 class FolderLock:
-    """A folder that nobody else may serve, seal or change."""
+    """The exclusive lock of a collection's folder."""
 
     folder: Path
     _file: int
@@ -316,10 +324,10 @@ class FolderLock:
 
     @classmethod
     def take(cls, folder: Path) -> "FolderLock":
-        """Lock a folder, which is made if it is missing.
+        """Lock a folder, which is made if missing.
 
         Raises:
-            FileError: it is locked, or cannot be.
+            FileError: it is locked already, or cannot be locked.
         """
         check_system()
         if not folder.absolute().parent.is_dir():
@@ -334,17 +342,15 @@ class FolderLock:
             raise FileError(f"cannot use the folder {folder}: {error.strerror or error}") from None
         try:
             flock(file)
-            if not os.path.samestat(os.fstat(file), os.stat(path)):  # whoever had it has abandoned it
+            if not os.path.samestat(os.fstat(file), os.stat(path)):  # another process abandoned and removed it
                 raise FileNotFoundError
         except OSError:
             os.close(file)
-            raise FileError(
-                f"{folder} is in use by another process, which serves it or gathers into it; wait for it, or stop it"
-            ) from None
+            raise FileError(f"another process serves {folder} or gathers into it; wait for it, or stop it") from None
         return cls(folder, file, tuple(made))
 
     def abandon(self) -> None:
-        """Unlock the folder; of what was made for the lock nothing is left, but a folder that holds more by now."""
+        """Unlock the folder and remove what was made for the lock; a folder that holds more stays."""
         with contextlib.suppress(OSError):
             for place in self._made:
                 place.rmdir() if place == self.folder else place.unlink()

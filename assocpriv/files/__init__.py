@@ -1,1 +1,1 @@
-"""Plans, reports and tables at rest: what client and server both may see. No raw data comes through here."""
+"""Files of plans, reports, itemsets, rules and trees, which client and server both may see; no raw data."""

@@ -1,21 +1,21 @@
-"""Parquet files of other people, bounded in memory; Arrow's columns, turned into numpy's or made of them.
+"""Memory bounds for untrusted Parquet files, and conversion between Arrow and numpy columns.
 
-A few hundred bytes can say, by Parquet's rules, that a billion equal values follow, so whoever reads more than a batch
-asks here first. Arrow makes room for as many values as the footer says, and reads as many as the headers of the pages
-say; so both are read here, and the larger counts. What is measured must be what Arrow reads:
+By the rules of Parquet, a few hundred bytes can claim that a billion equal values follow. Code that reads more than one
+batch therefore checks the claimed size here first. Arrow allocates the number of values that the footer states and
+reads the number that the page headers state; this module uses the larger. It must measure exactly what Arrow reads:
 
-- The footer is opened by Arrow first, then read here, to the same last byte. (Arrow's objects for column chunks would
-  do, but end the process where a footer is damaged in certain ways: an error of C++ that nothing catches.)
-- Headers of pages are followed from where Arrow begins to where it ends.
-- What Arrow would take otherwise than we do (a field given twice, a number beyond its range, a list of what it should
-  not hold) is refused.
-- Chunks of an honest file do not overlap, so no more bytes are followed than the file has.
+- Arrow parses the footer first; then this module does, and must end at the same byte. (Arrow's own objects for column
+  chunks would serve, but some damaged footers make them end the process with a C++ error that cannot be caught.)
+- Page headers are followed from the offset where Arrow begins to the one where it ends.
+- Input that Arrow would interpret differently (a field given twice, a number out of range, a list of the wrong type) is
+  refused.
+- The column chunks of an honest file do not overlap, so no more bytes are followed than the file has.
 
-Footer and headers are structs of Thrift's compact protocol. Of these only the fields needed are built.
+Footer and headers are structs of Thrift's compact protocol, of which only the needed fields are parsed.
 
-Other rooms take Arrow's own modules from here, which load when they are used.
+Other packages import Arrow's modules from here; they load on first use.
 
-Arrow's columns are made of the bytes of a table in memory: pa.array loads pandas wherever that is installed.
+Arrow columns are built from buffers, because pa.array imports pandas wherever pandas is installed.
 """
 
 import os
@@ -26,24 +26,24 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.kernels.compiling import Late
+from assocpriv.kernels.compiling import LazyModule
 
-pa: Any = Late("pyarrow")  # a tenth of a second to load
-pc: Any = Late("pyarrow.compute")
-pq: Any = Late("pyarrow.parquet")
-arrow_csv: Any = Late("pyarrow.csv")
+pa: Any = LazyModule("pyarrow")  # a tenth of a second to load
+pc: Any = LazyModule("pyarrow.compute")
+pq: Any = LazyModule("pyarrow.parquet")
+arrow_csv: Any = LazyModule("pyarrow.csv")
 
-_CELL_BYTES = 48  # memory that a value takes while it is read, at worst
-_TEXT_BYTES = 6  # the same for a byte of a column before it was compressed
-_LARGEST_RATIO = 512  # memory to file; data that differ at all stay far below
+_CELL_BYTES = 48  # memory per value while it is read, at worst
+_TEXT_BYTES = 6  # memory per uncompressed byte of a column, at worst
+_MAX_MEMORY_RATIO = 512  # bytes of memory per byte of file; data that vary at all stay far below
 _TAIL_BYTES = 8
-_HEADER_BYTES = (1 << 9, 1 << 16, 1 << 24)  # to read of a page for its header; Arrow gives up at the last
-_MOST_PAGE_FIELDS = 1 << 10  # a header has 30
-_MOST_FOOTER_FIELDS = 1 << 22  # a column chunk has about 50
+_HEADER_BYTES = (1 << 9, 1 << 16, 1 << 24)  # sizes tried for a page header; Arrow gives up at the last
+_MAX_PAGE_FIELDS = 1 << 10  # a header has 30
+_MAX_FOOTER_FIELDS = 1 << 22  # a column chunk has about 50
 _DAMAGED, _PAGES_DAMAGED = "its footer is damaged", "its pages are damaged"
 
-# Thrift's types, and what is known of a struct's fields: the type, and what is known of the struct or list inside. All
-# lists that Arrow knows are here, because it takes their values for what they should be, whatever the file calls them.
+# Thrift's types, and the known fields of a struct: each with its type and the shape of the struct or list inside. All
+# lists that Arrow knows are here, because Arrow trusts their expected type, whatever type the file states.
 _I32, _I64, _TEXT, _LIST, _STRUCT = 5, 6, 8, 9, 12
 _Field = tuple[int, Any]
 _Shape = dict[int, _Field]
@@ -61,12 +61,12 @@ _GROUP: _Shape = {_COLUMNS: (_LIST, (_STRUCT, _COLUMN)), 4: _STRUCTS}
 _FOOTER: _Shape = {2: _STRUCTS, _ROW_GROUPS: (_LIST, (_STRUCT, _GROUP)), 5: _STRUCTS, 7: _STRUCTS}
 _TYPE, _UNPACKED, _PACKED = 1, 2, 3  # fields of a page's header
 _DICTIONARY = 2  # a type of page; 0 and 3 are data
-_DETAILS = {0: (5, 2), _DICTIONARY: (7, 2), 3: (8, 4)}  # by type: where the header goes on, and there the encoding
-_COUNT = 1  # the number of values, there too
+_DETAILS = {0: (5, 2), _DICTIONARY: (7, 2), 3: (8, 4)}  # by page type: the field with its details, the encoding therein
+_COUNT = 1  # the number of values, also in the details
 _PAGE: _Shape = dict.fromkeys((_TYPE, _UNPACKED, _PACKED), (_I32, None)) | {
     place: (_STRUCT, dict.fromkeys((_COUNT, encoding), (_I32, None))) for place, encoding in _DETAILS.values()
 }
-_UNBOUNDED = (6, 7)  # delta encodings of text: only the data tell how many lengths, or beginnings shared, there are
+_UNBOUNDED = (6, 7)  # delta encodings of text: the headers do not bound the number of lengths or shared prefixes
 
 
 # ---- Parquet files
@@ -74,9 +74,9 @@ _UNBOUNDED = (6, 7)  # delta encodings of text: only the data tell how many leng
 
 @dataclass(frozen=True, slots=True)
 class ColumnChunk:
-    """What a file says of one column in one row group, in its footer or in the headers of its pages, whichever is more.
+    """The claimed size of one column in one row group: the larger of the footer's and the page headers' claims.
 
-    ``path`` is the column's name with what is nested in it after dots; nulls and empty lists are ``values`` as well;
+    ``path`` is the column's name, with the names nested in it after dots; ``values`` counts nulls and empty lists, too;
     ``plain_bytes`` is the size before compression.
     """
 
@@ -87,20 +87,20 @@ class ColumnChunk:
 
     @property
     def memory_bytes(self) -> int:
-        """About what reading it takes."""
+        """The approximate memory needed to read it."""
         return _CELL_BYTES * self.values + _TEXT_BYTES * self.plain_bytes
 
 
 def parquet_errors() -> tuple[type[BaseException], ...]:
-    """Return what is raised where a file is damaged: Arrow's errors, those that stand for errors of C++, and ours."""
+    """Return the exceptions that damaged files raise: Arrow's own, those it maps C++ errors to, and this module's."""
     ours = (ArithmeticError, LookupError, MemoryError, OSError, RuntimeError, SystemError, TypeError, ValueError)
     return (pa.ArrowException, *ours)
 
 
 def column_chunks(file: BinaryIO, columns: Collection[str] | None = None) -> list[ColumnChunk]:
-    """Return what an open file says of its column chunks; of these columns only, with what is nested in them.
+    """Return the claimed sizes of an open file's column chunks, optionally of some columns with their nested ones.
 
-    It takes about 12 µs a page and 50 µs a column chunk, and of the footer only these chunks are kept.
+    It takes about 12 µs per page and 50 µs per column chunk.
 
     Raises:
         OSError: the file cannot be read.
@@ -132,7 +132,7 @@ def _footer(file: BinaryIO) -> dict[int, Any]:
     file.seek(size - _TAIL_BYTES)
     length = int.from_bytes(file.read(4), "little")
     file.seek(size - _TAIL_BYTES - length)
-    reader = _Compact(file.read(length), _MOST_FOOTER_FIELDS)
+    reader = _Compact(file.read(length), _MAX_FOOTER_FIELDS)
     fields = reader.struct(_FOOTER)
     if reader.at != read_by_arrow:
         raise ValueError(_DAMAGED)
@@ -140,7 +140,7 @@ def _footer(file: BinaryIO) -> dict[int, Any]:
 
 
 def _measured(file: BinaryIO, fields: dict[int, Any], room: int) -> tuple[int, int, int]:
-    """Return a chunk's values, its bytes before compression and its bytes in the file, having followed its pages."""
+    """Follow a chunk's pages; return its number of values, its bytes before compression and its bytes in the file."""
     claimed, plain, start = fields[_VALUES], fields[_UNCOMPRESSED], fields[_DATA_AT]
     if 0 < fields.get(_DICTIONARY_AT, 0) < start:
         start = fields[_DICTIONARY_AT]
@@ -158,19 +158,19 @@ def _measured(file: BinaryIO, fields: dict[int, Any], room: int) -> tuple[int, i
             raise ValueError(_PAGES_DAMAGED)
         if details.get(encoding) in _UNBOUNDED:
             raise ValueError(
-                "its text has a delta encoding, which may take any memory; write it plain or as a dictionary"
+                "its text has a delta encoding, whose memory has no bound; write it in plain or dictionary encoding"
             )
-        unpacked += max(sizes)  # what is not compressed may say any size
+        unpacked += max(sizes)  # uncompressed pages may state any size
         seen += values if kind != _DICTIONARY else 0
         most = max(most, seen, values)
     return most, max(plain, unpacked), at - start
 
 
 def _page_header(file: BinaryIO, at: int) -> tuple[dict[int, Any], int]:
-    """Return the header of the page that begins at some place of a file, and its length."""
+    """Return the header of the page that begins at an offset of a file, and the header's length."""
     for length in _HEADER_BYTES:
         file.seek(at)
-        reader = _Compact(file.read(length), _MOST_PAGE_FIELDS)
+        reader = _Compact(file.read(length), _MAX_PAGE_FIELDS)
         try:
             return reader.struct(_PAGE), reader.at
         except IndexError:
@@ -181,24 +181,24 @@ def _page_header(file: BinaryIO, at: int) -> tuple[dict[int, Any], int]:
 
 
 def is_inflated(chunks: Iterable[ColumnChunk], file_bytes: int, allowed: int) -> bool:
-    """Tell whether chunks say they take more memory than is allowed, and than so few bytes have honest use for.
+    """Return whether chunks claim more memory than allowed and more than an honest file of that size could need.
 
     >>> billion = ColumnChunk(0, "items.list.element", 1 << 30, 100)
     >>> is_inflated([billion], 1000, 1 << 28), is_inflated([billion], 1 << 30, 1 << 28)
     (True, False)
     """
     claimed = sum(chunk.memory_bytes for chunk in chunks)
-    return claimed > max(allowed, _LARGEST_RATIO * file_bytes)
+    return claimed > max(allowed, _MAX_MEMORY_RATIO * file_bytes)
 
 
 class _Compact:
-    """Reads Thrift's compact protocol as Arrow does; ``at`` bytes are read, and beyond the end it raises IndexError."""
+    """Parser of Thrift's compact protocol as Arrow reads it; ``at`` is the offset. IndexError beyond the end."""
 
     def __init__(self, data: bytes, most_fields: int) -> None:
         self._data, self._left, self.at = data, most_fields, 0
 
     def struct(self, known: _Shape) -> dict[int, Any]:
-        """Return the known fields by number, text as bytes; others, and those of another type, are skipped."""
+        """Return the known fields by number, text as bytes; skip unknown fields and fields of another type."""
         fields: dict[int, Any] = {}
         number = 0
         while header := self._byte():
@@ -209,7 +209,7 @@ class _Compact:
             of_kind, inner = known.get(number, (0, None))
             if kind == of_kind:
                 fields[number] = self._value(kind, inner)
-            elif kind not in (1, 2):  # a flag is all in its header
+            elif kind not in (1, 2):  # the header holds the whole boolean
                 self._skip(kind)
         return fields
 
@@ -243,7 +243,7 @@ class _Compact:
             self.struct({})
         elif kind in (_LIST, 10):
             count, kind = self._list_header()
-            for _ in range(count):  # every value takes a byte, so the data end this
+            for _ in range(count):  # each value takes a byte, so the loop ends with the data
                 self._skip(kind)
         else:
             raise ValueError(_DAMAGED)
@@ -270,7 +270,7 @@ class _Compact:
     def _integer(self, kind: int) -> int:
         number = self._varint()
         if number >> (32 if kind == _I32 else 64):
-            raise ValueError(_DAMAGED)  # Arrow would cut it
+            raise ValueError(_DAMAGED)  # Arrow would truncate it
         return number >> 1 ^ -(number & 1)
 
     def _varint(self) -> int:
@@ -287,7 +287,7 @@ class _Compact:
 
 
 def to_arrow(column: NDArray[Any]) -> Any:
-    """Return a column of numbers, truths or texts, or of lists of numbers or of texts, as Arrow's array.
+    """Convert a column of numbers, booleans or texts, or of lists of numbers or texts, to an Arrow array.
 
     >>> to_arrow(np.array([1, 2])).to_pylist(), to_arrow(np.array([True, False])).to_pylist()
     ([1, 2], [True, False])
@@ -302,14 +302,14 @@ def to_arrow(column: NDArray[Any]) -> Any:
     if values and all(isinstance(each, str) for each in values):
         return _texts(values)
     if not all(isinstance(each, list) for each in values):
-        return pa.array(column)  # whatever else a data frame may hold
+        return pa.array(column)  # other objects of a data frame
     flat = [part for each in values for part in each]
     of_numbers = flat and all(isinstance(part, int) for part in flat)
     return _lists(values, to_arrow(np.array(flat, dtype=np.int64)) if of_numbers else _texts(flat))
 
 
 def to_arrow_table(columns: dict[str, NDArray[Any]]) -> Any:
-    """Return columns as Arrow's table."""
+    """Convert columns to an Arrow table."""
     return pa.Table.from_arrays([to_arrow(each) for each in columns.values()], names=list(columns))
 
 
@@ -323,7 +323,7 @@ def _lists(lists: Sequence[list[Any]], values: Any) -> Any:
 
 
 def _ends(parts: Sequence[Any]) -> Any:
-    """Return where each part begins among all, and where the last one ends, as a buffer of int32."""
+    """Return Arrow offsets: the start of each part and the end of the last, as an int32 buffer."""
     ends = np.cumsum([0, *map(len, parts)])
     if ends[-1] >= 1 << 31:
         raise ValueError("a column of Parquet holds less than 2 GiB")
@@ -331,10 +331,10 @@ def _ends(parts: Sequence[Any]) -> Any:
 
 
 def to_numpy(column: Any) -> NDArray[Any]:
-    """Return Arrow's column of numbers or truths as numpy's, which may be read-only; a float that is null is NaN.
+    """Convert an Arrow column of numbers or booleans to numpy, possibly read-only; a null float is NaN.
 
     Raises:
-        TypeError: it holds anything else, or something is missing that is no float.
+        TypeError: it holds another type, or nulls that are not floats.
     """
     return np.concatenate([np.empty(0, dtype=_dtype_of(column)), *map(array_to_numpy, column.chunks)])
 
@@ -345,14 +345,11 @@ def _dtype_of(column: Any, may_miss: bool = False) -> Any:
         raise TypeError(f"a column holds {kind}, not numbers")
     if column.null_count and not (may_miss or pa.types.is_floating(kind)):
         raise TypeError("a number is missing")
-    return kind.to_pandas_dtype()  # numpy's type, in spite of the name
+    return kind.to_pandas_dtype()  # numpy's type, despite the name
 
 
 def array_to_numpy(chunk: Any, missing: int | None = None) -> NDArray[Any]:
-    """Return one of Arrow's arrays as :func:`to_numpy` does a column, without a copy where none is needed.
-
-    Integers may be missing where ``missing`` stands for them.
-    """
+    """Convert an Arrow array as :func:`to_numpy`, without a copy where possible; ``missing`` replaces null integers."""
     dtype = np.dtype(_dtype_of(chunk, missing is not None))
     valid, data = chunk.buffers()
     rows = slice(chunk.offset, chunk.offset + len(chunk))

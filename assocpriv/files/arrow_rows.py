@@ -1,7 +1,7 @@
-"""Rows of Arrow on their way to a file: as lines of CSV, and brought into another order within bounded memory.
+"""Write Arrow rows as CSV lines, and reorder them within bounded memory.
 
-Where rows take more memory than there is room for they are spread over files without a name first, each of which is
-then brought into order on its own.
+Rows that exceed the memory limit are first distributed over unnamed temporary files; each file is then reordered on its
+own.
 """
 
 import contextlib
@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 
 from assocpriv.files.arrow import pa, pc
 
-_PARTS = 32  # that rows are spread over
+_PARTS = 32  # temporary files
 Order = NDArray[np.int64]
 
 
-def written_bytes(column: Any) -> int:
-    """Return how much text a column writes: one word of a dictionary may stand in many rows."""
+def text_bytes(column: Any) -> int:
+    """Return the number of bytes that a column writes as text; a word of a dictionary counts once per row."""
     kind = column.type
     if pa.types.is_dictionary(kind) and (
         pa.types.is_string(kind.value_type) or pa.types.is_large_string(kind.value_type)
@@ -31,21 +31,21 @@ def written_bytes(column: Any) -> int:
 
 
 def csv_lines(columns: Sequence[Any], separator: str) -> Any:
-    """Return lines of CSV as a batch of one column; a cell stands in quotes where it needs them."""
+    """Return CSV lines as a batch of one column; cells are quoted where necessary."""
     ends = [""] * (len(columns) - 1) + ["\n"]
     cells = [_quoted(column, separator, end) for column, end in zip(columns, ends, strict=True)]
     return pa.record_batch([pc.binary_join_element_wise(*cells, separator)], names=["line"])
 
 
 def line_bytes(batch: Any) -> memoryview:
-    """Return the text of lines."""
+    """Return the bytes of all lines of a batch."""
     lines = batch.column(0)
     ends = np.frombuffer(lines.buffers()[1], dtype=np.int32)[lines.offset : lines.offset + len(lines) + 1]
     return memoryview(lines.buffers()[2])[ends[0] : ends[-1]]
 
 
 def _quoted(column: Any, separator: str, end: str = "") -> Any:
-    if pa.types.is_dictionary(column.type) and len(column.dictionary) <= len(column):  # each distinct text once
+    if pa.types.is_dictionary(column.type) and len(column.dictionary) <= len(column):  # quote each distinct text once
         return _quoted(column.dictionary, separator, end).take(column.indices)
     column = column.cast(pa.string()).fill_null("")
     needs = pc.or_(pc.match_substring(column, separator), pc.match_substring(column, '"'))
@@ -55,20 +55,20 @@ def _quoted(column: Any, separator: str, end: str = "") -> Any:
     return pc.binary_join_element_wise(column, "", end) if end else column
 
 
-def shuffled(batches: Iterator[Any], order: Order, room: int, folder: Path) -> Iterator[Any]:
-    """Yield rows of Arrow, which come in batches, in an order, in tables of about ``room`` bytes."""
+def reorder_rows(batches: Iterator[Any], order: Order, max_bytes: int, folder: Path) -> Iterator[Any]:
+    """Yield the rows of Arrow batches in the given order, in tables of about ``max_bytes`` at most."""
     held, n_bytes = list[Any](), 0
     for batch in batches:
         held.append(batch)
         n_bytes += batch.nbytes
-        if n_bytes > room and len(order) > 1:
-            yield from _in_parts(itertools.chain(held, batches), order, room, folder)
+        if n_bytes > max_bytes and len(order) > 1:
+            yield from _reorder_on_disk(itertools.chain(held, batches), order, max_bytes, folder)
             return
     if held:
         yield pa.Table.from_batches(held).combine_chunks().take(order)
 
 
-def _in_parts(batches: Iterator[Any], order: Order, room: int, folder: Path) -> Iterator[Any]:
+def _reorder_on_disk(batches: Iterator[Any], order: Order, max_bytes: int, folder: Path) -> Iterator[Any]:
     ends = [len(order) * (place + 1) // _PARTS for place in range(_PARTS)]
     part, at, writers = np.empty(len(order), dtype=np.uint8), 0, list[Any]()
     for place, (low, high) in enumerate(itertools.pairwise([0, *ends])):
@@ -79,29 +79,30 @@ def _in_parts(batches: Iterator[Any], order: Order, room: int, folder: Path) -> 
             writers = writers or [pa.ipc.new_stream(file, batch.schema) for file in files]
             rows = part[at : at + len(batch)]
             at += len(batch)
-            given, stops = batch.take(np.argsort(rows, kind="stable")), np.cumsum(np.bincount(rows, minlength=_PARTS))
+            by_part, stops = batch.take(np.argsort(rows, kind="stable")), np.cumsum(np.bincount(rows, minlength=_PARTS))
             for writer, low, high in zip(writers, [0, *stops[:-1].tolist()], stops.tolist(), strict=True):
                 if low < high:
-                    writer.write_batch(given[low:high])
+                    writer.write_batch(by_part[low:high])
         for writer, file, (low, high) in zip(writers, files, itertools.pairwise([0, *ends]), strict=True):
             writer.close()
             file.seek(0)
-            places = np.argsort(np.argsort(order[low:high]))  # of the file's rows, which kept their order
-            yield from shuffled(iter(pa.ipc.open_stream(file)), places, room, folder)
+            places = np.argsort(np.argsort(order[low:high]))  # the rows of a file kept their relative order
+            yield from reorder_rows(iter(pa.ipc.open_stream(file)), places, max_bytes, folder)
 
 
-# ---- what a table says beside its cells
+# ---- metadata that could disclose removed records
 
 
 def plain_schema(fields: Iterable[Any]) -> Any:
-    """Return a schema of Arrow fields without metadata."""
+    """Return a schema of Arrow fields without their metadata."""
     return pa.schema([field.remove_metadata() for field in fields])
 
 
-def with_used_levels(table: Any) -> Any:
-    """Return a table of Arrow whose categories are those that its rows have, ordered ones in their order.
+def drop_unused_categories(table: Any) -> Any:
+    """Return an Arrow table with only the categories that occur in its rows; ordered categories keep their order.
 
-    Others are of records that are not there; the order of the others may tell that of the records.
+    Unused categories would disclose values of removed records; the order of unordered ones may disclose that of the
+    original records.
     """
     for place, field in enumerate(table.schema):
         if pa.types.is_dictionary(field.type):

@@ -1,8 +1,8 @@
-"""Files that appear whole or not at all, and are read whole where they are small.
+"""Write files atomically (whole or not at all), and read small files with a size limit.
 
-While a file is written it has a hidden name beside its own, ``.NAME.xxxxxxxx.part``, and is locked. A process that is
-killed leaves it there, unlocked, as the system lets go of its locks: whoever writes NAME next takes it away. A system
-without flock, as Windows, and a disk without keep it.
+While a file is written it has a hidden name in the same folder, ``.NAME.xxxxxxxx.part``, and is locked. A killed
+process leaves this partial file unlocked, since the system releases its locks; the next process that writes NAME
+removes it. Systems without flock, such as Windows, and file systems without it keep the partial file.
 """
 
 import errno
@@ -14,7 +14,7 @@ from os import PathLike
 from pathlib import Path
 from typing import BinaryIO
 
-from assocpriv.promise.errors import FileError
+from assocpriv.guarantees.errors import FileError
 
 try:
     import fcntl
@@ -24,41 +24,41 @@ else:
     _HAS_FLOCK = True
 
 FORMATS = {".parquet": "parquet", ".csv": "csv", ".json": "json"}
-LARGEST_TABLE = 256 << 20  # bytes of a table that is text
+MAX_TABLE_BYTES = 256 << 20  # of a table in a text format
 
 
-def read_bounded(path: str | PathLike[str], most: int) -> bytes:
-    """Return what a regular file holds, of at most so many bytes, whatever size it claims.
+def read_bounded(path: str | PathLike[str], max_bytes: int) -> bytes:
+    """Return the content of a regular file of at most ``max_bytes``, whatever size it claims.
 
     Raises:
         OSError: it cannot be read, is larger, or is a device or a pipe, which might never end.
     """
     check_regular(path)
     with open(path, "rb") as file:
-        if os.fstat(file.fileno()).st_size > most or len(content := file.read(most + 1)) > most:
-            raise OSError(errno.EFBIG, f"it is larger than {most >> 20} MiB")
+        if os.fstat(file.fileno()).st_size > max_bytes or len(content := file.read(max_bytes + 1)) > max_bytes:
+            raise OSError(errno.EFBIG, f"it is larger than {max_bytes >> 20} MiB")
     return content
 
 
 def check_regular(path: str | PathLike[str]) -> None:
-    """Refuse a device or a pipe, by OSError, before it is opened."""
+    """Raise OSError for a device or a pipe, before it is opened."""
     if Path(path).exists() and not (Path(path).is_file() or Path(path).is_dir()):
         raise OSError(errno.EINVAL, "it is a device or a pipe; name a regular file")
 
 
 def output_format(path: str | Path) -> str:
-    """Return ``parquet``, ``csv`` or ``json`` by a file's extension; refuse any other."""
+    """Return ``parquet``, ``csv`` or ``json`` by a file's extension; raise FileError for any other."""
     suffix = Path(path).suffix.lower()
     if suffix not in FORMATS:
-        raise FileError(f"{path} must end in .parquet, .csv or .json to say what to write")
+        raise FileError(f"{path} must end in .parquet, .csv or .json to select the format")
     return FORMATS[suffix]
 
 
 def check_writable(path: str | PathLike[str], *, force: bool, inputs: Iterable[str | PathLike[str]] = ()) -> Path:
-    """Refuse an output path that cannot be written, before any work is done for it.
+    """Check that an output path can be written, before any work is done for it.
 
     Raises:
-        FileError: the file exists without ``force``, it is an input or no regular file, or its folder is missing.
+        FileError: the file exists without ``force``, is an input or not a regular file, or its folder is missing.
     """
     target = Path(path)
     try:
@@ -69,7 +69,7 @@ def check_writable(path: str | PathLike[str], *, force: bool, inputs: Iterable[s
         if target.exists() and not target.is_file():
             raise FileError(f"{target} is a device or a pipe; name a regular file to write")
         if target.is_symlink() and not target.exists() and not force:
-            raise FileError(f"{target} is a link that leads nowhere; choose another name")
+            raise FileError(f"{target} is a link to a file that does not exist; choose another name")
         if target.exists() and not force:
             raise FileError(f"{target} exists already; choose another name or pass force=True to replace it")
         if not target.parent.is_dir():
@@ -81,15 +81,15 @@ def check_writable(path: str | PathLike[str], *, force: bool, inputs: Iterable[s
 
 @contextmanager
 def atomic_output(path: str | PathLike[str], *, force: bool = False) -> Iterator[BinaryIO]:
-    """Open a file that takes its final name only when everything in it is on disk, and is removed if that fails.
+    """Open a file that gets its final name only once its whole content is on disk, and is removed if that fails.
 
     Raises:
-        FileError: as :func:`check_writable`, or the disk refuses.
+        FileError: as :func:`check_writable`, or writing fails.
     """
     target = check_writable(path, force=force)
     try:
         _remove_abandoned(target)
-        unfinished, stream, lock = _begun(target)
+        unfinished, stream, lock = _create_partial_file(target)
         try:
             with stream:
                 yield stream
@@ -101,29 +101,29 @@ def atomic_output(path: str | PathLike[str], *, force: bool = False) -> Iterator
             if lock is not None:
                 os.close(lock)
     except OSError as error:
-        raise FileError(f"cannot write {target}: {error.strerror or error}; nothing was left there") from error
+        raise FileError(f"cannot write {target}: {error.strerror or error}; no partial output remains") from error
 
 
-def _begun(target: Path) -> tuple[Path, BinaryIO, int | None]:
-    """Return a file to write, open, and a descriptor that keeps it locked when it is closed, where there are locks."""
+def _create_partial_file(target: Path) -> tuple[Path, BinaryIO, int | None]:
+    """Return the path and stream of a new partial file, and a descriptor that keeps it locked after it is closed."""
     while True:
         unfinished = target.with_name(f".{target.name}.{os.urandom(4).hex()}.part")
-        stream = open(unfinished, "xb")  # noqa: SIM115 - the caller's to close
+        stream = open(unfinished, "xb")  # noqa: SIM115 - the caller closes it
         if not _HAS_FLOCK:
             return unfinished, stream, None
         lock = os.dup(stream.fileno())
-        with suppress(OSError):  # a disk without locks, on which nothing is taken away either
+        with suppress(OSError):  # a file system without locks, on which no partial file is removed either
             fcntl.flock(lock, fcntl.LOCK_EX)
-        if unfinished.exists():  # nobody took it for abandoned before it was locked
+        if unfinished.exists():  # no other process removed it as abandoned before it was locked
             return unfinished, stream, lock
         stream.close()
         os.close(lock)
 
 
 def _remove_abandoned(target: Path) -> None:
-    """Remove what processes left that were killed while they wrote a file; what a living one writes is locked."""
+    """Remove the partial files of killed processes; those of running ones are locked."""
     for path in target.parent.glob(f".{escape(target.name)}.{'[0-9a-f]' * 8}.part") if _HAS_FLOCK else ():
-        with suppress(OSError):  # gone, locked, or another user's
+        with suppress(OSError):  # removed meanwhile, locked, or owned by another user
             opened = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK)
             try:
                 fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -137,7 +137,7 @@ def _publish(unfinished: Path, target: Path, *, force: bool) -> None:
         os.replace(unfinished, target)
         return
     try:
-        os.link(unfinished, target)  # unlike a rename, fails if somebody wrote the name meanwhile
+        os.link(unfinished, target)  # unlike a rename, fails if the name was created meanwhile
     except FileExistsError:
         raise FileError(f"{target} appeared while it was being written; nothing was replaced") from None
     except OSError:  # a file system without hard links
@@ -145,7 +145,7 @@ def _publish(unfinished: Path, target: Path, *, force: bool) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Wait until it is on disk which names a folder holds, where a folder can be opened for that."""
+    """Flush a folder's entries to disk, where the system can open a folder."""
     if os.name != "posix":
         return
     opened = os.open(folder, os.O_RDONLY)
@@ -155,11 +155,11 @@ def sync_folder(folder: Path) -> None:
         os.close(opened)
 
 
-def check_page(output: str | Path, *, force: bool = False, inputs: Iterable[str | PathLike[str]] = ()) -> None:
-    """Refuse a file that a page cannot be written to, before any work is done for it.
+def check_page_output(output: str | Path, *, force: bool = False, inputs: Iterable[str | PathLike[str]] = ()) -> None:
+    """Check that an HTML page can be written to a path, before any work is done for it.
 
     Raises:
-        FileError: it does not end in .html; and as :func:`check_writable`.
+        FileError: the name does not end in .html; and as :func:`check_writable`.
     """
     if Path(output).suffix.lower() not in (".html", ".htm"):
         raise FileError(f"{output} must end in .html: a page is HTML")

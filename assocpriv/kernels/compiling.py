@@ -1,13 +1,13 @@
-"""Compiled kernels: made by numba when they are first called, kept for later processes.
+"""Kernels compiled by numba when they are first called, and cached for later processes.
 
-Numba keeps code by the function that it is made of, and notices a change of that function's own file only. So the
-folder that it is told to use is named by a digest of all files of kernels, and of numba's settings: another source is
-another folder. It is the user's own, below NUMBA_CACHE_DIR if that is a full path, else in the user's cache folder.
-What lies there is run without a question: where somebody else can write, every process compiles for itself.
+Numba caches code by function, and notices only changes of that function's own file. So the cache folder's name is a
+digest of all kernel files and of numba's settings. The folder belongs to the user. It lies below NUMBA_CACHE_DIR if
+that is an absolute path, else in the user's cache folder. Cached code is executed without a check. Where other users
+can write, every process therefore compiles anew.
 
-Where PyYAML is installed numba takes settings from a file .numba_config.yaml in the current folder. Such a file may lie
-beside data that somebody else gave us, and says from where code is loaded. So whoever needs numba, or galois, which
-needs it, calls :func:`load_numba` first. A program that loaded numba before this package has read that file already.
+Where PyYAML is installed, numba reads settings from a file .numba_config.yaml in the current folder. Such a file may
+come with data from another party, and determines where code is loaded from. So code that needs numba, or galois, which
+needs numba, calls :func:`load_numba` first. A program that loaded numba before this package has already read the file.
 """
 
 import functools
@@ -25,35 +25,35 @@ from types import CodeType, ModuleType
 from typing import Any, TypeVar, cast
 
 _F = TypeVar("_F", bound=Callable[..., Any])
-_CONFIG, _SETTINGS_FILE = "numba.core.config", ".numba_config.yaml"  # a constant there, relative to wherever we are
-_FREE_BYTES = 1 << 24  # that a disk must have for code to be kept on it
+_CONFIG, _SETTINGS_FILE = "numba.core.config", ".numba_config.yaml"  # a constant there, relative to the current folder
+_FREE_BYTES = 1 << 24  # free disk space needed to cache code
 _lock = threading.Lock()
 
 
-class Late(ModuleType):
-    """A module that is imported when one of its names is first used; its names are kept."""
+class LazyModule(ModuleType):
+    """A module that is imported when one of its names is first used."""
 
     def __getattr__(self, name: str) -> Any:
-        found = getattr(import_module(self.__name__), name)
-        setattr(self, name, found)
-        return found
+        value = getattr(import_module(self.__name__), name)
+        setattr(self, name, value)
+        return value
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return import_module, (self.__name__,)  # Spark sends functions with what they name
+        return import_module, (self.__name__,)  # Spark pickles functions with their globals
 
 
-counting_kernels: Any = Late("assocpriv.kernels.counting")  # they load numba, half a second
-normal_kernels: Any = Late("assocpriv.kernels.normal")
-randomizing_kernels: Any = Late("assocpriv.kernels.randomizing")
-text_kernels: Any = Late("assocpriv.kernels.text")
-word_kernels: Any = Late("assocpriv.kernels.words")
+counting_kernels: Any = LazyModule("assocpriv.kernels.counting_kernels")  # kernels load numba, which takes .5 s
+normal_kernels: Any = LazyModule("assocpriv.kernels.normal_distribution")
+randomizing_kernels: Any = LazyModule("assocpriv.kernels.randomization_kernels")
+text_kernels: Any = LazyModule("assocpriv.kernels.text_kernels")
+word_kernels: Any = LazyModule("assocpriv.kernels.entropy_words")
 
 
 def kernel(function: _F) -> _F:
-    """Compile a function of arrays and integers, for each list of types that it is called with.
+    """Compile a function of arrays and integers, once for each list of argument types.
 
-    Kernels allocate nothing, so numba is told not to count references; an allocation then fails to be compiled. What a
-    kernel calls becomes part of it, which it otherwise would only where LLVM thinks that it pays.
+    Kernels allocate nothing, so numba's reference counting is off; an allocation then fails to compile. Functions that
+    a kernel calls are always inlined.
     """
     numba = load_numba()
     options = {"nogil": True, "forceinline": True, "_nrt": False, "no_cfunc_wrapper": True}
@@ -61,12 +61,12 @@ def kernel(function: _F) -> _F:
         return cast(_F, numba.njit(cache=folder is not None, **options)(function))
 
 
-_tell: list[Callable[[], None]] = []  # one at most
+_callbacks: list[Callable[[], None]] = []  # one at most
 
 
-def tell_when_compiling(tell: Callable[[], None] | None) -> None:
-    """Have a function called once, in any thread, when a kernel is compiled; not where its code was kept."""
-    _tell[:] = [tell] if tell else []
+def notify_when_compiling(callback: Callable[[], None] | None) -> None:
+    """Call a function once, in any thread, when a kernel is compiled; not when its code comes from the cache."""
+    _callbacks[:] = [callback] if callback else []
 
 
 @functools.cache
@@ -75,22 +75,22 @@ def _listen() -> None:
 
     class Listener(event.Listener):  # type: ignore[misc]
         def on_start(self, _event: Any) -> None:
-            if _tell:
-                _tell.pop()()
+            if _callbacks:
+                _callbacks.pop()()
 
         def on_end(self, _event: Any) -> None:
-            """Stay silent."""
+            """Do nothing."""
 
     event.register("numba:compile", Listener())
 
 
-# ---- where code is kept
+# ---- the code cache
 
 
 @contextmanager
 def _code_folder(config: Any) -> Iterator[Path | None]:
-    """Have numba take our folder for what is declared meanwhile, and its own again after that; None without one."""
-    folder, before = find_folder(), config.CACHE_DIR
+    """Set numba's cache folder to ours for the functions declared meanwhile; yield it, or None without one."""
+    folder, before = find_cache_folder(), config.CACHE_DIR
     try:
         config.CACHE_DIR = str(folder or "")
         yield folder
@@ -98,16 +98,16 @@ def _code_folder(config: Any) -> Iterator[Path | None]:
         config.CACHE_DIR = before
 
 
-def find_folder() -> Path | None:
-    """Return the folder for code of these kernels, made if it is not there; None where code cannot be kept safely."""
+def find_cache_folder() -> Path | None:
+    """Return the cache folder of these kernels, created if missing; None if code cannot be cached safely."""
     named = Path(os.environ.get("NUMBA_CACHE_DIR", ""))
     place = named / "assocpriv" if named.is_absolute() else _users_folder()
     if not place.is_absolute() or "NUMBA_CACHE_LOCATOR_CLASSES" in os.environ:  # no home; or numba looks elsewhere
         return None
-    folder = place.resolve() / f"kernels-{_digest()}"  # a link that others can change would lead elsewhere later
+    folder = place.resolve() / f"kernels-{_digest()}"  # another user could change a link later
     try:
-        for each in reversed((folder, *folder.parents)):  # nothing is made in a folder of others
-            each.mkdir(0o700, exist_ok=True)  # parents=True would let in whom the umask does
+        for each in reversed((folder, *folder.parents)):  # create nothing in another user's folder
+            each.mkdir(0o700, exist_ok=True)  # parents=True would apply the umask instead
             if not _is_ours(each, may_be_shared=each != folder):
                 return None
         has_room = shutil.disk_usage(folder).free >= _FREE_BYTES
@@ -116,9 +116,9 @@ def find_folder() -> Path | None:
         return None
 
 
-@functools.cache  # asked for each kernel
+@functools.cache  # needed for each kernel
 def _digest() -> str:
-    """Return a digest of all that code depends on and numba does not look at: other files, and its own settings."""
+    """Return a digest of what compiled code depends on and numba does not check: other files and its settings."""
     import hashlib
 
     settings = sorted(item for item in os.environ.items() if item[0].startswith("NUMBA_"))
@@ -127,7 +127,7 @@ def _digest() -> str:
 
 
 def _users_folder() -> Path:
-    """Return the user's own cache folder, by the custom of the system; a relative one without a home."""
+    """Return the user's cache folder on this system; a relative path if the user has no home folder."""
     if sys.platform == "win32":
         return Path(os.environ.get("LOCALAPPDATA", "")) / "assocpriv" / "Cache"
     if sys.platform == "darwin":
@@ -136,9 +136,9 @@ def _users_folder() -> Path:
 
 
 def _is_ours(place: Path, *, may_be_shared: bool) -> bool:
-    """Tell whether only this user and root can exchange what lies in a folder (Windows keeps users apart).
+    """Return whether only this user and root can replace files in a folder (Windows separates users' folders).
 
-    In a shared one, such as /tmp, others can add to it, but not exchange what is ours.
+    In a shared folder with the sticky bit, such as /tmp, others can add files, but not replace ours.
     """
     status = place.stat()
     if not hasattr(os, "getuid"):
@@ -151,7 +151,7 @@ def _is_ours(place: Path, *, may_be_shared: bool) -> bool:
 
 
 class _Loader(SourceFileLoader):
-    """Loads numba's settings with the file's name taken out of the code."""
+    """Loads numba's configuration module without the settings file's name in its code."""
 
     def get_code(self, fullname: str) -> CodeType | None:
         code = super().get_code(fullname)
@@ -161,7 +161,7 @@ class _Loader(SourceFileLoader):
 
 
 class _Finder:
-    """Finds one module, to be loaded by our loader."""
+    """Finds numba's configuration module, and sets its loader to ours."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
@@ -173,7 +173,7 @@ class _Finder:
 
 
 def load_numba() -> Any:
-    """Return numba, loaded such that it never reads settings from a file; if it was loaded before, as it is."""
+    """Return numba, loaded without reading a settings file; if it was loaded before, return it as it is."""
     finder = _Finder()
     sys.meta_path.insert(0, finder)
     try:

@@ -1,10 +1,9 @@
-"""Work on all cores, in order, reading ahead only a little: kernels release the interpreter's lock.
+"""Parallel work in order on all cores, with little read-ahead: kernels release the interpreter's lock.
 
-Ctrl-C reaches Python between two of its own instructions, so the main thread waits for a fraction of a second at a
-time. Who interrupts it waits for work that has begun; what takes long is therefore done in steps, between which it can
-be stopped.
+Python handles Ctrl-C between two of its own instructions, so the main thread waits for a fraction of a second at a
+time. An interrupt waits for work that has begun. Long work is therefore done in steps, between which it can stop.
 
-What this machine has (cores, memory, caches) decides the speed alone, never a result.
+The machine's cores, memory and caches affect only the speed, never a result.
 """
 
 import contextlib
@@ -24,27 +23,27 @@ if TYPE_CHECKING:
 _Input = TypeVar("_Input")
 _Output = TypeVar("_Output")
 _WAIT_SECONDS = 0.25
-_L1_BYTES, _L2_BYTES = 32 << 10, 512 << 10  # where a system does not tell
-LEAST_MEMORY = 64 << 20  # a job may hold
+_L1_BYTES, _L2_BYTES = 32 << 10, 512 << 10  # if the system does not say
+LEAST_MEMORY = 64 << 20  # bytes that a job may always hold
 _CGROUP = Path("/sys/fs/cgroup")
-_most_cores: int | None = None  # that a process of somebody else's was given
+_most_cores: int | None = None  # limit that the parent, such as Spark, set for this process
 
 
 # ---- work
 
 
-def map_ahead(
+def parallel_map(
     work: Callable[[_Input], _Output],
     inputs: Iterable[_Input],
     workers: int | None = None,
     *,
     stop: threading.Event | None = None,
-    waiting: Callable[[], None] | None = None,
+    while_waiting: Callable[[], None] | None = None,
 ) -> Iterator[_Output]:
-    """Yield ``work`` of each input in order; inputs are taken in this thread, one a worker ahead of the results.
+    """Yield ``work(input)`` for each input in order; inputs are read in this thread, one per worker ahead of results.
 
-    There is a worker a core, or as many as ``workers`` says. Whoever stops early waits only for work that has begun;
-    ``stop`` is then set, for that work to end. ``waiting`` is called in this thread every quarter of a second.
+    There are ``workers`` workers, by default one per core. If the caller stops early, it waits only for work that has
+    begun; ``stop`` is then set, so that this work can end. ``while_waiting`` is called in this thread every 0.25 s.
     """
     workers = workers or cores()
     pool = ThreadPoolExecutor(workers)
@@ -53,26 +52,26 @@ def map_ahead(
         for given in inputs:
             begun.append(pool.submit(work, given))
             if len(begun) > workers:
-                yield _result(begun.popleft(), waiting)
+                yield _result(begun.popleft(), while_waiting)
         while begun:
-            yield _result(begun.popleft(), waiting)
+            yield _result(begun.popleft(), while_waiting)
     finally:
         if stop:
             stop.set()
         pool.shutdown(cancel_futures=True)
 
 
-def _result(future: "Future[_Output]", waiting: Callable[[], None] | None) -> _Output:
-    """Wait for a result; not at one go, which on some systems nothing interrupts."""
+def _result(future: "Future[_Output]", while_waiting: Callable[[], None] | None) -> _Output:
+    """Wait for a result in short steps, as some systems cannot interrupt a long wait."""
     while not future.done():
         wait([future], _WAIT_SECONDS)
-        if waiting:
-            waiting()
+        if while_waiting:
+            while_waiting()
     return future.result()
 
 
 class _Tally:
-    """What one thread has counted, and how much of the inputs it has done."""
+    """One thread's counts, and how much of the inputs it has done."""
 
     def __init__(self, counts: "NDArray[np.int64]") -> None:
         self.counts = counts
@@ -85,10 +84,10 @@ def add_up(
     n_counts: int,
     progress: Callable[[float], None] | None = None,
 ) -> "NDArray[np.int64]":
-    """Return the sum of counts, int64 (n_counts,), that ``work`` adds for each input to an array of its thread's own.
+    """Return the sum of counts, int64 (n_counts,), that ``work`` adds for each input to its thread's array.
 
-    ``work`` is done in steps of a tenth of a second or so and yields how much each of them was, in any unit.
-    ``progress`` is called in this thread with how much is done by now, also while nothing ends.
+    ``work`` proceeds in steps of about a tenth of a second and yields the amount of each, in any unit. ``progress`` is
+    called in this thread with the amount done so far, also while no input is completed.
     """
     import numpy as np
 
@@ -105,12 +104,12 @@ def add_up(
             if stop.is_set():
                 return
 
-    def tell() -> None:
+    def report_progress() -> None:
         if progress:
             progress(sum(tally.done for tally in tallies))
 
-    for _ in map_ahead(add, inputs, stop=stop, waiting=tell):
-        tell()
+    for _ in parallel_map(add, inputs, stop=stop, while_waiting=report_progress):
+        report_progress()
     total = tallies.pop().counts if tallies else np.zeros(n_counts, dtype=np.int64)
     for tally in tallies:
         total += tally.counts
@@ -121,13 +120,13 @@ def add_up(
 
 
 def cores() -> int:
-    """Return the number of cores this process may use."""
+    """Return the number of cores that this process may use."""
     return min(_cores_of_machine(), _most_cores or sys.maxsize)
 
 
 def limit_cores(most: int) -> None:
-    """Use no more than so many cores in this process, and of the memory no more than belongs to these."""
-    global _most_cores  # noqa: PLW0603 - a process belongs to whoever gave it out, as a whole
+    """Limit the cores of this process, and its memory in proportion."""
+    global _most_cores  # noqa: PLW0603 - the limit is for the whole process
     _most_cores = max(1, most)
 
 
@@ -138,37 +137,37 @@ def _cores_of_machine() -> int:
 
 
 def cache_bytes() -> tuple[int, int]:
-    """Return the sizes of a core's first (data) and second cache; typical small ones where the system is silent."""
+    """Return the sizes of a core's first (data) and second cache in bytes; typical small ones if unknown."""
     return _system("SC_LEVEL1_DCACHE_SIZE") or _L1_BYTES, _system("SC_LEVEL2_CACHE_SIZE") or _L2_BYTES
 
 
 def free_memory() -> int:
-    """Return the bytes that a process may still take without others being swapped out."""
+    """Return how many bytes a process may still allocate without swapping."""
     free = _memory_of_system()
     for limit, used, cached in (
         ("memory.max", "memory.current", "memory.stat:inactive_file"),
         ("memory/memory.limit_in_bytes", "memory/memory.usage_in_bytes", "memory/memory.stat:total_inactive_file"),
     ):
         allowed, taken = _cgroup_number(limit), _cgroup_number(used)
-        if allowed is not None and taken is not None:  # a container's own limit; cached files give way
+        if allowed is not None and taken is not None:  # a container's limit; cached files can be evicted
             free = min(free, max(0, allowed - taken + (_cgroup_number(cached) or 0)))
     return free
 
 
 def default_memory() -> int:
-    """Return what a job may hold of its data at a time if nobody says: a quarter of what is free."""
+    """Return the default memory of a job's data in bytes: a quarter of the free memory."""
     return max(LEAST_MEMORY, free_memory() // 4 * cores() // _cores_of_machine())
 
 
 def workers_within(memory_bytes: int) -> int:
-    """Return how many cores to work on where each takes up to 16 MiB for what it works on."""
+    """Return how many cores to use if each takes up to 16 MiB."""
     return max(1, min(cores(), memory_bytes >> 24))
 
 
 def _memory_of_system() -> int:
-    with contextlib.suppress(OSError, ValueError, StopIteration):  # Linux says it in a file, sooner than psutil loads
-        said = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
-        return int(next(line for line in said if line.startswith("MemAvailable:")).split()[1]) << 10
+    with contextlib.suppress(OSError, ValueError, StopIteration):  # a file on Linux; faster than loading psutil
+        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
+        return int(next(line for line in lines if line.startswith("MemAvailable:")).split()[1]) << 10
     import psutil
 
     return int(psutil.virtual_memory().available)
@@ -177,12 +176,12 @@ def _memory_of_system() -> int:
 def _system(name: str) -> int:
     try:
         return max(0, os.sysconf(name))
-    except (AttributeError, ValueError, OSError):  # not this system, or not this C library
+    except (AttributeError, ValueError, OSError):  # not on this system, or not in this C library
         return 0
 
 
 def _cgroup_number(name: str) -> int | None:
-    """Return the number that a file holds, or holds under a key."""
+    """Return the number in a file, or after a key in it."""
     file, _, key = name.partition(":")
     try:
         text = (_CGROUP / file).read_text(encoding="ascii")

@@ -1,8 +1,8 @@
-"""The client in JavaScript as one file, /client: what a shop's page needs, without npm.
+"""The JavaScript client as one file, /client, for a shop's page, without npm.
 
-The files are made by clients/js/tools/bundle.js and are part of the package. Their address holds a digest of the
-script, so that an answer may be kept for ever, and another script never comes under the same address. Pages of any site
-may load them: they are public, and nothing of who asks is looked at.
+clients/js/tools/bundle.js makes the files, which are part of the package. Their address contains a digest of the
+script, so a response can be cached for ever, and another script never has the same address. Pages of any site may load
+them: they are public, and nothing about the request is recorded.
 """
 
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ from starlette.middleware.gzip import GZipMiddleware
 from starlette.responses import FileResponse, JSONResponse, Response
 from starlette.routing import Route
 
-from assocpriv.pages.operator import Send
+from assocpriv.pages.collector_page import Send
 
 BUNDLE = Path(__file__).parent / "bundle"
 SCRIPT, TYPES = "assocpriv.min.js", "assocpriv.d.ts"
@@ -28,22 +28,22 @@ _HEADERS = {
 
 
 class ClientFiles:
-    """The application: /client says where the script is and what its import map pins."""
+    """The application: /client returns the script's address and the integrity for its import map."""
 
     def __init__(self) -> None:
         integrity = (BUNDLE / f"{SCRIPT}.integrity").read_text(encoding="ascii").strip()
         digest = integrity.partition("-")[2].replace("+", "-").replace("/", "_")[:16]
         files = {f"/client/{digest}/{name}": BUNDLE / name for name in (SCRIPT, TYPES)}
         script, types = files
-        told = {"script": script, "types": types, "integrity": integrity}
+        content = {"script": script, "types": types, "integrity": integrity}
 
-        async def tell(_: object) -> Response:
-            return JSONResponse(told, headers=_HEADERS | {"cache-control": "no-cache"})
+        async def get_index(_: object) -> Response:
+            return JSONResponse(content, headers=_HEADERS | {"cache-control": "no-cache"})
 
-        async def give(request: Any) -> Response:
+        async def get_file(request: Any) -> Response:
             return FileResponse(files[request.url.path], media_type="text/javascript", headers=_HEADERS)
 
-        routes = [Route("/client", tell), *(Route(path, give) for path in files)]
+        routes = [Route("/client", get_index), *(Route(path, get_file) for path in files)]
         self._files = Starlette(routes=routes, middleware=[Middleware(GZipMiddleware)])
         self._files.router.redirect_slashes = False  # a redirect would repeat the request's Host
 
@@ -52,4 +52,4 @@ class ClientFiles:
         await self._files(cast(Any, scope), receive, cast(Any, send))
 
     async def close(self) -> None:
-        """Nothing is open."""
+        """Do nothing: nothing is open."""

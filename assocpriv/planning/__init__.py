@@ -1,1 +1,1 @@
-"""Which plan to publish: no record is seen here."""
+"""Planning: the choice of plans, without access to records."""

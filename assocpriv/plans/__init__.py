@@ -1,1 +1,1 @@
-"""What a collection publishes: its plan, part by part."""
+"""Plans, which collections publish, and their parts."""

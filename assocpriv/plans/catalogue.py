@@ -1,11 +1,11 @@
-"""The items that can be reported."""
+"""The catalogue: the items that baskets are reported in."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from typing import Any
 
-from assocpriv.plans.published import check_integer
-from assocpriv.promise.errors import PlanError
+from assocpriv.guarantees.errors import PlanError
+from assocpriv.plans.published_plan import check_integer
 
 MAX_ITEMS = 1 << 20
 _DECIMAL = re.compile(r"0|[1-9][0-9]{0,6}", re.ASCII)  # numbers below MAX_ITEMS have at most 7 digits
@@ -14,7 +14,7 @@ _NO_TEXT = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")  # control characters, ha
 
 
 def sort_key(name: str) -> tuple[int, int, str]:
-    """Return what names are sorted by where people read them: numbers as numbers, before all others.
+    """Return the sort key of a name as people expect it: numbers by value, before all other names.
 
     >>> sorted(["11", "tea", "3", "Eggs"], key=sort_key)
     ['3', '11', 'Eggs', 'tea']
@@ -23,11 +23,11 @@ def sort_key(name: str) -> tuple[int, int, str]:
 
 
 def _set_key(name: object) -> tuple[int, int, str]:
-    return sort_key(str(name))  # what is no text is refused later
+    return sort_key(str(name))  # _check_names refuses what is no text
 
 
-def itemsets_of(k: int, count: int = 2) -> str:
-    """Name itemsets of one size, many or one."""
+def name_itemsets(k: int, count: int = 2) -> str:
+    """Return the noun for itemsets of one size, in the singular for a count of 1."""
     one, many = {1: ("single item", "single items"), 2: ("pair", "pairs"), 3: ("triple", "triples")}.get(
         k, (f"itemset of {k}", f"itemsets of {k}")
     )
@@ -35,13 +35,16 @@ def itemsets_of(k: int, count: int = 2) -> str:
 
 
 class Catalogue(Sequence[str]):
-    """The items that can be reported: distinct names, an item's id being its position.
+    """The items of a collection: distinct names; an item's id is its position.
 
-    A set has no order, so its names are sorted, numbers as numbers.
-    ``Catalogue.numbered(n)`` names them ``"0"`` … ``"n−1"`` without storing the names.
+    The names of a set, which has no order, are sorted, numbers by value. ``Catalogue.numbered(n)`` names items ``"0"``
+    … ``"n−1"`` without storing the names.
+
+    Args:
+        names: 1 to 2^20 names.
 
     Raises:
-        PlanError: no names, a repeated or empty one, one with control characters or blanks around it.
+        PlanError: there is no name, or one is repeated, empty, or has control characters or blanks around it.
 
     >>> import assocpriv as ap
     >>> items = ap.Catalogue(["tea", "milk"])
@@ -53,13 +56,13 @@ class Catalogue(Sequence[str]):
 
     def __init__(self, names: Iterable[str]) -> None:
         if isinstance(names, str | bytes):
-            raise TypeError("names must be a list of names, got text; of a file give read_catalogue(path)")
-        listed = tuple(sorted(names, key=_set_key) if isinstance(names, Set) else names)
-        _check_names(listed)
-        self._count = len(listed)
-        # names 0..n-1 are stored as a number, so equal catalogues have one canonical form
-        numbered = all(name == str(position) for position, name in enumerate(listed))
-        self._names: tuple[str, ...] | None = None if numbered else listed
+            raise TypeError("names must be a list of names, got text; to read a file use read_catalogue(path)")
+        ordered = tuple(sorted(names, key=_set_key) if isinstance(names, Set) else names)
+        _check_names(ordered)
+        self._count = len(ordered)
+        # names 0..n-1 are stored as a number, so that equal catalogues have one canonical form
+        numbered = all(name == str(position) for position, name in enumerate(ordered))
+        self._names: tuple[str, ...] | None = None if numbered else ordered
         self._index: Mapping[str, int] | None = None
 
     @classmethod
@@ -122,7 +125,7 @@ class Catalogue(Sequence[str]):
 
 
 class _Numbers(Mapping[str, int]):
-    """The ids of the names 0 … n−1, without a table of them: a plan of a few bytes may have a million."""
+    """The ids of the names 0 … n−1, without a table: a plan of a few bytes may have a million items."""
 
     def __init__(self, count: int) -> None:
         self._count = count

@@ -1,4 +1,4 @@
-"""The generator of a report's bits, as a matrix over GF(2): bits are a seed's products with its columns.
+"""The generator of a report's bits, a matrix over GF(2): bits are the products of a seed with its columns.
 
 Item i owns r columns; the report's value for it is u_i = Σ_j ⟨column(i,j), seed⟩ · 2^(r−1−j), uniform in
 0..2^r − 1, and the item is present iff u_i < a. With α = x a primitive element of GF(2^w):
@@ -23,16 +23,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from assocpriv.guarantees.errors import PlanError
 from assocpriv.kernels.compiling import load_numba
-from assocpriv.plans.published import check_fields, check_integer
-from assocpriv.promise.errors import PlanError
+from assocpriv.plans.published_plan import check_fields, check_integer
 
 _MAX_FIELD_BITS = 24
 MAX_SEED_BITS = 4096
 _NAMES = "none, bch or reed-solomon"
 WORD_BITS = 64
-_TABLED_BITS = 16  # tables of so small a field are made in milliseconds
-# of GF(2), GF(4), …, GF(2^32), as galois has them, which takes seconds to load
+_TABLED_BITS = 16  # tables of a field up to this size are made in milliseconds
+# Conway polynomials of GF(2), GF(4), …, GF(2^32), as in galois, which takes seconds to load
 _CONWAY = (
     0x3, 0x7, 0xB, 0x13, 0x25, 0x5B, 0x83, 0x11D, 0x211, 0x46F, 0x805, 0x10EB, 0x201B, 0x40A9, 0x8035, 0x1002D,
     0x20009, 0x41403, 0x80027, 0x1006F3, 0x200065, 0x401F61, 0x800021, 0x101E6A9, 0x2000145, 0x40045D3, 0x80016AD,
@@ -44,7 +44,7 @@ _CONWAY = (
 
 
 class _Bch:
-    """Bits are columns of a code, numbered item by item; any so many are independent by the BCH bound."""
+    """Bits are columns of a code, numbered item by item; the BCH bound says how many are independent."""
 
     fields: tuple[str, ...] = ("field_bits", "field_polynomial", "blocks", "ones_row")
 
@@ -59,7 +59,7 @@ class _Bch:
 
 
 class _ReedSolomon(_Bch):
-    """Items are elements of the field, each with the value there of a polynomial of ``blocks`` coefficients."""
+    """Items are elements of the field; an item's value is that of a polynomial with ``blocks`` coefficients there."""
 
     fields = ("field_bits", "field_polynomial", "blocks")
 
@@ -74,7 +74,7 @@ class _ReedSolomon(_Bch):
 
 
 class _Seedless(_Bch):
-    """No seed: a report is the bits."""
+    """No seed: a report consists of the bits themselves."""
 
     fields = ()
 
@@ -87,7 +87,7 @@ _CODES = {"none": _Seedless(), "bch": _Bch(), "reed-solomon": _ReedSolomon()}
 
 @dataclass(frozen=True, slots=True)
 class Generator:
-    """How a report's bits follow from its seed: ``none`` (the report is the bits), ``bch`` or ``reed-solomon``.
+    """The code that expands a report's seed into bits: ``none`` (the report is the bits), ``bch`` or ``reed-solomon``.
 
     ``field_polynomial`` is a primitive polynomial over GF(2) of degree ``field_bits``, bit i the coefficient
     of x^i. BCH stacks α^c, α^3c, … (``blocks`` of them) and, with ``ones_row``, a row of ones; its column c is
@@ -134,7 +134,7 @@ class Generator:
         return self.field_bits * self.blocks + int(self.ones_row)
 
     def independent_items(self, bits_per_item: int) -> int:
-        """Return how many items' bits are jointly independent under a uniform seed."""
+        """Return how many items have jointly independent bits under a uniform seed."""
         return self._code.independent_items(2 * self.blocks + int(self.ones_row), self.blocks, bits_per_item)
 
     def capacity(self, bits_per_item: int) -> int:
@@ -142,18 +142,18 @@ class Generator:
         return self._code.capacity(self.field_bits, bits_per_item)
 
     def least_field_bits(self, n_items: int, bits_per_item: int) -> int:
-        """Return how narrow the field of a generator of this kind may be for so many items; 0 for ``none``."""
+        """Return the smallest field of a generator of this kind for a number of items, in bits; 0 for ``none``."""
         return self._code.least_field_bits(n_items, bits_per_item)
 
     def check_items(self, n_items: int, bits_per_item: int, independent: int, itemset_size: int) -> None:
-        """Refuse fewer items than there are, or fewer independent ones than itemsets of a size need."""
+        """Raise PlanError if the generator has too few items, or too few independent ones for an itemset size."""
         if self.is_seedless:
             return
         if self.capacity(bits_per_item) < n_items:
             raise PlanError(f"the generator is too short for {n_items} items of {bits_per_item} bits")
         if self.independent_items(bits_per_item) < min(independent, n_items):
             raise PlanError(
-                f"itemsets of {itemset_size} items need a generator with any {independent} items independent"
+                f"itemsets of {itemset_size} items need a generator in which any {independent} items are independent"
             )
 
     def to_json(self) -> dict[str, Any]:
@@ -219,14 +219,14 @@ def primitive_polynomial(field_bits: int) -> int:
 
 
 def bch_generator(n_items: int, bits_per_item: int, independent: int) -> Generator:
-    """Return the BCH generator with any ``independent`` of the items' bits independent; dummies are among both."""
+    """Return the BCH generator in which any ``independent`` items are independent; ``n_items`` counts padding items."""
     columns, field_bits = independent * bits_per_item, _CODES["bch"].least_field_bits(n_items, bits_per_item)
     ones_row = columns > 1 and columns % 2 == 1
     return Generator("bch", field_bits, primitive_polynomial(field_bits), max(1, columns // 2), ones_row)
 
 
 def reed_solomon_generator(n_items: int, bits_per_item: int, independent: int) -> Generator:
-    """Return the Reed–Solomon generator with any ``independent`` items' bits independent."""
+    """Return the Reed–Solomon generator in which any ``independent`` items are independent."""
     field_bits = _CODES["reed-solomon"].least_field_bits(n_items, bits_per_item)
     return Generator("reed-solomon", field_bits, primitive_polynomial(field_bits), independent)
 
@@ -265,10 +265,10 @@ class Field:
 
 
 def tables_pay(generator: Generator, columns: int) -> bool:
-    """Tell whether a field's tables take less time than multiplying for so many columns.
+    """Tell whether making a field's tables takes less time than multiplying for a number of columns.
 
-    A plan of a few hundred bytes may ask for a field of 2^24 elements, whose tables take seconds and half a gigabyte:
-    a device that makes one report does without.
+    A plan of a few hundred bytes may use a field of 2^24 elements, whose tables take seconds and half a gigabyte. A
+    device that makes one report does without them.
     """
     return generator.field_bits <= _TABLED_BITS or columns * generator.blocks >= 1 << generator.field_bits
 
@@ -276,7 +276,7 @@ def tables_pay(generator: Generator, columns: int) -> bool:
 def item_columns(
     generator: Generator, bits_per_item: int, items: NDArray[np.int64], field: Field | None = None
 ) -> NDArray[np.uint64]:
-    """Return the columns of items, uint64 (items, bits_per_item, words of a seed); ``field`` where it is at hand."""
+    """Return the columns of items, uint64 (items, bits_per_item, words of a seed); reuse ``field`` if given."""
     if field is None and tables_pay(generator, len(items) * bits_per_item):
         field = Field(generator)
     columns = np.zeros((len(items), bits_per_item, -(-generator.seed_bits // WORD_BITS)), dtype=np.uint64)
@@ -367,7 +367,7 @@ def _powers_of_x(exponents: NDArray[np.int64], generator: Generator) -> NDArray[
 def blocks_independent(columns: NDArray[np.uint64], count: int, limit: int = 100_000) -> bool:
     """Tell whether the columns of any ``count`` items (of :func:`item_columns`) are independent over GF(2).
 
-    Only so many sets of items are tried, of ``limit``.
+    At most ``limit`` sets of items are tried.
     """
     vectors = [[int.from_bytes(column.astype("<u8").tobytes(), "little") for column in item] for item in columns]
     tried = islice(combinations(vectors, min(count, len(vectors))), limit)

@@ -1,24 +1,25 @@
-"""Perturbation guidance, k* with V*, as a miner publishes it: integers that give each bit a weight.
+"""Perturbation guidance, k* with V*, which a miner publishes: integers that determine a weight for each bit.
 
-k* is the disclosure level, V* an orthonormal matrix. Entries are those of V* times 2^20, rounded to nearest. Everything
-that follows from them is computed in integers, so two machines cannot differ (docs/formats/table-plan.md); both sides
-compute with these alone.
+k* is the disclosure level, V* an orthonormal matrix. Entries are those of V* times 2^20, rounded to nearest. Client and
+miner compute everything else from these integers, in integers, so their results are equal on all machines
+(docs/formats/table-plan.md).
 
 With P = V Vᵀ (times 2^40) and the positions of a tuple's set bits:
 
-    t̃      = the sum of those rows of P, exactly                            equation (7)
+    t̃      = the sum of these rows of P, exactly                            equation (7)
     a_j    = ⌊(|t̃_j| + 2^23) / 2^24⌋: |t̃_j| in units of 2^-16, rounded half up
     w_j    = min(a_j², 2^32), of 2^32                                       equation (8), probabilities above 1 clipped
 
-Where a promise is kept by bits, w_j is mixed with a fair coin, λ = coin / 2^16, which takes a draw below 2^49:
+If the guarantee is kept by bits, w_j is mixed with a fair bit, with the mixing weight c, λ = c / 2^16. A draw is then
+below 2^49:
 
-    m_j    = coin·2^32 + (2^16 − coin)·2·w_j, of 2^49
+    m_j    = c·2^32 + (2^16 − c)·2·w_j, of 2^49
 
-``coin`` is the least with which Π_j max(hi_j/lo_j, (2^49 − lo_j)/(2^49 − hi_j)) is at most the plan's γ, where lo_j and
-hi_j are bounds of m_j over all tuples. t̃_j is a sum over attributes, so the least and the largest of each add up; the
-bits of a report are drawn independently, so the product of their ratios bounds that of any two tuples.
+c is the smallest number for which Π_j max(hi_j/lo_j, (2^49 − lo_j)/(2^49 − hi_j)) is at most the plan's γ, where lo_j
+and hi_j are bounds of m_j over all tuples. t̃_j is a sum over attributes, so the extremes of the attributes add up. The
+bits of a report are drawn independently, so the product of their ratios bounds the ratio of any two tuples.
 
-All numbers stay below 2^53: by |t̃_j| ≤ √n·‖P‖ and ‖P‖ < 2^41 for guidance that passed its check.
+All numbers stay below 2^53, since |t̃_j| ≤ √n·‖P‖ and ‖P‖ < 2^41 for guidance that passed its check.
 
 Source: ZWZ05, sections 4.1 (guidance) and 4.2 (weights).
 """
@@ -35,9 +36,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.plans.guided import SERIAL_BYTES, TUPLE_BITS, BitMix, GuidedPlan, TupleMix
-from assocpriv.promise.errors import GuidanceError
-from assocpriv.promise.json_text import json_fields
+from assocpriv.guarantees.errors import GuidanceError
+from assocpriv.guarantees.json_text import json_fields
+from assocpriv.plans.guided_plan import SERIAL_BYTES, TUPLE_BITS, BitMix, GuidedPlan, TupleMix
 
 FORMAT, VERSION = "assocpriv-guidance", 1
 UNIT = 1 << 20  # an entry of 1
@@ -45,8 +46,8 @@ _FIELDS = {"format", "version", "plan", "serial", "level", "vectors"}
 _PLAN_ID = re.compile("[0-9a-f]{64}")
 _LARGEST_SERIAL = (1 << 8 * SERIAL_BYTES) - 1
 WEIGHT_TOTAL = 1 << 32
-COIN_TOTAL = 1 << 16
-MIXED_TOTAL = 2 * WEIGHT_TOTAL * COIN_TOTAL
+MIXING_UNIT = 1 << 16
+MIXED_TOTAL = 2 * WEIGHT_TOTAL * MIXING_UNIT
 _HALF, _SHIFT = 1 << 23, 24
 
 
@@ -55,19 +56,19 @@ _HALF, _SHIFT = 1 << 23, 24
 
 @dataclass(frozen=True, eq=False)
 class Guidance:
-    """One guidance of a collection.
+    """Perturbation guidance, one of a collection's series.
 
     Attributes:
-        plan_id: of the plan that it belongs to.
-        serial: 1 for the first of a collection, and so on.
+        plan_id: id of the plan that it belongs to.
+        serial: serial number, 1 for the first guidance of a collection.
         vectors: V*, int64 (w, k*), entries times 2^20.
 
     Source: ZWZ05, section 4.1.
 
     >>> import assocpriv as ap
     >>> attributes, ill = [ap.guided.category("smokes", ["no", "yes"])], ap.guided.class_label("ill", ["no", "yes"])
-    >>> plan = ap.guided.plan_guided(attributes, ill, promise=ap.Breach("5%", "50%"))
-    >>> guidance = ap.guided.Guidance.of_vectors(plan, 1, [[1.0], [0.0]])
+    >>> plan = ap.guided.plan_guided(attributes, ill, guarantee=ap.Guarantee("5%", "50%"))
+    >>> guidance = ap.guided.Guidance.from_vectors(plan, 1, [[1.0], [0.0]])
     >>> guidance.level, guidance.vectors.ravel().tolist()
     (1, [1048576, 0])
     """
@@ -78,12 +79,17 @@ class Guidance:
 
     def __post_init__(self) -> None:
         vectors = np.array(self.vectors)
-        vectors.flags.writeable = False  # what was checked is what is used
+        vectors.flags.writeable = False  # checked vectors cannot change later
         object.__setattr__(self, "vectors", vectors)
 
     @classmethod
-    def of_vectors(cls, plan: GuidedPlan, serial: int, vectors: NDArray[np.float64]) -> "Guidance":
-        """Return guidance of orthonormal columns, float64 (w, k*), rounded to its grid.
+    def from_vectors(cls, plan: GuidedPlan, serial: int, vectors: NDArray[np.float64]) -> "Guidance":
+        """Return guidance with orthonormal vectors, rounded to the grid.
+
+        Args:
+            plan: the plan that the guidance belongs to.
+            serial: serial number, from 1.
+            vectors: orthonormal columns, float64 (w, k*).
 
         Raises:
             GuidanceError: as :meth:`check`.
@@ -98,17 +104,18 @@ class Guidance:
         return int(self.vectors.shape[1])
 
     def check(self, plan: GuidedPlan) -> None:
-        """Refuse what is no guidance of a plan: another plan's, of another shape, or not orthonormal.
+        """Check that this is guidance of a plan: of its id, of its shape, and orthonormal.
 
-        Columns are orthonormal if no entry of VᵀV differs from those of 2^40·I by more than :func:`_tolerance`, which
-        rounding cannot reach.
+        Columns are orthonormal if no entry of VᵀV differs from 2^40·I by more than :func:`_tolerance`, which exceeds
+        any rounding error.
 
         Raises:
-            GuidanceError: saying which.
+            GuidanceError: a check fails; the message says which.
         """
         if self.plan_id != plan.plan_id:
             raise GuidanceError(
-                f"the guidance is of plan {self.plan_id[:12]}, not of plan {plan.plan_id[:12]}; ask for the plan's own"
+                f"the guidance belongs to plan {self.plan_id[:12]}, not to plan {plan.plan_id[:12]}; fetch this plan's "
+                "guidance"
             )
         if not 1 <= self.serial <= _LARGEST_SERIAL:
             raise GuidanceError(f"the guidance's serial number must be in 1..{_LARGEST_SERIAL}, got {self.serial}")
@@ -119,16 +126,16 @@ class Guidance:
                 f"{plan.width} rows and 1 to {plan.width} columns"
             )
         if (np.abs(self.vectors) > UNIT).any():
-            raise GuidanceError("the guidance has an entry above 1; its columns cannot be orthonormal, use none of it")
-        # sums of at most 2^11 products below 2^40: exact in doubles
+            raise GuidanceError("the guidance has an entry above 1, so its columns are not orthonormal; do not use it")
+        # sums of at most 2^11 products below 2^40 are exact in doubles
         columns = self.vectors.astype(np.float64)
         gram = columns.T @ columns - np.diag(np.full(level, float(UNIT**2)))
         if np.abs(gram).max() > _tolerance(rows):
-            raise GuidanceError("the guidance's columns are not orthonormal (VᵀV is not I); use none of it")
+            raise GuidanceError("the guidance's columns are not orthonormal (VᵀV is not I); do not use it")
 
     @cached_property
     def projection(self) -> NDArray[np.int64]:
-        """P = V Vᵀ, int64 (w, w), entries times 2^40, exactly: of sums of at most 2^11 products below 2^40."""
+        """P = V Vᵀ, int64 (w, w), entries times 2^40: exact, as sums of at most 2^11 products below 2^40."""
         columns = self.vectors.astype(np.float64)
         return (columns @ columns.T).astype(np.int64)
 
@@ -139,7 +146,7 @@ class Guidance:
 
     @property
     def canonical_json(self) -> str:
-        """The guidance's text: sorted keys, no blanks, ASCII."""
+        """The guidance as JSON text: sorted keys, no blanks, ASCII."""
         return json.dumps(self.to_json(), sort_keys=True, separators=(",", ":"), ensure_ascii=True)
 
     def to_json(self) -> dict[str, Any]:
@@ -155,33 +162,36 @@ class Guidance:
 
     @classmethod
     def from_json(cls, content: object) -> "Guidance":
-        """Read JSON content that :meth:`to_json` wrote; :meth:`check` says whether a plan can use it.
+        """Read JSON content that :meth:`to_json` wrote; use :meth:`check` to check it against a plan.
 
         Raises:
-            GuidanceError: no guidance, or of a version that is not known here.
+            GuidanceError: the content is no guidance, or has an unknown version.
         """
         if not isinstance(content, dict) or content.get("format") != FORMAT:
-            raise GuidanceError(f"not guidance: it does not say format {FORMAT!r}")
+            raise GuidanceError(f"not guidance: the format is not {FORMAT!r}")
         if type(content.get("version")) is not int or content["version"] != VERSION or set(content) != _FIELDS:
-            raise GuidanceError(f"guidance must be of version {VERSION} and hold exactly {', '.join(sorted(_FIELDS))}")
+            fields = ", ".join(sorted(_FIELDS))
+            raise GuidanceError(f"guidance must have version {VERSION} and exactly the fields {fields}")
         plan_id, serial, columns = content["plan"], content["serial"], content["vectors"]
         if not isinstance(plan_id, str) or not _PLAN_ID.fullmatch(plan_id):
-            raise GuidanceError("guidance must name its plan's id, 64 hexadecimal digits")
+            raise GuidanceError("guidance must state its plan's id, 64 hexadecimal digits")
         if type(serial) is not int or not 1 <= serial <= _LARGEST_SERIAL or not _is_matrix(columns):
             raise GuidanceError(
                 f"guidance must have a serial number in 1..{_LARGEST_SERIAL}, and vectors of whole numbers up to 2^20"
             )
         if content["level"] != len(columns) or type(content["level"]) is not int:
-            raise GuidanceError("the guidance announces another level than it has vectors; use none of it")
+            raise GuidanceError("the guidance's level is not its number of vectors; do not use it")
         return cls(plan_id, serial, np.array(columns, dtype=np.int64).T)
 
     @classmethod
     def parse(cls, text: str) -> "Guidance":
-        """Read guidance from JSON text; GuidanceError if it is none."""
+        """Read guidance from JSON text; raise GuidanceError if it is none."""
         try:
             content = json_fields(text)
         except ValueError:
-            raise GuidanceError("not guidance: the text is not valid JSON, each field once (cut off?)") from None
+            raise GuidanceError(
+                "not guidance: the text is no valid JSON without repeated fields; perhaps it was cut off"
+            ) from None
         return cls.from_json(content)
 
     def __repr__(self) -> str:
@@ -189,10 +199,10 @@ class Guidance:
 
 
 def _tolerance(width: int) -> int:
-    """Return by how much an entry of VᵀV may differ from 2^40·I, of columns of so many entries.
+    """Return by how much an entry of VᵀV may differ from 2^40·I, for columns of ``width`` entries.
 
-    Rounding of columns v, w of norm 2^20 by at most 1/2 an entry adds no more than 2^20 √width + width/4 to v·w. The
-    margin is for eigenvectors that are orthonormal to some 10^-15 only.
+    Rounding columns v, w of norm 2^20 by at most 1/2 per entry adds no more than 2^20 √width + width/4 to v·w. The
+    margin is for eigenvectors that are orthonormal only to about 10^-15.
 
     >>> _tolerance(42) / 2**40 < 7e-6
     True
@@ -201,7 +211,7 @@ def _tolerance(width: int) -> int:
 
 
 def _is_matrix(columns: object) -> bool:
-    """Tell whether JSON content is a list of lists of whole numbers, all as long, none beyond 2^20."""
+    """Tell whether JSON content is a list of equally long lists of whole numbers from −2^20 to 2^20."""
     if not isinstance(columns, list) or not columns or not all(isinstance(column, list) for column in columns):
         return False
     same = len({len(column) for column in columns}) == 1 and bool(columns[0])
@@ -211,8 +221,8 @@ def _is_matrix(columns: object) -> bool:
 # ---- weights
 
 
-def projected(guidance: Guidance, plan: GuidedPlan, positions: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
-    """Return t̃ of tuples, int64 (n, w), times 2^40, of the values' positions, (n, attributes)."""
+def project(guidance: Guidance, plan: GuidedPlan, positions: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
+    """Return t̃ times 2^40, int64 (n, w), of tuples given by their values' positions, (n, attributes)."""
     rows = guidance.projection
     total = np.zeros((len(positions), plan.width), dtype=np.int64)
     for offset, column in zip(plan.offsets.tolist(), positions.T, strict=True):
@@ -220,36 +230,36 @@ def projected(guidance: Guidance, plan: GuidedPlan, positions: NDArray[np.intege
     return total
 
 
-def weights_of(shares: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the weights of t̃, int64 of any shape, before clipping: a², which may exceed 2^32."""
-    rounded = (np.abs(shares) + _HALF) >> _SHIFT
+def unclipped_weights(projection: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the weights a² of t̃, int64 of any shape, before clipping; they may exceed 2^32."""
+    rounded = (np.abs(projection) + _HALF) >> _SHIFT
     return rounded * rounded
 
 
 def bit_weights(guidance: Guidance, plan: GuidedPlan, positions: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
-    """Return the weights w_j of the bits of R(t), of 2^32, int64 (n, w), of the values' positions, (n, attributes)."""
-    return np.minimum(weights_of(projected(guidance, plan, positions)), WEIGHT_TOTAL)
+    """Return the weights w_j of the bits of R(t), of 2^32, int64 (n, w), from values' positions, (n, attributes)."""
+    return np.minimum(unclipped_weights(project(guidance, plan, positions)), WEIGHT_TOTAL)
 
 
 def weight_bounds(guidance: Guidance, plan: GuidedPlan) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return bounds of each bit's weight over all tuples, int64 (w,) and (w,); the second is attained."""
+    """Return lower and upper bounds of each bit's weight over all tuples, int64 (w,); the upper one is attained."""
     starts = plan.offsets
     low = np.minimum.reduceat(guidance.projection, starts, axis=0).sum(axis=0)
     high = np.maximum.reduceat(guidance.projection, starts, axis=0).sum(axis=0)
-    ends = np.minimum(weights_of(np.stack([low, high])), WEIGHT_TOTAL)
+    ends = np.minimum(unclipped_weights(np.stack([low, high])), WEIGHT_TOTAL)
     least = np.where((low <= 0) & (high >= 0), 0, ends.min(axis=0))
     return least, ends.max(axis=0)
 
 
-def mixed(weights: NDArray[np.int64], coin: int) -> NDArray[np.int64]:
-    """Return weights of 2^32 mixed with a fair coin, of 2^49."""
-    return coin * WEIGHT_TOTAL + (COIN_TOTAL - coin) * 2 * weights
+def mix_weights(weights: NDArray[np.int64], mixing: int) -> NDArray[np.int64]:
+    """Return weights of 2^32 mixed with a fair bit by a mixing weight, of 2^49."""
+    return mixing * WEIGHT_TOTAL + (MIXING_UNIT - mixing) * 2 * weights
 
 
-def ratio_of(low: NDArray[np.int64], high: NDArray[np.int64], coin: int) -> Fraction | None:
-    """Return the product of every bit's largest ratio when mixed; None where 0 or all stands beside another."""
+def largest_ratio(low: NDArray[np.int64], high: NDArray[np.int64], mixing: int) -> Fraction | None:
+    """Return the product of all bits' largest ratios after mixing; None if a bit may be certain and may be not."""
     worst = []
-    for a, b in zip(mixed(low, coin).tolist(), mixed(high, coin).tolist(), strict=True):
+    for a, b in zip(mix_weights(low, mixing).tolist(), mix_weights(high, mixing).tolist(), strict=True):
         if a == b:
             continue
         if a == 0 or b == MIXED_TOTAL:
@@ -259,31 +269,31 @@ def ratio_of(low: NDArray[np.int64], high: NDArray[np.int64], coin: int) -> Frac
     return Fraction(prod(above for above, _ in worst), prod(below for _, below in worst))
 
 
-def coin_of(guidance: Guidance, plan: GuidedPlan) -> int:
-    """Return the least coin of 0 … 2^16 that keeps a plan's γ under guidance; 0 where it mixes no coins.
+def mixing_weight(guidance: Guidance, plan: GuidedPlan) -> int:
+    """Return the smallest mixing weight of 0 … 2^16 that keeps a plan's γ under guidance; 0 if the plan mixes no bits.
 
-    The product falls as the coin grows, and is 1 at 2^16.
+    The product of ratios decreases with the mixing weight, and is 1 at 2^16.
     """
     if not isinstance(plan.safeguard, BitMix):
         return 0
     low, high = weight_bounds(guidance, plan)
     limit = plan.safeguard.limit
 
-    def keeps(coin: int) -> bool:
-        ratio = ratio_of(low, high, coin)
+    def keeps(mixing: int) -> bool:
+        ratio = largest_ratio(low, high, mixing)
         return ratio is not None and ratio <= limit
 
     if keeps(0):
         return 0
-    broken, kept = 0, COIN_TOTAL
+    broken, kept = 0, MIXING_UNIT
     while kept - broken > 1:
         middle = (broken + kept) // 2
         broken, kept = (broken, middle) if keeps(middle) else (middle, kept)
     return kept
 
 
-def mixing(plan: GuidedPlan, guidance: Guidance) -> Fraction:
-    """Return the share of chance in a report: λ where a promise is kept by bits, q where by tuples, 0 without one."""
+def random_share(plan: GuidedPlan, guidance: Guidance) -> Fraction:
+    """Return the random share of a report: λ if a guarantee is kept by bits, q if by tuples, 0 without a guarantee."""
     if isinstance(plan.safeguard, TupleMix):
         return 1 - Fraction(plan.safeguard.honest, 1 << TUPLE_BITS)
-    return Fraction(coin_of(guidance, plan), COIN_TOTAL)
+    return Fraction(mixing_weight(guidance, plan), MIXING_UNIT)

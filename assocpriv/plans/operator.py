@@ -1,6 +1,6 @@
-"""The two kinds of operator for transactions of one size, as integers.
+"""The two randomization operators for transactions of one size, as integers.
 
-Both keep j of the m items of a transaction and add others; a report's likelihood depends on j alone.
+Both keep j of the m items of a transaction and add others. A report's likelihood depends only on j.
 """
 
 import re
@@ -11,24 +11,24 @@ from itertools import accumulate
 from math import comb
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from assocpriv.plans.published import check_fields, check_integer
+from assocpriv.guarantees.errors import PlanError
+from assocpriv.plans.published_plan import check_fields, check_integer
 from assocpriv.plans.report_form import BitForm, RankForm, ReportForm, SeedForm
-from assocpriv.promise.errors import PlanError
 
 if TYPE_CHECKING:
     from assocpriv.plans.generator import Generator
 
-MAX_TRANSACTION_SIZE = 15  # 2^M kept subsets are tabulated; beyond this γ leaves nothing to discover
+MAX_TRANSACTION_SIZE = 15  # 2^M kept subsets are tabulated; for larger M, γ leaves nothing to detect
 _MAX_INSERT_BITS = 16
 MAX_WEIGHT_BITS = 1024
-MAX_FIXED_ITEMS = 1 << 12  # of fixed-size reports; long catalogues gain nothing by them
+MAX_FIXED_ITEMS = 1 << 12  # of fixed-size reports, which gain nothing for larger catalogues
 MAX_FIXED_BITS = 512
-_MAX_RANKING_BITS = 1 << 28  # items · ℓ · bits of a report: the table of binomials that ranks are made with is 32 MiB
+_MAX_RANKING_BITS = 1 << 28  # items · ℓ · bits of a report: limits the table of binomials for ranks to 32 MiB
 _WEIGHT = re.compile(r"[1-9][0-9]{0,399}|0", re.ASCII)
 
 
 class _KeepsSubsets(ABC):
-    """What both kinds of operator are: weights of keeping j items, j = 0..size."""
+    """The common base of both operators: weights of keeping j items, j = 0..size."""
 
     __slots__ = ()
     kind: ClassVar[str]
@@ -37,7 +37,7 @@ class _KeepsSubsets(ABC):
 
     @abstractmethod
     def sets_keeping(self, j: int) -> int:
-        """Return how many equally likely draws keep j items, each with the weight of j."""
+        """Return the number of equally likely draws that keep j items, each with the weight of j."""
 
     @property
     def total(self) -> int:
@@ -47,7 +47,7 @@ class _KeepsSubsets(ABC):
     @property
     @abstractmethod
     def likelihoods(self) -> tuple[Fraction, ...]:
-        """w_j = p[t → t'] over t's default probability up to a common factor, of each j that can occur."""
+        """w_j = p[t → t'] over the probability of t' by pure noise, up to a common factor, for each possible j."""
 
     @property
     def size_distribution(self) -> tuple[Fraction, ...]:
@@ -63,26 +63,27 @@ class _KeepsSubsets(ABC):
     @property
     @abstractmethod
     def normalized_likelihoods(self) -> tuple[Fraction, ...]:
-        """w_j over that of pure noise, j = 0..size; 0 where j cannot occur."""
+        """w_j relative to pure noise, j = 0..size; 0 for an impossible j."""
 
     @property
     def blanket(self) -> Fraction:
-        """A λ that Σ_y min_x p[x → y] is never below, for every catalogue and generator; exact for long catalogues.
+        """A lower bound λ of Σ_y min_x p[x → y] for every catalogue and generator; exact for long catalogues.
 
-        A report's likelihood over that of pure noise is w_j, j the number of the transaction's items it shows, so noise
-        times the least w_j is below every row. Padding and sampling mix rows and keep that. For reports of a fixed
-        size, and for reports with room for every j, it is the blanket itself (promise/shuffling.py).
+        A report's likelihood relative to pure noise is w_j, j the number of the transaction's items it shows, so noise
+        times the smallest w_j is below every row. Padding and sampling mix rows, which keeps the bound valid. For
+        reports of a fixed size, and for reports with room for every j, it is the blanket itself
+        (guarantees/shuffle_model.py).
         """
         return min(w for w in self.normalized_likelihoods if w)
 
     @property
     def pattern(self) -> str:
-        """Which kept sizes j are the likelier ones: ``1`` where w_j is nearer the largest w."""
+        """Which kept sizes j are the likelier ones: ``1`` if w_j is nearer to the largest w."""
         middle = max(self.likelihoods) * min(self.likelihoods)
         return "".join("1" if w * w > middle else "0" for w in self.likelihoods)
 
     def to_json(self) -> dict[str, Any]:
-        """Return the operator as canonical JSON content; weights as decimal text, they outgrow a double."""
+        """Return the operator as canonical JSON content; weights are decimal text, as they exceed a double."""
         content = {each.name: getattr(self, each.name) for each in fields(self)}  # type: ignore[arg-type]
         return {"kind": self.kind} | content | {"keep_weights": [str(v) for v in self.keep_weights]}
 
@@ -148,7 +149,7 @@ class Operator(_KeepsSubsets):
 
     @property
     def normalized_likelihoods(self) -> tuple[Fraction, ...]:
-        """w_j, how much likelier a report is that shows j of the items than where nobody's items are in it."""
+        """w_j, how many times as likely a report with j of the items is as under pure noise."""
         m, rho = self.size, self.default_probability
         return tuple(p / (comb(m, j) * rho**j * (1 - rho) ** (m - j)) for j, p in enumerate(self.size_distribution))
 
@@ -158,15 +159,15 @@ class Operator(_KeepsSubsets):
         return comb(given, shown) * rho**shown * (1 - rho) ** (given - shown)
 
     def check_plan(self, n_items: int, itemset_size: int, generator: "Generator") -> None:
-        """Refuse a plan whose generator is too short, or does not make enough items independent."""
+        """Raise PlanError if the generator has too few items, or too few independent ones."""
         generator.check_items(n_items + self.size, self.insert_bits, self.size + itemset_size, itemset_size)
 
     def least_field_bits(self, n_items: int, generator: "Generator") -> int:
-        """Return how narrow the generator's field may be for a plan of so many items."""
+        """Return the smallest field of the generator for a number of items, in bits."""
         return generator.least_field_bits(n_items + self.size, self.insert_bits)
 
     def report_form(self, padded_items: int, generator: "Generator") -> ReportForm:
-        """Return the form of reports: a seed, or a bit an item."""
+        """Return the form of reports: a seed, or one bit per item."""
         if generator.is_seedless:
             return BitForm(padded_items)
         return SeedForm(generator.seed_bits, padded_items, generator, self.insert_num, self.insert_bits)
@@ -174,12 +175,12 @@ class Operator(_KeepsSubsets):
 
 @dataclass(frozen=True, slots=True)
 class FixedSizeOperator(_KeepsSubsets):
-    """Reports of exactly ℓ of the n items (dummies included), for transactions of m items, as integers.
+    """Reports of exactly ℓ of the n items (padding items included), for transactions of m items, as integers.
 
     A single set t' of ``report_size`` = ℓ items has the probability ``keep_weights[j]`` / total, j = |t ∩ t'|, with
-    total = Σ_j C(m,j)·C(n−m, ℓ−j)·keep_weights[j] the same for every transaction. A j that cannot occur has weight 0.
-    With two levels, this is for ℓ = 1 randomized response over n items, for m = 1 the subset selection of the
-    local-privacy literature (Ye and Barg 2018).
+    total = Σ_j C(m,j)·C(n−m, ℓ−j)·keep_weights[j] the same for every transaction. An impossible j has weight 0.
+    With two distinct weights, ℓ = 1 gives randomized response over n items, and m = 1 the subset selection of Ye and
+    Barg 2018.
     """
 
     size: int
@@ -196,7 +197,10 @@ class FixedSizeOperator(_KeepsSubsets):
         if self.report_bits > MAX_FIXED_BITS:
             raise PlanError(f"reports of a fixed size may take at most {MAX_FIXED_BITS} bits, got {self.report_bits}")
         if self.items * self.report_size * self.report_bits > _MAX_RANKING_BITS:
-            raise PlanError("reports of so many of so many items would need tables of gigabytes; plan smaller ones")
+            raise PlanError(
+                f"reports of {self.report_size} of {self.items} items would need tables of more than 32 MiB; plan "
+                "smaller reports"
+            )
         if len(self.keep_weights) != self.size + 1:
             raise PlanError(f"plan needs {self.size + 1} keep_weights, got {len(self.keep_weights)}")
         for j, weight in enumerate(self.keep_weights):
@@ -204,31 +208,31 @@ class FixedSizeOperator(_KeepsSubsets):
             check_integer(weight, "keep_weights", low, high)
 
     def check_plan(self, n_items: int, itemset_size: int, generator: "Generator") -> None:
-        """Refuse a plan with a generator, or of another number of items."""
+        """Raise PlanError for a plan with a generator, or with another number of items."""
         if not generator.is_seedless:
             raise PlanError("reports of a fixed size need the generator none")
         if n_items < itemset_size:
-            raise PlanError(f"itemsets of {itemset_size} items need as many items, got {n_items}")
+            raise PlanError(f"itemsets of {itemset_size} items need a catalogue of at least as many, got {n_items}")
         if self.items != (padded := n_items + self.size):
-            raise PlanError(f"the operator is for {self.items} items, but the plan has {padded} with dummies")
+            raise PlanError(f"the operator is for {self.items} items, but the plan has {padded} with padding items")
 
     def least_field_bits(self, _n_items: int, _generator: "Generator") -> int:
         """Return 0: there is no field."""
         return 0
 
     def report_form(self, padded_items: int, _generator: "Generator") -> ReportForm:
-        """Return the form of reports: the number of a set."""
+        """Return the form of reports: the rank of a set."""
         return RankForm(self.report_bits, padded_items, self.report_size)
 
     def sets_keeping(self, j: int) -> int:
-        """Return how many sets of ℓ items share exactly j with a transaction."""
+        """Return the number of sets of ℓ items that share exactly j with a transaction."""
         if self.report_size < j:
             return 0
         return comb(self.size, j) * comb(self.items - self.size, self.report_size - j)
 
     @property
     def report_bits(self) -> int:
-        """Bits that number all sets of ℓ items."""
+        """Number of bits for the rank of a set of ℓ items."""
         return max(1, (comb(self.items, self.report_size) - 1).bit_length())
 
     @property
@@ -239,18 +243,18 @@ class FixedSizeOperator(_KeepsSubsets):
 
     @property
     def likelihoods(self) -> tuple[Fraction, ...]:
-        """The weights, of each j that can occur."""
+        """The weights of each possible j."""
         return tuple(Fraction(v) for v in self.keep_weights if v)
 
     @property
     def normalized_likelihoods(self) -> tuple[Fraction, ...]:
-        """w_j, how much likelier a report is that shares j items than among all sets; 0 where j cannot occur."""
+        """w_j, how many times as likely a report with j of the items is as a random set; 0 for an impossible j."""
         sets = comb(self.items, self.report_size)
         return tuple(Fraction(v * sets, self.total) for v in self.keep_weights)
 
     @property
     def pattern(self) -> str:
-        """Which kept sizes j = 0..m are the likelier ones; ``0`` for a j that cannot occur."""
+        """Which kept sizes j = 0..m are the likelier ones; ``0`` for an impossible j."""
         middle = max(self.likelihoods) * min(self.likelihoods)
         return "".join("1" if v * v > middle else "0" for v in self.keep_weights)
 

@@ -1,11 +1,11 @@
-"""Answer bytes ↔ bits ↔ entries: the form of the answers to one question, a class for each.
+"""The forms of responses, a class for each: the meaning of a response's bytes.
 
-An answer is B bits in ⌈B/8⌉ bytes; bit b is bit b mod 8 (least significant first) of byte b div 8, the unused high bits
-of the last byte are 0. What the bits say:
+A response is B bits in ⌈B/8⌉ bytes; bit b is bit b mod 8 (least significant first) of byte b div 8, the unused high
+bits of the last byte are 0. The bits are one of these:
 
-    bits     bit i tells whether item i is shown
-    seed     the bits are a generator's seed, from which every item's bits follow
-    rank     they are the number of a set of fixed size (promise/numbers.py), which is below the number of sets
+    bits     bit i says whether item i is shown
+    seed     a generator's seed, which determines every item's bits
+    rank     the rank of a set of fixed size (guarantees/exact_numbers.py), which is below the number of sets
 """
 
 from abc import ABC, abstractmethod
@@ -20,62 +20,62 @@ from bitarray import bitarray
 from bitarray.util import ba2int, int2ba
 from numpy.typing import NDArray
 
+from assocpriv.guarantees.errors import WireError, pluralize
+from assocpriv.guarantees.exact_numbers import set_of_rank
 from assocpriv.plans.generator import Generator, item_columns
-from assocpriv.promise.errors import WireError, counted
-from assocpriv.promise.numbers import set_of_rank
 
 _Naming = Callable[[int], str]  # a report's name in errors, by its row
 _ANOTHER = "was it made with another plan?"
-_NOBODY = f"no client of this plan can have sent it: {_ANOTHER}"
+_NO_CLIENT = f"no client of this plan can have sent it: {_ANOTHER}"
 
 
 def _refuse(wrong: Any, naming: _Naming, what: str) -> None:
     if wrong.any():
-        raise WireError(f"{naming(int(np.flatnonzero(wrong)[0]))} {what}; {_NOBODY}")
+        raise WireError(f"{naming(int(np.flatnonzero(wrong)[0]))} {what}; {_NO_CLIENT}")
 
 
 @dataclass(frozen=True)
 class ReportForm(ABC):
-    """What a report's bits say; ``bits`` is how many there are."""
+    """The form of a response of ``bits`` bits."""
 
     bits: int
     name: ClassVar[str]
 
     @property
     def length(self) -> int:
-        """Length of a report in bytes."""
+        """Length of a response in bytes."""
         return -(-self.bits // 8)
 
     def encode(self, bits: int) -> bytes:
-        """Return the report whose bit b is bit b of an integer."""
+        """Return the response whose bit b is bit b of an integer."""
         return int2ba(bits, length=self.bits, endian="little").tobytes()
 
     def decode(self, report: bytes) -> int:
-        """Return a report's bits as an integer.
+        """Return a response's bits as an integer.
 
         Raises:
-            WireError: wrong length, a set that there is not, or an unused bit that is not 0.
+            WireError: the length is wrong, the rank is too large, or an unused bit is not 0.
         """
         if len(report) != self.length:
             raise WireError(
-                f"a report of this plan has {counted(self.length, 'byte')}, got {len(report):,}; {_ANOTHER}"
+                f"a report of this plan has {pluralize(self.length, 'byte')}, got {len(report):,}; {_ANOTHER}"
             )
         self.check(np.frombuffer(report, dtype=np.uint8)[None], lambda _: "a report")
         return ba2int(bitarray(buffer=report, endian="little"))
 
     def check(self, packed: NDArray[np.uint8], naming: _Naming) -> None:
-        """Refuse packed reports, uint8 of shape (n, length), that :meth:`decode` would refuse; the first is named."""
+        """Raise WireError if :meth:`decode` would refuse one of the packed responses, uint8 of shape (n, length)."""
         if used := self.bits % 8:
             _refuse(packed[:, -1] >> used, naming, f"has a bit set beyond the plan's {self.bits}")
 
     @abstractmethod
     def items(self, report: bytes) -> frozenset[int]:
-        """Return the items that a report shows, dummies included: the transaction t'; refuse as :meth:`decode`."""
+        """Return the items in a response, padding items included: the transaction t'; raise as :meth:`decode`."""
 
 
 @dataclass(frozen=True)
 class BitForm(ReportForm):
-    """A bit for each item, dummies included."""
+    """One bit for each item, padding items included."""
 
     name = "bits"
 
@@ -87,7 +87,7 @@ class BitForm(ReportForm):
 
 @dataclass(frozen=True)
 class SeedForm(ReportForm):
-    """A seed of a generator: each of ``n_items`` items has ``insert_bits`` bits, and is shown below ``insert_num``."""
+    """A generator's seed: each of ``n_items`` items has ``insert_bits`` bits, and is shown below ``insert_num``."""
 
     n_items: int
     generator: Generator
@@ -106,7 +106,7 @@ class SeedForm(ReportForm):
 
 @dataclass(frozen=True)
 class RankForm(ReportForm):
-    """The number of a set of ``report_size`` of ``n_items`` items."""
+    """The rank of a set of ``report_size`` of ``n_items`` items."""
 
     n_items: int
     report_size: int
@@ -114,21 +114,21 @@ class RankForm(ReportForm):
 
     @cached_property
     def largest(self) -> int:
-        """The number of the last set."""
+        """The rank of the last set."""
         return comb(self.n_items, self.report_size) - 1
 
     def check(self, packed: NDArray[np.uint8], naming: _Naming) -> None:
-        """Refuse also ranks that no set has. Most are decided by their highest byte."""
+        """Raise WireError also for ranks that are too large. Most are decided by their highest byte."""
         super().check(packed, naming)
         largest = self.largest.to_bytes(self.length, "little")
-        rows = np.flatnonzero(packed[:, -1] >= largest[-1])  # they are equal to the largest in all higher bytes
+        rows = np.flatnonzero(packed[:, -1] >= largest[-1])  # equal to the largest in all higher bytes
         wrong = []
         for byte in range(self.length - 1, -1, -1):
             values = packed[rows, byte]
             wrong += rows[values > largest[byte]][:1].tolist()
             rows = rows[values == largest[byte]]
         if wrong:
-            raise WireError(f"{naming(min(wrong))} is no number of a set of the plan's size; {_NOBODY}")
+            raise WireError(f"{naming(min(wrong))} is no rank of a set of the plan's size; {_NO_CLIENT}")
 
     def items(self, report: bytes) -> frozenset[int]:
         """Return the set."""

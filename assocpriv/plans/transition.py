@@ -1,6 +1,4 @@
-"""An operator's transition matrix: what it does to the k items of one itemset, exactly.
-
-The estimator that undoes it stands here too.
+"""An operator's exact transition matrix for the k items of one itemset, and the estimator that inverts it.
 
 Symbols: m transaction size, ρ default probability, p[j] probability of keeping j items, A an itemset of k
 items, l the number of items of A in the transaction, l' the number in the report.
@@ -10,11 +8,11 @@ items, l the number of items of A in the transaction, l' the number in the repor
     I_j(o, x) = C(o,x) ρ^x (1−ρ)^(o−x)          x of o items outside the transaction shown: independent insertion
               = C(o,x) C(n−m−o, ℓ−j−x) / C(n−m, ℓ−j)           reports of exactly ℓ of n items
 
-The last row q of P⁻¹ makes Z_A = q[l'] the unbiased estimate of [A ⊆ t] from one report: Σ_l' q[l'] P[l',l] = [l = k].
-When P is invertible it is the only one that is a function of l'.
+With the last row q of P⁻¹, Z_A = q[l'] is the unbiased estimate of [A ⊆ t] from one report: Σ_l' q[l'] P[l',l] = [l =
+k]. If P is invertible, it is the only unbiased estimate that is a function of l'.
 
-With independent insertion q has a closed form. With x_i ∈ {0,1} telling whether item i is in the report, items
-outside the transaction have E[x_i − ρ] = 0, independently of everything else, so for every transaction t
+With independent insertion q has a closed form. Let x_i ∈ {0,1} say whether item i is in the report. Items outside the
+transaction have E[x_i − ρ] = 0, independently of everything else, so for every transaction t
 
     E[ Π_{i∈A} (x_i − ρ) ] = μ_k · [A ⊆ t],     μ_k = Σ_i C(k,i) (−ρ)^(k−i) π_i
 
@@ -33,12 +31,12 @@ from functools import lru_cache
 from math import comb
 from typing import Any
 
+from assocpriv.guarantees.errors import EstimateError
 from assocpriv.plans.operator import AnyOperator, Operator
-from assocpriv.promise.errors import EstimateError
 
-# below this, even 10^12 reports leave a standard error above 100%, and doubles lose the estimate
+# below this, even 10^12 reports have a standard error above 100%, and doubles lose the estimate
 SMALLEST_CONTRAST = Fraction(1, 10**9)
-ERRORS_OF_ONE = 4.0  # standard errors from 0 at which EGS03 calls one itemset discoverable
+ERRORS_OF_ONE = 4.0  # standard errors from 0 at which EGS03 calls one itemset detectable
 
 
 def _keep_all_probability(p: Sequence[Fraction], i: int) -> Fraction:
@@ -48,7 +46,7 @@ def _keep_all_probability(p: Sequence[Fraction], i: int) -> Fraction:
 
 
 def transition_matrix(operator: AnyOperator, k: int) -> list[list[Fraction]]:
-    """Return P, P[l'][l] = probability that a report holds l' of k items of which the transaction holds l.
+    """Return P, P[l'][l] = probability that a report has l' of k items if the transaction has l of them.
 
     Raises:
         EstimateError: k is not in 1..m.
@@ -73,17 +71,17 @@ def _transition(operator: AnyOperator, k: int, to: int, held: int) -> Fraction:
 
 def _uninformative(k: int) -> EstimateError:
     return EstimateError(
-        f"this plan's operator says nothing about itemsets of {k} items (its transition matrix is singular "
-        "or ill-conditioned); make a plan for that size, with a greater itemset_size"
+        f"this plan's operator carries no information about itemsets of {k} items (its transition matrix is singular "
+        "or ill-conditioned); make a plan for this size, with a larger itemset_size"
     )
 
 
 @lru_cache(maxsize=256)
 def estimator_row(operator: AnyOperator, k: int) -> tuple[Fraction, ...]:
-    """Return q, the last row of P⁻¹: the estimated support is Σ q[l'] s'[l'] (see the module's text).
+    """Return q, the last row of P⁻¹: the estimated support is Σ q[l'] s'[l'] (see the module's docstring).
 
     Raises:
-        EstimateError: k is not in 1..m, or nothing can be learned about itemsets of k items.
+        EstimateError: k is not in 1..m, or the operator carries no information about itemsets of k items.
     """
     _check_size(operator, k)
     if isinstance(operator, Operator):
@@ -117,7 +115,7 @@ def _last_row_of_inverse(matrix: list[list[Fraction]]) -> tuple[Fraction, ...]:
 
 @lru_cache(maxsize=256)
 def _second_moments(operator: AnyOperator, k: int) -> tuple[Fraction, ...]:
-    """Return E[Z_A² | l of the k items held] for l = 0..k."""
+    """Return E[Z_A² | the transaction has l of the k items] for l = 0..k."""
     row, matrix = estimator_row(operator, k), transition_matrix(operator, k)
     squares = [value * value for value in row]
     return tuple(
@@ -131,7 +129,7 @@ def _check_size(operator: AnyOperator, k: int) -> None:
 
 
 def lowest_support(outside: Any, inside: Any, n_reports: int, errors: float = ERRORS_OF_ONE) -> Any:
-    """Solve s² = z²/N · ((1−s)·outside + s·inside), z the errors, for the positive root; arrays work elementwise."""
+    """Return the positive root s of s² = z²/N · ((1−s)·outside + s·inside), z = ``errors``; arrays work elementwise."""
     scale = errors * errors / n_reports
     half = scale * (inside - outside) / 2
     return half + (half * half + scale * outside) ** 0.5
@@ -139,11 +137,11 @@ def lowest_support(outside: Any, inside: Any, n_reports: int, errors: float = ER
 
 @dataclass(frozen=True, slots=True)
 class SupportModel:
-    """What estimation needs of an operator: the values q of the estimate Z_A and their moments, for every size.
+    """The values q of the estimate Z_A under an operator and their moments, for every itemset size.
 
-    Without an operator transactions were not randomized: reports are transactions, supports have no error. An itemset
-    larger than the operator's transactions has support 0 for sure; where nothing can be learned about itemsets of k
-    items, what needs P⁻¹ raises EstimateError.
+    Without an operator, reports are unrandomized transactions, and supports have no error. An itemset larger than the
+    operator's transactions certainly has support 0. If the operator carries no information about itemsets of k items,
+    methods that need P⁻¹ raise EstimateError.
 
     With c_D the number of reports that show all of D, the mean over N reports of a product of estimates Z is a linear
     combination of superset counts: a function f of the set E of A's items shown has the mean Σ_D w_D c_D / N with
@@ -153,13 +151,8 @@ class SupportModel:
     operator: AnyOperator | None
 
     @classmethod
-    def of(cls, operator: AnyOperator) -> "SupportModel":
-        """Return the model of an operator."""
-        return cls(operator)
-
-    @classmethod
-    def plain(cls) -> "SupportModel":
-        """Return the model of transactions that were not randomized."""
+    def unrandomized(cls) -> "SupportModel":
+        """Return the model of unrandomized transactions."""
         return cls(None)
 
     def row(self, k: int) -> tuple[Fraction, ...]:
@@ -177,7 +170,7 @@ class SupportModel:
     def size_weights(self, k: int, power: int = 1) -> list[Fraction]:
         """Return the weight of C_j = Σ_{D⊆A, |D|=j} c_D, j = 0..k, in N times the mean of Z_A^power.
 
-        >>> SupportModel.plain().size_weights(2)
+        >>> SupportModel.unrandomized().size_weights(2)
         [Fraction(0, 1), Fraction(0, 1), Fraction(1, 1)]
         """
         values = [value**power for value in self.row(k)]
@@ -186,13 +179,13 @@ class SupportModel:
         ]
 
     def second_moment(self, k: int, held: int) -> Fraction:
-        """Return E[Z_A² | l of the k items held]."""
+        """Return E[Z_A² | the transaction has ``held`` of the k items]."""
         if self.operator is None:
             return Fraction(int(held == k))
         return _second_moments(self.operator, k)[held]
 
     def variances(self, k: int) -> tuple[float, float]:
-        """Return Var Z_A where the transaction holds none of A and where it holds all; infinite if P is singular."""
+        """Return Var Z_A if the transaction has none of A, and if it has all of A; infinite if P is singular."""
         try:
             return float(self.second_moment(k, 0)), float(self.second_moment(k, k) - 1)
         except EstimateError:

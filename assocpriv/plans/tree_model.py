@@ -1,10 +1,10 @@
-"""A decision tree over raw values, as a server publishes it for anybody to apply.
+"""A published decision tree over raw values.
 
-A number goes left where it is below a threshold, a category where it is one of some values. A missing value, and a
-category that the tree does not know, go where the node says. Nodes stand in preorder: the left child follows its
-parent. Nothing of this needs the table it was grown on; one record does not even need numpy.
+A number goes left if it is below a threshold, a category if it is one of several values. A node says where missing
+values and unknown categories go. Nodes are in preorder: the left child follows its parent. Applying a tree does not
+need the table it was grown on; for a single record it does not need numpy.
 
-People read a tree as indented lines, or as a graph in the DOT language of Graphviz.
+A tree can be printed as indented lines, or as a graph in the DOT language of Graphviz.
 """
 
 import json
@@ -15,9 +15,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
-from assocpriv.plans.kind import shown_by
-from assocpriv.promise.errors import EstimateError
-from assocpriv.promise.numbers import rounded
+from assocpriv.guarantees.errors import EstimateError
+from assocpriv.guarantees.exact_numbers import rounded
+from assocpriv.plans.registry import html_renderer
 
 if TYPE_CHECKING:
     import numpy as np
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
 
 MOST_NODES = 1 << 20
-EVERY_NUMBER = sys.float_info.max  # as a threshold: every number but this goes left, and what is missing right
-_NEAR_ONE = 1e-6  # within which a leaf's shares must add up to 1
-_MOST_VALUES = 4  # of a category that a line names
+EVERY_NUMBER = sys.float_info.max  # as a threshold: every smaller number goes left, missing values right
+_NEAR_ONE = 1e-6  # tolerance of the sum of a leaf's shares
+_MOST_VALUES = 4  # of a category in a line
 
 
 # ---- the tree
@@ -35,12 +35,12 @@ _MOST_VALUES = 4  # of a category that a line names
 
 @dataclass(frozen=True, slots=True)
 class NumberInput:
-    """A column of numbers; its range is told, values beyond it go where the nearest one goes."""
+    """A column of numbers with its range; values beyond it go where the nearest one goes."""
 
     name: str
     low: float
     high: float
-    optional: bool = False  # whether a value could be missing where the tree grew
+    optional: bool = False  # whether a value could be missing when the tree was grown
 
     kind = "number"
 
@@ -61,7 +61,7 @@ Input = NumberInput | CategoryInput
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """Where records go from a node: left if below a threshold, or if one of some values (positions in the column's)."""
+    """A node's split: left if below a threshold, or if among some values (positions in the column's values)."""
 
     column: int
     below: float | None
@@ -70,13 +70,13 @@ class Split:
     right: int  # the right child's position; the left child follows its parent
 
     def goes_left(self, value: float) -> bool:
-        """Tell where a value goes; a number, or the position of a category; NaN where it is missing or unknown."""
+        """Tell whether a value goes left: a number, or the position of a category; NaN if missing or unknown."""
         if math.isnan(value):
             return self.missing_left
         return value < self.below if self.among is None else value in self.among  # type: ignore[operator]
 
     def go_left(self, values: "NDArray[np.float64]") -> "NDArray[np.bool_]":
-        """Tell where values go, bool (n,)."""
+        """Tell which values go left, bool (n,)."""
         import numpy as np
 
         missing = np.isnan(values)
@@ -87,7 +87,7 @@ class Split:
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A node: the records it was grown on, the share of each class among them, and its split; a leaf has none."""
+    """A node: its number of records, the share of each class among them, and its split; a leaf has no split."""
 
     records: int
     shares: tuple[float, ...]
@@ -96,21 +96,21 @@ class Node:
 
 @dataclass(frozen=True)
 class TreeModel:
-    """A decision tree with what it asks and what it answers.
+    """A decision tree with its columns and classes.
 
     Attributes:
-        class_name: the column that is the class.
-        classes: its values.
-        columns: what a record is asked for.
-        nodes: in preorder; their ``shares`` are those of the true classes, estimated where the class was protected.
-        method: over which records columns were reconstructed (AS00, section 4.2).
-        grown_leaves: how many leaves there were before pruning.
-        plan_id: empty for a tree that was grown on no plan's reports.
-        accuracy: the ends of a 95% interval of the share of people whose class the tree says rightly; None where it was
-            grown on records, which do not tell.
+        class_name: name of the class column.
+        classes: the classes.
+        columns: the columns that the tree uses of a record.
+        nodes: nodes in preorder; their ``shares`` are those of the true classes, estimated if the class is protected.
+        method: the records for which columns were reconstructed (AS00, section 4.2).
+        grown_leaves: number of leaves before pruning.
+        plan_id: id of the plan of the reports; empty for a tree grown on released records.
+        accuracy: ends of a 95% interval of the share of people that the tree classifies correctly; None for a tree
+            grown on released records, which do not allow an estimate.
 
     Raises:
-        EstimateError: nodes that make no tree over these columns and classes.
+        EstimateError: the nodes form no tree over these columns and classes.
 
     >>> import pandas as pd
     >>> import assocpriv as ap
@@ -129,22 +129,22 @@ class TreeModel:
     plan_id: str = ""
     accuracy: tuple[float, float] | None = None
 
-    _repr_html_ = shown_by("assocpriv.show.tables:tree")
+    _repr_html_ = html_renderer("assocpriv.show.table_views:tree")
 
     def __post_init__(self) -> None:
         if not 1 <= len(self.nodes) <= MOST_NODES:
             raise EstimateError(f"a tree has 1 to {MOST_NODES:,} nodes, got {len(self.nodes):,}")
         if len(set(self.classes)) != len(self.classes) or not self.classes:
-            raise EstimateError("a tree's classes must differ, and there must be one at least")
+            raise EstimateError("a tree needs at least one class, and its classes must differ")
         names = [column.name for column in self.columns]
         if len({*names, self.class_name}) != len(names) + 1:
-            raise EstimateError("a tree's columns and its class must have names that differ")
+            raise EstimateError("a tree's columns and its class must have different names")
         if self.accuracy is not None and not 0 <= self.accuracy[0] <= self.accuracy[1] <= 1:
             raise EstimateError("a tree's accuracy needs an interval within 0..1")
         for place, node in enumerate(self.nodes):
             self._check_node(place, node)
         if _preorder_ends([node.split.right if node.split else None for node in self.nodes]) != len(self.nodes):
-            raise EstimateError("a tree's nodes must stand in preorder, each below one other but the first")
+            raise EstimateError("a tree's nodes must be in preorder, and each except the first must have one parent")
 
     def _check_node(self, place: int, node: Node) -> None:
         if len(node.shares) != len(self.classes) or not all(0 <= share <= 1 for share in node.shares):
@@ -155,7 +155,7 @@ class TreeModel:
         if split is None:
             return
         if not 0 <= split.column < len(self.columns):
-            raise EstimateError(f"node {place} of the tree asks for a column that the model does not have")
+            raise EstimateError(f"node {place} of the tree splits by a column that the model does not have")
         column = self.columns[split.column]
         if isinstance(column, NumberInput):
             fits = split.among is None and split.below is not None and math.isfinite(split.below)
@@ -171,7 +171,7 @@ class TreeModel:
 
     @cached_property
     def depths(self) -> tuple[int, ...]:
-        """How many splits lie above each node."""
+        """Number of splits above each node."""
         depths = [0] * len(self.nodes)
         for place, node in enumerate(self.nodes):
             if node.split:
@@ -180,23 +180,23 @@ class TreeModel:
 
     @property
     def depth(self) -> int:
-        """How many splits a record meets at most."""
+        """The largest number of splits that a record passes."""
         return max(self.depths)
 
     def likeliest(self, node: int) -> int:
-        """Return the position of a node's likeliest class; the first of equal ones."""
+        """Return the position of a node's most probable class; the first of equal ones."""
         shares = self.nodes[node].shares
         return shares.index(max(shares))
 
     def leaf(self, values: Sequence[float]) -> int:
-        """Return the leaf of one record: a number, the position of a category, or NaN for each column."""
+        """Return the leaf of one record, given a number, a category's position or NaN for each column."""
         at = 0
         while (split := self.nodes[at].split) is not None:
             at = at + 1 if split.goes_left(values[split.column]) else split.right
         return at
 
     def leaves(self, values: "NDArray[np.float64]") -> "NDArray[np.int64]":
-        """Return the leaves of many records, int64 (n,), of values as for :meth:`leaf`, float64 (n, columns)."""
+        """Return the leaves of many records, int64 (n,), for values as in :meth:`leaf`, float64 (n, columns)."""
         import numpy as np
 
         found = np.zeros(len(values), dtype=np.int64)
@@ -212,8 +212,8 @@ class TreeModel:
 
 
 def _preorder_ends(rights: Sequence[int | None]) -> int | None:
-    """Return where the tree that begins at node 0 ends, or None if right children do not stand where left parts end."""
-    expected: list[int] = []  # right children that are waited for, the nearest last
+    """Return the end of the tree that begins at node 0, or None if a right child does not follow its left subtree."""
+    expected: list[int] = []  # pending right children, the nearest last
     for place, right in enumerate(rights):
         if right is not None:
             if not place + 1 < right < len(rights) or (expected and right >= expected[-1]):
@@ -230,7 +230,7 @@ def _preorder_ends(rights: Sequence[int | None]) -> int | None:
 
 
 class Side(NamedTuple):
-    """A side of a split, as it is read: how deep, what it asks, the node that it leads to."""
+    """One side of a split: its depth, its test as text, and the node that it leads to."""
 
     depth: int
     test: str
@@ -238,23 +238,27 @@ class Side(NamedTuple):
 
 
 def tree_sides(model: TreeModel) -> Iterator[Side]:
-    """Yield the sides of all splits, each split's after the side that leads to it; none of a tree that is one leaf."""
+    """Yield the sides of all splits, each split's after the side that leads to it; none for a tree of one leaf."""
     if model.nodes[0].split is None:
         return
-    waiting = [(model.nodes[0].split.right, 0, True), (1, 0, False)]
-    while waiting:
-        place, parent, is_right = waiting.pop()
+    pending = [(model.nodes[0].split.right, 0, True), (1, 0, False)]
+    while pending:
+        place, parent, is_right = pending.pop()
         split = model.nodes[parent].split
         assert split is not None
         yield Side(model.depths[parent], _test(model, split, is_right), place)
         if below := model.nodes[place].split:
-            waiting += [(below.right, place, True), (place + 1, place, False)]
+            pending += [(below.right, place, True), (place + 1, place, False)]
 
 
 def tree_lines(model: TreeModel) -> Iterator[str]:
-    """Yield a line for each side of each split, two blanks deeper than the split's; a leaf's class with its share.
+    """Yield a tree's lines of text: one for each side of each split, indented by depth, with the classes of leaves.
 
-    A tree of one leaf is one line.
+    Args:
+        model: the tree.
+
+    Returns:
+        An iterator of lines; a tree of one leaf has one line.
 
     >>> import pandas as pd
     >>> import assocpriv as ap
@@ -264,13 +268,13 @@ def tree_lines(model: TreeModel) -> Iterator[str]:
     ['age < 9.5: 0 (100.0% of 10)', 'age >= 9.5: 1 (100.0% of 10)']
     """
     if model.nodes[0].split is None:
-        yield _answer(model, 0)
+        yield _prediction(model, 0)
     for depth, test, place in tree_sides(model):
         line = f"{'  ' * depth}{test}"
-        yield line if model.nodes[place].split else f"{line}: {_answer(model, place)}"
+        yield line if model.nodes[place].split else f"{line}: {_prediction(model, place)}"
 
 
-def _answer(model: TreeModel, place: int) -> str:
+def _prediction(model: TreeModel, place: int) -> str:
     best = model.likeliest(place)
     return f"{model.classes[best]} ({model.nodes[place].shares[best]:.1%} of {model.nodes[place].records:,})"
 
@@ -279,7 +283,7 @@ def _test(model: TreeModel, split: Split, is_right: bool) -> str:
     column = model.columns[split.column]
     missing = " or missing" if column.optional and split.missing_left != is_right else ""
     if split.below == EVERY_NUMBER:
-        return f"{column.name} is {'missing' if is_right else 'there'}"
+        return f"{column.name} is {'missing' if is_right else 'present'}"
     if split.below is not None:
         return f"{column.name} {'>=' if is_right else '<'} {rounded(split.below, 6)}{missing}"
     assert isinstance(column, CategoryInput)
@@ -291,7 +295,10 @@ def _test(model: TreeModel, split: Split, is_right: bool) -> str:
 
 
 def tree_dot(model: TreeModel) -> str:
-    """Return a graph in DOT, the text that Graphviz draws: a box for each node, an edge for each side of a split.
+    """Return a tree as a graph in DOT for Graphviz: a box for each node, an edge for each side of a split.
+
+    Args:
+        model: the tree.
 
     >>> import pandas as pd
     >>> import assocpriv as ap
@@ -303,7 +310,7 @@ def tree_dot(model: TreeModel) -> str:
     lines = ["digraph tree {", '  node [shape=box, fontname="sans-serif"];']
     for place, node in enumerate(model.nodes):
         test = "" if node.split is None else f"{_test(model, node.split, False)}\n"
-        lines.append(f"  n{place} [label={json.dumps(test + _answer(model, place), ensure_ascii=False)}];")
+        lines.append(f"  n{place} [label={json.dumps(test + _prediction(model, place), ensure_ascii=False)}];")
         if node.split is not None:
             lines += [f'  n{place} -> n{place + 1} [label="yes"];', f'  n{place} -> n{node.split.right} [label="no"];']
     return "\n".join([*lines, "}", ""])

@@ -1,10 +1,10 @@
-"""A question's view: which entries of what it asks about a transaction holds.
+"""A report type's view: the aspect of a transaction that is reported.
 
-A transaction is the set of the catalogue's items that a basket comes to (plans/names.py). A view makes entries of it,
-numbered from 0: what the question's operator then pads, samples and randomizes. Whatever the view, γ holds for what is
-sent: randomization protects any two sets of entries, however they were made.
+A transaction is the set of the catalogue's items in a basket (plans/item_names.py). A view turns it into entries,
+numbered from 0. The report type's operator then pads, samples and randomizes them. γ holds whatever the view, because
+randomization protects any two sets of entries.
 
-A view is a class in a file of its own, and an entry of ``VIEWS`` (plans/question.py).
+A view is a class in its own module, and an entry of ``VIEWS`` (plans/report_type.py).
 """
 
 from abc import ABC, abstractmethod
@@ -15,35 +15,35 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.plans.published import check_fields
+from assocpriv.plans.published_plan import check_fields
 
 Ids = NDArray[np.int64]
 
 
 class View(ABC):
-    """What a question asks about; ``kind`` is its name in a plan."""
+    """The aspect of a transaction that a report type is about; ``kind`` is its name in a plan."""
 
     kind: ClassVar[str]
 
     @abstractmethod
     def n_entries(self, n_items: int) -> int:
-        """Return how many entries it makes of a catalogue of so many items; PlanError where it cannot."""
+        """Return the number of entries for a catalogue of ``n_items``; raise PlanError if the view does not fit it."""
 
     @abstractmethod
     def entries(self, transaction: list[int]) -> list[int]:
-        """Return the entries that a transaction holds, both increasing."""
+        """Return a transaction's entries; both are in increasing order."""
 
     @abstractmethod
     def entries_of_many(self, offsets: Ids, items: Ids) -> tuple[Ids, Ids]:
-        """Return offsets and entries of many transactions, of which the i-th has the items from ``offsets[i]`` on."""
+        """Return offsets and entries of many transactions; the i-th has the items from ``offsets[i]`` on."""
 
     @abstractmethod
     def entry_name(self, entry: int, names: Sequence[str]) -> str:
-        """Return what an entry is called; ``names`` are the catalogue's."""
+        """Return an entry's name; ``names`` are the catalogue's."""
 
     @abstractmethod
-    def asks(self, size: int) -> str:
-        """Say what is asked, of at most ``size`` entries, after "which" or "what"."""
+    def describe(self, size: int) -> str:
+        """Return a description of what is reported, with at most ``size`` entries, as in "which items …"."""
 
     def to_json(self) -> dict[str, Any]:
         """Return the view as canonical JSON content."""
@@ -58,7 +58,7 @@ class View(ABC):
 
 @dataclass(frozen=True, slots=True)
 class ItemsView(View):
-    """Which items a transaction holds: the entries are the items themselves.
+    """The items of a transaction: the entries are the items themselves.
 
     >>> ItemsView().entries([2, 7])
     [2, 7]
@@ -67,7 +67,7 @@ class ItemsView(View):
     kind: ClassVar[str] = "items"
 
     def n_entries(self, n_items: int) -> int:
-        """Return as many."""
+        """Return the number of items."""
         return n_items
 
     def entries(self, transaction: list[int]) -> list[int]:
@@ -75,13 +75,13 @@ class ItemsView(View):
         return transaction
 
     def entries_of_many(self, offsets: Ids, items: Ids) -> tuple[Ids, Ids]:
-        """Return what is given."""
+        """Return the arguments unchanged."""
         return offsets, items
 
     def entry_name(self, entry: int, names: Sequence[str]) -> str:
         """Return the item's name."""
         return names[entry]
 
-    def asks(self, size: int) -> str:
-        """Say what is asked."""
-        return f"which items their basket holds, at most {size} of them"
+    def describe(self, size: int) -> str:
+        """Return a description: the items in the basket."""
+        return f"a randomized answer about the items, at most {size} of them"

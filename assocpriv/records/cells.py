@@ -1,8 +1,6 @@
-"""Items as a source holds them, before a catalogue numbers them.
+"""Items as a source holds them, before a catalogue numbers them: steps shared by lists, tables and files.
 
-Lists, tables and files share the steps that stand here.
-
-Names lose the blanks around them, because a catalogue has none.
+Blanks around names are removed, because a catalogue has none.
 """
 
 import re
@@ -14,26 +12,26 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from assocpriv.guarantees.errors import BasketError, pluralize
 from assocpriv.plans.catalogue import MAX_ITEMS, Catalogue
-from assocpriv.promise.errors import BasketError, counted
 
-_CONTROL = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")  # halves of surrogate pairs too: no text has them
+_CONTROL = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")  # also halves of surrogate pairs, which no text has
 _DECIMAL = re.compile(r"0|[1-9][0-9]{0,6}")  # numbers below MAX_ITEMS have at most 7 digits
-ROUNDED = re.compile(  # a long number, as spreadsheets write it into CSV, and a float of 2^53 or more
+ROUNDED = re.compile(  # a long number as spreadsheets write it into CSV, or a float of 2^53 or more
     r"[-+]?(?:[0-9][.,][0-9]+[eE][-+][0-9]+|(?:9[0-9]{15}|[0-9]{17,})\.0)"
 )
-STORE_AS_TEXT = "store the column as text where the file or table is made"
+STORE_AS_TEXT = "store the column as text when the file or table is made"
 _TOTAL_WORDS = frozenset({
     *("total", "totals", "subtotal", "sub total", "sub-total", "grand total", "total ttc", "amount due", "summe"),
     *("gesamt", "zwischensumme", "gesamtbetrag", "zu zahlen", "sous-total", "sous total", "totale", "totaal"),
 })  # fmt: skip
-_TILL_WORDS = _TOTAL_WORDS | {  # beside them
+_TILL_WORDS = _TOTAL_WORDS | {  # on receipts with totals
     *("tax", "sales tax", "vat", "gst", "hst", "mwst", "ust", "tva", "dont tva", "iva", "btw", "moms"),
     *("rounding", "balance", "discount", "rabatt"),
     *("cash", "card", "change", "tip", "bar", "rückgeld", "ec-karte", "ec karte", "cb", "especes", "espèces", "rendu"),
     *("debit card", "credit card", "visa", "mastercard"),
 }  # fmt: skip
-_RATE = re.compile(r"[ :]*\(?[0-9]+([.,][0-9]+)? ?%\)?|[ :]*(eur|usd|gbp|chf|[$€£])$")  # beside a tax or total
+_RATE = re.compile(r"[ :]*\(?[0-9]+([.,][0-9]+)? ?%\)?|[ :]*(eur|usd|gbp|chf|[$€£])$")  # next to a tax or total
 CHOICES = {
     "unknown": ("error", "drop"),
     "repeats": ("error", "merge"),
@@ -41,7 +39,7 @@ CHOICES = {
     "incomplete": ("refuse", "drop"),
     "person_as": ("checked", "written"),
 }
-MISSING_WORDS = frozenset({  # as programs and people write nothing
+MISSING_WORDS = frozenset({  # that programs and people write for missing values
     *("nan", "none", "null", "na", "n/a", "#n/a", "<na>", "nat", "\\n", "(null)", "[null]", "<null>", "(blank)", "nil"),
     *("undefined", "#nv", "#ref!", "#value!", "#name?", "#div/0!", ".", "?", "missing", "unknown", "unbekannt", "k.a."),
     *("leer", "keine angabe", "not specified", "not available"),
@@ -49,19 +47,19 @@ MISSING_WORDS = frozenset({  # as programs and people write nothing
 _BREAK = re.compile(r"\s*[\r\n]\s*")  # within a name, as CSV may have it
 _RULE = re.compile(r"[-=_*~]+")
 TAB = "\t"
-MARKS = {  # what may stand between several items in one cell, what it is called, and how it stands there
+MARKS = {  # separators of several items in one cell: character -> (plural name, text that separates)
     **{",": ("commas", ","), ";": ("semicolons", ";"), "|": ("bars", "|"), TAB: ("tabs", TAB)},
     **{"/": ("slashes", " / "), "+": ("plus signs", " + ")},
 }
 _PIECES = re.compile(
     r"^\d{1,3} ?[x×*] ?(?=\D)|(\s[x×*] ?\d{1,3}| ?\([x×]? ?\d{1,3}([.,]\d+)?\)| ?: ?\d{1,3})$", re.IGNORECASE
 )
-_FIRST = 100  # names of which one at least has what nearly all have
-LISTS = re.compile(r"\[.*\]|\{.*\}|\(.*,.*\)")  # as programs print them
+_FIRST = 100  # names that are searched for one quantity before all are
+LISTS = re.compile(r"\[.*\]|\{.*\}|\(.*,.*\)")  # printed lists
 
 
 class SheetRow(int):
-    """The number of a line that is a row of one of several sheets; as text the row's own number, and the sheet's."""
+    """A line number of text made from several sheets; formatted as the row number within its sheet, and the sheet's."""
 
     row: int
     sheet: int
@@ -78,9 +76,13 @@ class SheetRow(int):
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """How errors speak of baskets: the source's word for one, how many stand before these, whether these are all.
+    """How errors name baskets.
 
-    ``number`` returns a line's number as errors show it.
+    Attributes:
+        word: the source's word for a basket: basket, line or row.
+        before: number of baskets before these.
+        whole: whether these are all baskets of the source.
+        number: returns a line's number as errors show it.
     """
 
     word: str = "basket"
@@ -89,25 +91,28 @@ class Origin:
     number: Callable[[int], int] = int
 
     def place(self, row: int) -> str:
-        """Return how an error names a basket."""
+        """Return the name of a basket in errors."""
         return f"{self.word} {self.number(self.before + row + 1)}"
 
     @property
     def row_word(self) -> str:
-        """Return how an error names a row that is no basket of its own."""
+        """Return the word in errors for a row that is not a whole basket."""
         return "row" if self.word == "basket" else self.word
 
     def tally(self, totals: str) -> str:
-        """Return totals as a remark, if these are all baskets."""
+        """Return totals in parentheses if these are all baskets, else nothing."""
         return f" ({totals})" if self.whole else ""
 
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """What reading left out: words for a missing value, rows that lack a cell, rows not bought, and totals.
+    """Numbers of cells and rows that reading left out.
 
-    Not bought are rows of an item whose quantities in the transaction come to 0 or less. Totals are rows whose item is
-    a word such as total, tax or cash, in half of the transactions.
+    Attributes:
+        missing_cells: cells with a word for a missing value.
+        incomplete_rows: rows that lack a cell.
+        not_bought: rows of items whose quantities in the transaction sum to 0 or less.
+        till_lines: rows whose item is a word such as total, tax or cash, if half of the transactions have a total.
     """
 
     missing_cells: int = 0
@@ -120,14 +125,14 @@ class LeftOut:
 
     @property
     def note(self) -> str:
-        """What was left out, in words; empty if nothing was."""
-        said = (
+        """A sentence about what was left out; empty if nothing was."""
+        reasons = (
             (self.incomplete_rows, "row", "without an id, an item or a quantity"),
             (self.not_bought, "row", "returned, voided or of quantity 0"),
             (self.till_lines, "row", "of totals, taxes or payments"),
             (self.missing_cells, "cell", "with NaN, None or another word for a missing value"),
         )
-        what = "; ".join(f"{counted(count, word)} {why}" for count, word, why in said if count)
+        what = "; ".join(f"{pluralize(count, word)} {why}" for count, word, why in reasons if count)
         return what and f"left out: {what}"
 
 
@@ -139,12 +144,12 @@ class Cells:
     """Items as a source holds them, before a catalogue numbers them, one basket after the other.
 
     Attributes:
-        sizes: integers, shape (n_baskets,), number of cells of each basket.
-        codes: integers, shape (n_cells,), which of ``names`` each cell holds, −1 where it holds nothing.
-        names: item names, blanks around them allowed; None where the codes are themselves the names.
-        origin: how an error names a basket.
+        sizes: number of cells of each basket, integers of shape (n_baskets,).
+        codes: index into ``names`` of each cell, integers of shape (n_cells,); −1 for an empty cell.
+        names: item names, possibly with blanks around them; None if the codes are themselves the names.
+        origin: how errors name a basket.
         left_out: what the source holds, but these cells do not.
-        summed: quantities were summed, so that an item which a basket repeats counts once.
+        summed: whether quantities were summed, so that a repeated item of a basket counts once.
     """
 
     sizes: NDArray[Any]
@@ -156,12 +161,12 @@ class Cells:
 
     @property
     def rows(self) -> NDArray[np.int64]:
-        """The basket of each cell, int64 of shape (n_cells,)."""
+        """The basket index of each cell, int64 of shape (n_cells,)."""
         return np.repeat(np.arange(len(self.sizes), dtype=np.int64), self.sizes)
 
 
 def cells_of_names(baskets: Iterable[Sequence[str]], absent: Collection[str] = ()) -> Cells:
-    """Return the cells of baskets that are given as lists of names, without those that are ``absent`` words.
+    """Return the cells of baskets given as lists of names, without words for missing values (``absent``).
 
     >>> cells_of_names([["milk", "bread"], ["milk"]]).codes.tolist()
     [0, 1, 0]
@@ -171,11 +176,11 @@ def cells_of_names(baskets: Iterable[Sequence[str]], absent: Collection[str] = (
     for names in baskets:
         sizes.append(len(names))
         codes.extend([index.setdefault(name, len(index)) for name in names])
-    return without_words(Cells(np.array(sizes), np.array(codes), list(index)), absent)
+    return drop_missing_words(Cells(np.array(sizes), np.array(codes), list(index)), absent)
 
 
 def is_word(name: str, words: Collection[str]) -> bool:
-    """Tell whether a name is one of some words in lower case, or a dash or rule, where there are words.
+    """Return whether a name is one of the lower-case ``words`` or, if there are any, a dash or a rule (---).
 
     >>> is_word(" NaN", MISSING_WORDS)
     True
@@ -183,10 +188,10 @@ def is_word(name: str, words: Collection[str]) -> bool:
     return name.strip().lower() in words or (bool(words) and _RULE.fullmatch(name.strip()) is not None)
 
 
-def absent_words(keep: bool, catalogue: Catalogue | None = None) -> frozenset[str]:
-    """Return the words that stand for a missing value: all, but for items of a catalogue; none to ``keep`` them.
+def missing_words(keep: bool, catalogue: Catalogue | None = None) -> frozenset[str]:
+    """Return the words that mean a missing value: all except items of the catalogue; none if ``keep``.
 
-    >>> sorted(MISSING_WORDS - absent_words(False, Catalogue(["tea", "None"])))
+    >>> sorted(MISSING_WORDS - missing_words(False, Catalogue(["tea", "None"])))
     ['none']
     """
     if keep:
@@ -194,17 +199,17 @@ def absent_words(keep: bool, catalogue: Catalogue | None = None) -> frozenset[st
     return MISSING_WORDS if catalogue is None else MISSING_WORDS - {name.lower() for name in catalogue}
 
 
-def without_words(cells: Cells, absent: Collection[str]) -> Cells:
-    """Return cells without those that hold one of some words, and count them."""
+def drop_missing_words(cells: Cells, absent: Collection[str]) -> Cells:
+    """Remove the cells that hold a word for a missing value, and count them."""
     if cells.names is None or isinstance(cells.names, Catalogue) or not absent:
         return cells
     odd = np.array([*(is_word(name, absent) for name in cells.names), False], dtype=np.bool_)
     kept = ~odd[cells.codes]
-    return _only(cells, kept, LeftOut(missing_cells=int((~kept).sum())))
+    return _select_cells(cells, kept, LeftOut(missing_cells=int((~kept).sum())))
 
 
-def _only(cells: Cells, kept: NDArray[np.bool_], left_out: LeftOut) -> Cells:
-    """Return some of the cells, and of the names those that occur in them."""
+def _select_cells(cells: Cells, kept: NDArray[np.bool_], left_out: LeftOut) -> Cells:
+    """Keep some of the cells, and only the names that occur in them."""
     if kept.all():
         return cells
     codes = cells.codes[kept]
@@ -217,10 +222,10 @@ def _only(cells: Cells, kept: NDArray[np.bool_], left_out: LeftOut) -> Cells:
     )
 
 
-def without_till_lines(cells: Cells) -> Cells:
-    """Return cells without words for totals, taxes and payments, if totals are in half of the baskets; count them.
+def drop_till_lines(cells: Cells) -> Cells:
+    """Remove and count words for totals, taxes and payments, if at least half of the baskets have a total.
 
-    >>> without_till_lines(cells_of_names([["tea", "TOTAL"], ["rye", "TOTAL"]])).sizes.tolist()
+    >>> drop_till_lines(cells_of_names([["tea", "TOTAL"], ["rye", "TOTAL"]])).sizes.tolist()
     [1, 1]
     """
     names = cells.names or ()
@@ -232,16 +237,16 @@ def without_till_lines(cells: Cells) -> Cells:
     if not (totals & (2 * counts >= len(cells.sizes))).any():
         return cells
     kept = ~np.array([name in _TILL_WORDS for name in plain], dtype=np.bool_)[cells.codes]
-    return _only(cells, kept, LeftOut(till_lines=int((~kept).sum())))
+    return _select_cells(cells, kept, LeftOut(till_lines=int((~kept).sum())))
 
 
-def several_in_one(cells: Cells) -> str | None:
-    """Tell whether most cells hold several items, or are lists as a program prints them: return what stands between.
+def find_item_separator(cells: Cells) -> str | None:
+    """Return the separator if most cells hold several items or are printed lists; else None.
 
-    Where each basket has one cell a mark in half of them tells; otherwise also the parts must recur.
+    If each basket has one cell, it suffices that half of the cells hold the separator; otherwise the parts must recur.
 
-    >>> several_in_one(cells_of_names([["milk, tea"], ["tea, rye"]])), several_in_one(cells_of_names([["milk", "tea"]]))
-    (',', None)
+    >>> find_item_separator(cells_of_names([["milk, tea"], ["tea, rye"]]))
+    ','
     """
     if cells.names is None or isinstance(cells.names, Catalogue):
         return None
@@ -261,16 +266,16 @@ def several_in_one(cells: Cells) -> str | None:
         parts = [part for each in cut for part in each]
         recur = 2 * len(set(parts)) <= len(parts)
         having = sum(count for name, count in held if between in name)
-        moves = {each[0] for each in cut} & {part for each in cut for part in each[1:]}  # no part of a name does
+        moves = {each[0] for each in cut} & {part for each in cut for part in each[1:]}  # parts of one name never do
         if (2 * having >= total and (alone or recur)) or (10 * having >= 9 * total and moves):
             return mark
     return None
 
 
 def have_quantities(cells: Cells) -> bool:
-    """Tell whether nearly all cells hold a quantity beside a name, as ``2x tea``, ``tea (2)`` or ``tea:2``.
+    """Return whether nearly all cells hold a quantity and a name, as in ``2x tea``, ``tea (2)`` or ``tea:2``.
 
-    It varies with one name, and no name is in nearly all baskets, as attributes with numbers for their values are.
+    The quantity of a name must vary, and no name may be in nearly all baskets, as attributes with number values are.
 
     >>> have_quantities(cells_of_names([["2x tea"], ["1x tea", "1x rye"], ["2x oil"]]))
     True
@@ -288,10 +293,10 @@ def have_quantities(cells: Cells) -> bool:
     return 10 * sum(of_name.values()) >= 9 * sum(counts) and ways > len(of_name) and 10 * most < 9 * len(cells.sizes)
 
 
-def joined(parts: Iterable[Cells]) -> Cells:
-    """Return the cells of parts of one source that follow each other.
+def join_cells(parts: Iterable[Cells]) -> Cells:
+    """Concatenate the cells of consecutive parts of one source.
 
-    >>> joined([cells_of_names([["milk"]]), cells_of_names([["bread", "milk"]])]).codes.tolist()
+    >>> join_cells([cells_of_names([["milk"]]), cells_of_names([["bread", "milk"]])]).codes.tolist()
     [0, 1, 0]
     """
     index: dict[str, int] | None = None  # of all names, once there are different ones
@@ -314,7 +319,7 @@ def joined(parts: Iterable[Cells]) -> Cells:
 
 
 def _named_codes(part: Cells, index: dict[str, int]) -> NDArray[np.int32]:
-    """Return the codes of a part's cells in an index of names, which grows; −1 keeps its meaning."""
+    """Return the codes of a part's cells in an index of names, which is extended; −1 stays −1."""
     names, codes = part.names, part.codes
     if names is None:
         numbers, codes = np.unique(codes, return_inverse=True)
@@ -324,12 +329,12 @@ def _named_codes(part: Cells, index: dict[str, int]) -> NDArray[np.int32]:
 
 
 def _renumbered(names: Iterable[str], index: dict[str, int]) -> NDArray[np.int32]:
-    """Return each name's number in an index, which grows, and then −1, so that the code −1 keeps its meaning."""
+    """Return each name's number in an index, which is extended, followed by −1 for the code −1."""
     return np.array([*(index.setdefault(name, len(index)) for name in names), -1], dtype=np.int32)
 
 
 def kept_sizes(sizes: NDArray[Any], kept: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Return the sizes of baskets, integers (n,), of which only some cells are kept, shape (n_cells,).
+    """Return the new sizes of baskets, integers of shape (n,), of whose cells only those ``kept`` remain.
 
     >>> kept_sizes(np.array([2, 0, 1]), np.array([True, False, True]))
     array([1, 0, 1])
@@ -341,20 +346,20 @@ def kept_sizes(sizes: NDArray[Any], kept: NDArray[np.bool_]) -> NDArray[np.int64
 
 
 def check_choices(**chosen: str) -> None:
-    """Refuse another word as an argument that takes one of a few."""
+    """Raise BasketError if an argument is not one of its allowed words."""
     for name, value in chosen.items():
         if value not in CHOICES[name]:
             raise BasketError(f"{name} must be one of {', '.join(CHOICES[name])}")
 
 
 def resolve(cells: Cells, catalogue: Catalogue | None, *, numbered: bool = True) -> tuple[Catalogue, NDArray[Any]]:
-    """Look every cell up in a catalogue, by name; None derives one from the cells.
+    """Look up the name of every cell in a catalogue; None derives one from the cells.
 
-    A derived catalogue is 0 … the largest, if it has room, where the codes are the names; and, if ``numbered``, where
-    all names are numbers.
+    A derived catalogue is 0 … the largest number, within its size limit, if the codes are the names; and, if
+    ``numbered``, also if all names are numbers.
 
     Returns:
-        The catalogue and the item ids, integers of shape (n_cells,), −1 for items it does not hold.
+        The catalogue and the item ids, integers of shape (n_cells,), −1 for items that are not in it.
 
     Raises:
         BasketError: a cell without a name, a name that no catalogue can hold, or no names to derive a catalogue from.
@@ -378,37 +383,34 @@ def resolve(cells: Cells, catalogue: Catalogue | None, *, numbered: bool = True)
     return catalogue, _identify(names, catalogue)[cells.codes]
 
 
-def without_unknown(cells: Cells, ids: NDArray[Any], unknown: str, catalogue: Catalogue | None = None) -> Cells:
-    """Return the ids of cells as cells, and leave out those whose id is −1, or refuse them if unknown is "error".
-
-    The catalogue that does not have them says what to do.
-    """
+def drop_unknown_items(cells: Cells, ids: NDArray[Any], unknown: str, catalogue: Catalogue | None = None) -> Cells:
+    """Return item ids as cells without unknown ones (−1); raise BasketError for these if ``unknown`` is "error"."""
     if ids.min(initial=0) >= 0:
         return replace(cells, codes=ids, names=None)
     known = ids >= 0
     if unknown == "error":
-        strangers = np.flatnonzero(~known)
+        places = np.flatnonzero(~known)
         remedy = (
-            "every item must be; check that names are written as the catalogue writes them (of a file also its "
-            "separator and header), or leave such items out with unknown='drop'"
+            "check the spelling of names (of a file also its separator and header), or leave out such items with "
+            "unknown='drop'"
         )
-        if catalogue is not None and catalogue.is_numbered and not _has_number(cells, strangers):
+        if catalogue is not None and catalogue.is_numbered and not _has_number(cells, places):
             remedy = (
-                f"its items are the numbers 0 … {len(catalogue) - 1:,}; for names make a plan of a catalogue of names "
-                "(assocpriv catalogue writes one)"
+                f"its items are the numbers 0 … {len(catalogue) - 1:,}; for names make a plan from a catalogue of "
+                "names (assocpriv catalogue writes one)"
             )
-        _refuse(cells, strangers, "is not in the catalogue", remedy, len(np.unique(cells.rows[strangers])))
+        _refuse(cells, places, "is not in the catalogue", remedy, len(np.unique(cells.rows[places])))
     return replace(cells, sizes=kept_sizes(cells.sizes, known), codes=ids[known], names=None)
 
 
 def _has_number(cells: Cells, places: NDArray[np.intp]) -> bool:
-    """Tell whether some of the cells hold a number."""
+    """Return whether some of the cells hold a number."""
     names = cells.names
     return names is None or any(names[code].strip().isdecimal() for code in np.unique(cells.codes[places]).tolist())
 
 
 def _refuse(cells: Cells, places: NDArray[np.intp], problem: str, remedy: str, n_baskets: int = 0) -> None:
-    """Refuse the first of some cells, and tell how many there are, in how many baskets if that is given."""
+    """Raise BasketError for the first of some cells, with their number, and that of their baskets if it is given."""
     ends, first = np.cumsum(cells.sizes), int(places[0])
     row = int(np.searchsorted(ends, first, side="right"))
     position = first + 1 - int(ends[row] - cells.sizes[row])
@@ -417,7 +419,7 @@ def _refuse(cells: Cells, places: NDArray[np.intp], problem: str, remedy: str, n
 
 
 def ordinal(position: int) -> str:
-    """Return a position as errors say it; a bare number would read as the item's own.
+    """Return a position as an ordinal for errors; a bare number could be mistaken for an item.
 
     >>> [ordinal(position) for position in (1, 2, 12, 23)]
     ['the 1st', 'the 2nd', 'the 12th', 'the 23rd']
@@ -427,15 +429,15 @@ def ordinal(position: int) -> str:
 
 
 def _decimal(name: str) -> int:
-    """Return the number that a name is the usual decimal of, or −1; MAX_ITEMS and above may give −1."""
+    """Return the number that a name is the canonical decimal of, or −1; also −1 for some from MAX_ITEMS on."""
     return int(name) if _DECIMAL.fullmatch(name) else -1
 
 
 def _derived(names: Sequence[str], numbered: bool) -> Catalogue:
     if not names:
         raise BasketError(
-            "there is no item to make a catalogue of; at least one basket must have one, unless catalogue= says what "
-            "items there are"
+            "there is no item to make a catalogue from; at least one basket must have one, unless catalogue= gives the "
+            "items"
         )
     numbers = [_decimal(name) for name in names] if numbered else [-1]
     if min(numbers) >= 0 and max(numbers) < MAX_ITEMS:
@@ -447,7 +449,7 @@ def _derived(names: Sequence[str], numbered: bool) -> Catalogue:
 
 
 def _identify(names: Sequence[str], catalogue: Catalogue) -> NDArray[np.int32]:
-    """Return each name's item id, −1 for names that the catalogue does not hold."""
+    """Return each name's item id, −1 for names that are not in the catalogue."""
     if catalogue.is_numbered:
         numbers = np.fromiter(map(_decimal, names), np.int32, len(names))
         return np.where(numbers < len(catalogue), numbers, -1)

@@ -1,7 +1,7 @@
-"""Tables in files, CSV or Parquet -> columns as Arrow holds them, batch by batch.
+"""Read tables from CSV and Parquet files as Arrow columns, batch by batch.
 
-pyarrow reads: columns of text as codes of their distinct values, numbers, and Parquet in its own types. Its errors
-quote cells, so they are never passed on: text that it refuses is read again line by line, and the line is named.
+pyarrow reads text columns as codes of their distinct values, numbers, and Parquet in its own types. Its errors quote
+cells and are never passed on: text that it rejects is read again line by line, and the error names the line.
 """
 
 import contextlib
@@ -19,46 +19,46 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.files.arrow import arrow_csv, pa, parquet_errors, pc, pq
-from assocpriv.kernels.parallel import map_ahead
-from assocpriv.promise.errors import RecordError, counted
-from assocpriv.records.cells import Origin
-from assocpriv.records.sheets import SheetChoice
-from assocpriv.records.sources import (
+from assocpriv.guarantees.errors import RecordError, pluralize
+from assocpriv.kernels.parallel import parallel_map
+from assocpriv.records.basket_sources import (
     PARQUET,
     SAMPLE_LINES,
     SEPARATORS,
     TOTALS,
     WORKBOOKS,
-    Budget,
     FirstRows,
+    MemoryBudget,
     Progress,
     Result,
     Text,
     check_format,
+    collapse_blanks,
     count_lines,
     cut_line,
-    cut_said_separator,
     dialect,
     is_parquet,
     is_total,
     line_chunks,
     open_source,
     open_text,
-    single_blanks,
+    read_sep_line,
 )
+from assocpriv.records.cells import Origin
+from assocpriv.records.sheets import SheetChoice
 
-EMPTY_NUMBERS = ("", "NaN", "nan", "NAN", "null", "NULL", "Null")  # cells of text that stand for no number
-_LOG = logging.getLogger("assocpriv")  # told which sheets are read; the command line shows it
-_ROWS, _CELLS = 1 << 16, 1 << 24  # of a batch of Parquet at most
-_CELL_BYTES = 64  # memory that a cell of a table takes while it becomes an input, at worst
-_PLAIN_BYTES = 8  # the same for a byte of a row before it was compressed
-_PAGE_ROWS, _LONG_ROW = 1 << 10, 1 << 16  # rows that writers put into a page without a look at its size; bytes
+EMPTY_NUMBERS = ("", "NaN", "nan", "NAN", "null", "NULL", "Null")  # cells of text that mean a missing number
+_LOG = logging.getLogger("assocpriv")  # for the sheets that are read; the command line shows it
+_ROWS, _CELLS = 1 << 16, 1 << 24  # of a Parquet batch at most
+_CELL_BYTES = 64  # memory per cell of a table while it is converted, at worst
+_PLAIN_BYTES = 8  # memory per uncompressed byte of a row, at worst
+_PAGE_ROWS, _LONG_ROW = 1 << 10, 1 << 16  # rows that writers put into a page regardless of its size; bytes
 _SAMPLE_CELLS = 1 << 17
-_LEAST_ROWS, _MOST_ROWS = 10, 1 << 40
-_SHOWN = 40  # characters of a cell, to find out the layout
+_MIN_ROWS, _MAX_ROWS = 10, 1 << 40
+_SHOWN = 40  # characters of a cell that are used to detect the layout
 _INDEX = re.compile(r"__index_level_[0-9]+__")  # a column that pandas writes, beside its own
 _QUOTES = "quotes are not closed on the line"
-_PROBLEMS = {  # by how the parser's own text begins
+_PROBLEMS = {  # by the beginning of the parser's message
     "field larger": f"a cell has more than {csv.field_size_limit():,} characters; separators or line ends are missing",
     "new-line char": "a carriage return stands inside it; convert the line ends (tr '\\r' '\\n' < OLD > NEW)",
 }
@@ -66,7 +66,7 @@ _PROBLEMS = {  # by how the parser's own text begins
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """Rows that follow each other: columns, Arrow arrays; ``line`` says where a row, from 0, stands in its file."""
+    """Consecutive rows: Arrow arrays of columns; ``line`` returns the line number of a row, counted from 0."""
 
     columns: list[Any] = field(repr=False)
     line: Callable[[int], int]
@@ -79,10 +79,10 @@ _WORDS = {"comma": ",", "semicolon": ";", "tab": "\t", "bar": "|", "blank": " "}
 _TEXT = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".data", ".txt", *WORKBOOKS)
 
 
-def separator_of(word: str) -> str | None:
-    """Return the character that a separator's word stands for, None for no such word.
+def parse_separator(word: str) -> str | None:
+    """Return the separator that a word or character names, None if there is no such separator.
 
-    >>> separator_of("tab"), separator_of(";"), separator_of("x")
+    >>> parse_separator("tab"), parse_separator(";"), parse_separator("x")
     ('\\t', ';', None)
     """
     mark = _WORDS.get(word, word)
@@ -97,13 +97,13 @@ def open_table(
     progress: Progress | None = None,
     sheet: str | None = None,
 ) -> Iterator["CsvTable | ParquetTable"]:
-    """Open a file of a table whose columns have names: text below a header, a workbook or Parquet.
+    """Open a table with named columns: text with a header, a workbook or Parquet.
 
-    Without a separator, in a word or as a character, it is that which shows most of the wanted columns in the header.
-    ``sheet`` says which sheet of a workbook is read, as ``sheet=`` of a layout does.
+    The default separator is the one that yields most of the wanted columns in the header; otherwise it is a word or a
+    character. ``sheet`` selects sheets of a workbook, as ``sheet=`` of a layout does.
 
     Raises:
-        RecordError: a file that holds no such table.
+        RecordError: the file holds no such table.
         OSError: it cannot be opened.
     """
     if path.is_dir():
@@ -111,20 +111,20 @@ def open_table(
     check_table_name(path)
     with open_source(path, progress) as file:
         if not is_parquet(path, file):
-            mark = None if separator is None else separator_of(separator)
+            mark = None if separator is None else parse_separator(separator)
             choice = SheetChoice(sheet, advice="sheet='{0}' (on the command line --layout sheet={0})")
             text = open_text(path, file, sheets=choice)
             if text.sheets and sheet is None:
-                _LOG.info("%s: read as: sheet=%s", path.name, text.sheets.words)
+                _LOG.info("%s: read as: sheet=%s", path.name, text.sheets.selection)
             yield CsvTable.below_header(text, wanted, mark)
             return
         if separator is not None or sheet is not None:
-            raise RecordError("a Parquet file has no separator and no sheet; leave it out")
+            raise RecordError("a Parquet file has no separator and no sheet; leave out these options")
         yield ParquetTable(file)
 
 
 def check_table_name(path: Path) -> None:
-    """Refuse a name whose ending says nothing that can be read here."""
+    """Raise RecordError if a name does not have the ending of a supported format."""
     name = path.name.lower()
     check_format(path)
     if not name.endswith((*PARQUET, *_TEXT)):
@@ -136,27 +136,27 @@ def check_table_name(path: Path) -> None:
 
 @dataclass(frozen=True, slots=True)
 class CsvTable:
-    """A table of text: its columns' names (empty ones where there is no header), and what is no data before it."""
+    """A text table: its column names (empty without a header), its separator, and the lines to skip before the data."""
 
     text: Text
     names: tuple[str, ...] = field(repr=False)
     separator: str
     skip: int
-    unchecked: tuple[int, ...] = ()  # columns in which a workbook's formulas need no values
+    unchecked: tuple[int, ...] = ()  # columns of a workbook whose formulas may lack values
 
     @classmethod
     def below_header(cls, text: Text, wanted: Collection[str], separator: str | None) -> "CsvTable":
-        """Open a table whose first line names columns; the separator that shows most wanted ones is the default.
+        """Open a table whose first line names columns; the default separator yields most of the wanted names.
 
         Raises:
             RecordError: there is no such line.
         """
         lines = text.lines
-        above, said = cut_said_separator(lines)
+        above, stated = read_sep_line(lines)
         skip = next((number for number, line in enumerate(lines) if number >= above and line.strip()), None)
         if skip is None:
             raise RecordError("the file is empty, or its first line is too long; line 1 must name the columns")
-        chosen = separator or said
+        chosen = separator or stated
         marks = [chosen] if chosen else list(SEPARATORS)
         cut = {mark: [cell.strip() for cell in cut_line(lines[skip], mark) or []] for mark in marks}
         best = max(marks, key=lambda mark: (len(set(cut[mark]) & set(wanted)), len(cut[mark]) * (mark != " ")))
@@ -164,38 +164,38 @@ class CsvTable:
 
     @property
     def where(self) -> str:
-        """How an error speaks of what names the columns."""
-        return f"line {self.skip}, with cells parted by {SEPARATORS[self.separator]},"
+        """The words for the header in errors."""
+        return f"line {self.skip}, with cells separated by {SEPARATORS[self.separator]},"
 
     def map(
         self,
         work: Callable[[Rows], Result],
         places: Sequence[int],
-        budget: Budget,
+        budget: MemoryBudget,
         kinds: Sequence[Any] | None = None,
         missing: Collection[str] = ("",),
     ) -> Iterator[Result]:
         """Yield ``work`` of the columns at some places, batch by batch, on all cores.
 
-        A column is text, in codes, unless it can be read as the Arrow type that ``kinds`` has for it; ``missing`` are
-        cells that stand for no value in columns of another type.
+        A column is read as the Arrow type that ``kinds`` gives for it if possible, otherwise as coded text. ``missing``
+        are the cells that mean a missing value in columns that are not text.
 
         Raises:
-            RecordError: while iterating: a line that has not as many cells as there are names, or is no CSV in UTF-8.
+            RecordError: while iterating: the number of cells in a line is not that of names, or it is not UTF-8 CSV.
         """
 
         typed = kinds or [None] * len(places)
         has_numbers = any(kind not in (None, pa.string()) for kind in typed)
 
-        def may_be_hex(text: bytes) -> bool:  # which Arrow takes for numbers
+        def may_be_hex(text: bytes) -> bool:  # which Arrow reads as numbers
             return has_numbers and (b"0x" in text or b"0X" in text)
 
         def parse(text: bytes, origin: Origin) -> Result:
             mark = self.separator.encode()
-            if b"\r" in text and text.count(b"\r") != text.count(b"\r\n"):  # Arrow would take it as a line's end
+            if b"\r" in text and text.count(b"\r") != text.count(b"\r\n"):  # Arrow would read it as a line end
                 refuse_lines(text, origin, self.separator, len(self.names))
             if mark == b" ":
-                text = single_blanks(text.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
+                text = collapse_blanks(text.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
             elif b'"' in text and mark + b' "' in text:
                 text = _without_blanks(text, self.separator) or text
             lines = LineNumbers(text, origin)
@@ -208,7 +208,7 @@ class CsvTable:
             if columns is None:
                 refuse_lines(text, origin, self.separator, len(self.names))
                 raise RecordError(
-                    f"lines {origin.before + 1:,} and following are no CSV in UTF-8; convert the file, and check its "
+                    f"lines {origin.before + 1:,} and following are not UTF-8 CSV; convert the file, and check its "
                     "quotes"
                 )
             return work(Rows(columns, lines, origin, b'"' in text))
@@ -216,15 +216,15 @@ class CsvTable:
         if self.text.sheets:
             self.text.sheets.check_cells(self.skip, set(places) - set(self.unchecked))
         chunks = line_chunks(self.text, budget, self.skip)
-        yield from map_ahead(lambda chunk: parse(*chunk), chunks, budget.workers)
+        yield from parallel_map(lambda chunk: parse(*chunk), chunks, budget.workers)
 
     def _read(
         self, text: bytes, lines: "LineNumbers", places: Sequence[int], kinds: Sequence[Any], missing: Collection[str]
     ) -> list[Any] | None:
-        """Return columns of whole lines; None where Arrow cannot read them so, or finds other rows than lines."""
+        """Return the columns of whole lines; None if Arrow cannot read them, or rows do not match lines."""
         names = [str(place) for place in range(len(self.names))]
         texts = pa.dictionary(pa.int32(), pa.string())
-        with contextlib.suppress(pa.ArrowException, OSError, ValueError):  # their texts quote cells
+        with contextlib.suppress(pa.ArrowException, OSError, ValueError):  # whose texts quote cells
             table = arrow_csv.read_csv(
                 pa.BufferReader(text),
                 arrow_csv.ReadOptions(use_threads=False, block_size=len(text) + 1, column_names=names),
@@ -237,12 +237,12 @@ class CsvTable:
                 ),
             )
             if table.num_rows == lines.n_lines or table.num_rows == len(lines.filled):
-                return [whole_array(column) for column in table.columns]
+                return [to_single_array(column) for column in table.columns]
         return None
 
 
 def _without_totals(text: bytes, separator: str, width: int) -> bytes:
-    """Return lines, blank where one of totals has not as many cells as others."""
+    """Return lines, with blank ones in place of lines of totals that do not have ``width`` cells."""
     lines = text.split(b"\n")
     for place, line in enumerate(lines):
         if any(word in line.lower() for word in _TOTALS):
@@ -253,18 +253,18 @@ def _without_totals(text: bytes, separator: str, width: int) -> bytes:
 
 
 def _without_blanks(text: bytes, separator: str) -> bytes | None:
-    """Return lines without blanks before quotes, which Arrow takes for the cell; None where one is no CSV in UTF-8."""
+    """Return lines without blanks before quotes, which Arrow would keep; None if one is not UTF-8 CSV."""
     written = io.StringIO()
     writer = csv.writer(written, delimiter=separator, lineterminator="\n")
-    with contextlib.suppress(UnicodeDecodeError, csv.Error):  # their texts quote the line
-        for line in text.decode("utf-8").removesuffix("\n").split("\n"):  # other line ends may stand in cells
+    with contextlib.suppress(UnicodeDecodeError, csv.Error):  # whose texts quote the line
+        for line in text.decode("utf-8").removesuffix("\n").split("\n"):  # cells may contain other line ends
             writer.writerow(next(csv.reader([line.rstrip("\r")], **dialect(separator)), []))
         return written.getvalue().encode()
     return None
 
 
 class LineNumbers:
-    """Says in which line a row of ``n_lines`` lines, of ``n_bytes``, stands; blank lines are no rows."""
+    """The line numbers of the rows in a text of ``n_lines`` lines and ``n_bytes``; blank lines are not rows."""
 
     def __init__(self, text: bytes, origin: Origin) -> None:
         self.text, self._origin, self.n_lines, self.n_bytes = text, origin, count_lines(text), len(text)
@@ -275,35 +275,35 @@ class LineNumbers:
 
     @property
     def filled(self) -> NDArray[np.int64]:
-        """The places, from 0, of the lines that are not blank, int64 (n,)."""
+        """The indices of the lines that are not blank, int64 of shape (n,)."""
         lines = self.text[:-1].split(b"\n")
         return np.array([place for place, line in enumerate(lines) if line.rstrip(b"\r")], dtype=np.int64)
 
 
 def refuse_lines(text: bytes, origin: Origin, separator: str, width: int | None = None) -> None:
-    """Refuse the first of some lines that is no CSV in UTF-8 on its own, or has not as many cells as ``width``.
+    """Raise RecordError for the first line that is not UTF-8 CSV, or does not have ``width`` cells.
 
     Raises:
-        RecordError: it names the line, and quotes nothing of it.
+        RecordError: names the line, and quotes nothing of it.
     """
     for place, line in enumerate(io.BytesIO(text), origin.before + 1):
         number, decoded, problem, row = origin.number(place), None, "", []
-        with contextlib.suppress(UnicodeDecodeError):  # it holds the line
+        with contextlib.suppress(UnicodeDecodeError):  # which holds the line
             decoded = line.decode("utf-8")
         if decoded is None:
             raise RecordError(
-                f"line {number:,} is not UTF-8 text; say its encoding= in the layout, or convert the file"
+                f"line {number:,} is not UTF-8 text; give its encoding= in the layout, or convert the file"
             )
         try:
             row = next(csv.reader([decoded], **dialect(separator)), [])
-        except csv.Error as error:  # its text may quote the line
-            problem = next((said for start, said in _PROBLEMS.items() if str(error).startswith(start)), _QUOTES)
+        except csv.Error as error:  # whose text may quote the line
+            problem = next((text for start, text in _PROBLEMS.items() if str(error).startswith(start)), _QUOTES)
         if problem:
             raise RecordError(f"line {number:,} is not CSV: {problem}; correct it")
         if width is not None and decoded.strip("\r\n") and len(row) != width:
             raise RecordError(
-                f"line {number:,} has {counted(len(row), 'cell')}, but the first line has {width:,}; correct it, or "
-                "put cells that hold the separator in quotes"
+                f"line {number:,} has {pluralize(len(row), 'cell')}, but the first line has {width:,}; correct it, or "
+                "put cells that contain the separator in quotes"
             )
 
 
@@ -311,47 +311,47 @@ def refuse_lines(text: bytes, origin: Origin, separator: str, width: int | None 
 
 
 class ParquetTable:
-    """A table in a Parquet file; the index that pandas writes may be left out."""
+    """A table in a Parquet file, optionally without the index that pandas writes."""
 
     where = "the file"
 
     def __init__(self, file: BinaryIO, *, with_index: bool = True) -> None:
-        self._open = partial(pq.ParquetFile, file, buffer_size=1 << 20, pre_buffer=False)  # pages one after the other
-        source = arrow_step(self._open)
-        self.schema, said = source.schema_arrow, source.metadata
-        counts = [said.num_rows, *(said.row_group(group).num_rows for group in range(said.num_row_groups))]
-        if not 0 <= min(counts) <= max(counts) <= _MOST_ROWS:
-            raise RecordError("the file is not Parquet, or is damaged; write it again")  # it would end the process
+        self._open = partial(pq.ParquetFile, file, buffer_size=1 << 20, pre_buffer=False)  # reads page by page
+        source = call_arrow(self._open)
+        self.schema, footer = source.schema_arrow, source.metadata
+        counts = [footer.num_rows, *(footer.row_group(group).num_rows for group in range(footer.num_row_groups))]
+        if not 0 <= min(counts) <= max(counts) <= _MAX_ROWS:  # reading it would end the process
+            raise RecordError("the file is not Parquet, or is damaged; write it again")
         self.names = tuple(name for name in self.schema.names if with_index or not _INDEX.fullmatch(name))
         self._paths = [source.schema.column(place).path for place in range(len(source.schema))]
 
     def first_rows(self) -> FirstRows:
-        """Return the first rows, as those of text."""
+        """Return the first rows, in the form of text rows."""
         flat = [name for name in self.names if not self.schema.field(name).type.num_fields]
         rows = sample_rows(len(flat))
-        source = arrow_step(partial(self._open, read_dictionary=self._paths))
-        batch = arrow_step(lambda: next(source.iter_batches(batch_size=rows, columns=flat), None))
+        source = call_arrow(partial(self._open, read_dictionary=self._paths))
+        batch = call_arrow(lambda: next(source.iter_batches(batch_size=rows, columns=flat), None))
         held = {} if batch is None else dict(zip(flat, map(values_of, batch.columns), strict=True))
         n_rows = len(batch) if batch is not None else 0
-        return FirstRows.of_table(self.names, [held.get(name, ["…"] * n_rows) for name in self.names])
+        return FirstRows.from_table(self.names, [held.get(name, ["…"] * n_rows) for name in self.names])
 
     @property
     def compression(self) -> str:
-        """How the file is compressed, by its first column."""
-        said = arrow_step(self._open).metadata
-        return str(said.row_group(0).column(0).compression) if said.num_row_groups else "SNAPPY"
+        """The compression of the file's first column."""
+        footer = call_arrow(self._open).metadata
+        return str(footer.row_group(0).column(0).compression) if footer.num_row_groups else "SNAPPY"
 
     def batches(self) -> Iterator[Any]:
-        """Yield all columns, as Arrow's record batches, for whoever writes them again."""
-        parts = arrow_step(lambda: self._open().iter_batches(batch_size=_ROWS))
-        while (part := arrow_step(partial(next, parts, None))) is not None:
+        """Yield Arrow record batches with all columns."""
+        parts = call_arrow(lambda: self._open().iter_batches(batch_size=_ROWS))
+        while (part := call_arrow(partial(next, parts, None))) is not None:
             yield part
 
     def map(
         self,
         work: Callable[[Rows], Result],
         places: Sequence[int],
-        budget: Budget,
+        budget: MemoryBudget,
         kinds: Sequence[Any] | None = None,  # noqa: ARG002 -- Parquet has its own
         missing: Collection[str] = (),  # noqa: ARG002
     ) -> Iterator[Result]:
@@ -361,46 +361,46 @@ class ParquetTable:
             RecordError: while iterating: the file is damaged.
         """
         names = [self.names[place] for place in places]
-        # text is stored as a dictionary, mostly; written out, one long name in many rows takes any memory
-        source = arrow_step(partial(self._open, read_dictionary=self._paths))
+        # text is mostly stored as a dictionary; decoded, one long name in many rows could need any amount of memory
+        source = call_arrow(partial(self._open, read_dictionary=self._paths))
 
         def batches() -> Iterator[tuple[list[Any], int]]:
             before = 0
-            for group in range(source.num_row_groups):  # each has dictionaries of its own
-                said = source.metadata.row_group(group)  # not its columns: of a damaged one Arrow ends the process
-                row_bytes = said.total_byte_size // max(1, said.num_rows)
+            for group in range(source.num_row_groups):  # each has its own dictionaries
+                footer = source.metadata.row_group(group)  # not its columns: a damaged one makes Arrow end the process
+                row_bytes = footer.total_byte_size // max(1, footer.num_rows)
                 share = max(_CELL_BYTES * len(places), _PLAIN_BYTES * row_bytes)
-                page = min(said.total_byte_size, _PAGE_ROWS * row_bytes)  # Arrow unpacks one as a whole
+                page = min(footer.total_byte_size, _PAGE_ROWS * row_bytes)  # Arrow decompresses whole pages
                 most = budget.memory_bytes or page
                 if row_bytes > _LONG_ROW and page > most:
                     raise RecordError(
-                        f"a page of row group {group + 1:,} may take {page >> 20:,} MiB, more than the {most >> 20:,} "
-                        "MiB allowed; raise memory_bytes, or make row groups smaller"
+                        f"a page of row group {group + 1:,} may need {page >> 20:,} MiB, more than the {most >> 20:,} "
+                        "MiB allowed; raise memory_bytes, or write smaller row groups"
                     )
                 whole = budget.memory_bytes is None
                 rows = _ROWS if whole else (budget.memory_bytes or 0) // (share * ((budget.workers or 1) + 2))
                 rows = max(1, min(_ROWS, _CELLS // len(places), rows))
                 reader = partial(source.iter_batches, batch_size=rows, columns=names, row_groups=[group])
-                parts = arrow_step(reader)
-                while (part := arrow_step(partial(next, parts, None))) is not None:
+                parts = call_arrow(reader)
+                while (part := call_arrow(partial(next, parts, None))) is not None:
                     if len(part):
                         yield [part.column(name) for name in names], before
                     before += len(part)
 
-        def apply(given: tuple[list[Any], int]) -> Result:
-            columns, before = given
+        def apply(batch: tuple[list[Any], int]) -> Result:
+            columns, before = batch
             return work(Rows(columns, lambda row: before + row + 1, Origin("row", before, whole=False)))
 
-        yield from map_ahead(apply, batches(), budget.workers)
+        yield from parallel_map(apply, batches(), budget.workers)
 
 
 def sample_rows(n_columns: int) -> int:
-    """Return how many rows of a table are looked at to find out its layout."""
-    return min(SAMPLE_LINES, max(_LEAST_ROWS, _SAMPLE_CELLS // max(1, n_columns)))
+    """Return the number of rows of a table from which its layout is detected."""
+    return min(SAMPLE_LINES, max(_MIN_ROWS, _SAMPLE_CELLS // max(1, n_columns)))
 
 
 def values_of(column: Any) -> list[object]:
-    """Return a column's values; text that is no UTF-8 is left to whoever reads the column."""
+    """Return a column's values; placeholders if text is not UTF-8, which raises an error when the column is read."""
     with contextlib.suppress(*parquet_errors()):
         if pa.types.is_dictionary(column.type) and is_text(column.type.value_type):
             texts = pc.utf8_slice_codeunits(column.dictionary, 0, _SHOWN).to_pylist()  # a name may have any length
@@ -410,14 +410,14 @@ def values_of(column: Any) -> list[object]:
     return ["…"] * len(column)
 
 
-def arrow_step(step: Callable[[], Result]) -> Result:
-    """Take a step of reading Parquet; the texts of Arrow's errors are not passed on."""
+def call_arrow(step: Callable[[], Result]) -> Result:
+    """Run a step of reading Parquet, without passing on the texts of Arrow's errors."""
     with contextlib.suppress(*parquet_errors()):
         return step()
     raise RecordError("the file is not Parquet, or is damaged; write it again")
 
 
-def whole_array(values: Any) -> Any:
+def to_single_array(values: Any) -> Any:
     """Return a column as one Arrow array."""
     if not isinstance(values, pa.ChunkedArray):
         return values
@@ -432,7 +432,7 @@ def is_text(kind: Any) -> bool:
 
 
 def is_list_type(kind: Any) -> bool:
-    """Return whether an Arrow type is one of its list types."""
+    """Return whether an Arrow type is a list type."""
     types = pa.types
     are_lists = (types.is_list, types.is_large_list, types.is_fixed_size_list, types.is_list_view)
     return any(test(kind) for test in (*are_lists, types.is_large_list_view))
@@ -442,22 +442,22 @@ def is_list_type(kind: Any) -> bool:
 
 
 def frame_columns(frame: Any, error: type[RecordError] = RecordError) -> list[Any]:
-    """Return the columns of a pandas, polars or pyarrow table, as narwhals has them.
+    """Return the columns of a pandas, polars or pyarrow table as narwhals series.
 
     Raises:
-        TypeError: no table in memory.
-        RecordError, or another ``error``: two columns of one name, or names of several levels.
+        TypeError: the argument is not a table in memory.
+        RecordError, or another ``error``: two columns have the same name, or names or index have several levels.
     """
     import narwhals as nw
 
     try:
         columns = list(nw.from_native(as_table(frame, error), eager_only=True).iter_columns())
         problem: Exception = error(
-            "the columns have names of several levels (a MultiIndex of pandas); keep the level that names them, as "
-            "frame.columns = frame.columns.get_level_values(-1)"
+            "the column names have several levels (a MultiIndex of pandas); keep one level, as with frame.columns = "
+            "frame.columns.get_level_values(-1)"
         )
         if getattr(getattr(frame, "index", None), "nlevels", 1) > 1:
-            problem = error("the rows have an index of several levels; make columns of it: frame.reset_index()")
+            problem = error("the row index has several levels; convert it to columns with frame.reset_index()")
         elif not any(isinstance(column.name, tuple) for column in columns):
             return columns
     except TypeError:
@@ -465,47 +465,45 @@ def frame_columns(frame: Any, error: type[RecordError] = RecordError) -> list[An
             "a table must be a pandas, polars or pyarrow table in memory, or the name of a file, got a "
             f"{type(frame).__name__}"
         )
-    except nw.exceptions.NarwhalsError:  # its text names columns, which may be items
+    except nw.exceptions.NarwhalsError:  # whose text names columns, which may be items
         problem = error("the columns of a table must have different names")
     raise problem
 
 
 def as_table(data: Any, error: type[RecordError] = RecordError) -> Any:
-    """Return Arrow's arrays of lists, batches and readers of batches, which can be read once, as a table.
-
-    Anything else is returned as it is.
+    """Convert Arrow arrays of lists, record batches and batch readers to a table; return anything else unchanged.
 
     Raises:
-        RecordError, or another ``error``: a reader that gives no rows.
+        RecordError, or another ``error``: a reader has no rows left; it can be read only once.
     """
     if isinstance(data, pa.Array | pa.ChunkedArray):
         return pa.table({"items": data})
     if isinstance(data, pa.RecordBatchReader):
         data = data.read_all()
         if not len(data):
-            raise error("the reader gives no rows; one that was read before is empty: give a table")
+            raise error("the reader has no rows; it can be read only once, so pass a table")
     return pa.table(data) if isinstance(data, pa.RecordBatch) else data
 
 
 def series_to_arrow(column: Any, name: str, error: type[RecordError] = RecordError) -> Any:
-    """Return a narwhals series as one Arrow array; ``name`` is how an error speaks of it.
+    """Convert a narwhals series to one Arrow array; errors call it by ``name``.
 
     Raises:
-        RecordError, or another ``error``: it mixes types.
+        RecordError, or another ``error``: the column mixes types.
     """
     import narwhals as nw
 
-    with contextlib.suppress(pa.ArrowException, TypeError, ValueError, OverflowError):  # their texts quote cells
+    with contextlib.suppress(pa.ArrowException, TypeError, ValueError, OverflowError):  # whose texts quote cells
         native = column.to_native()
         if isinstance(native, pa.ChunkedArray):  # narwhals would change some types
-            return whole_array(native)
+            return to_single_array(native)
         if column.dtype in (nw.Int128, nw.UInt128):  # of polars
             largest = max(abs(column.min() or 0), abs(column.max() or 0))
             column = column.cast(nw.Int64 if largest < 1 << 63 else nw.String)
-        if column.dtype == nw.Object:  # of pandas; Arrow takes sets, but no frozen ones
+        if column.dtype == nw.Object:  # of pandas; Arrow accepts sets, but not frozen sets
             cells = [list(each) if isinstance(each, frozenset) else each for each in native]
             return pa.array(cells, from_pandas=True)
-        if column.dtype == nw.Unknown:  # of pandas, sparse; of polars, nulls alone
+        if column.dtype == nw.Unknown:  # sparse columns of pandas; columns of nulls only of polars
             return pa.array(np.asarray(column.to_numpy()), from_pandas=True)
-        return whole_array(column.to_arrow())
+        return to_single_array(column.to_arrow())
     raise error(f"column {name} mixes types; it must hold only numbers, only text, or lists of them; convert it")

@@ -1,9 +1,9 @@
-"""The layout of baskets in a file or a table, in words: those of ``--layout`` and ``layout=``.
+"""The layout of baskets in a file or a table, and its text form of ``--layout`` and ``layout=``.
 
-The kind comes first, then ``key=value``. What is not given, records/detection.py detects.
+The kind comes first, then ``key=value``. layout_detection.py detects what is not given.
 
-Columns are found by their usual names, or by the name or number asked for. Any other name of a column may be an item,
-as in a file without a header: messages give its number only. Nothing that is said holds a cell.
+Columns are found by common names, or by the requested name or number. Any other column name may be an item, as in a
+file without a header, so messages show only its number. No message quotes a cell.
 """
 
 import contextlib
@@ -14,15 +14,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
+from assocpriv.guarantees.errors import BasketError
 from assocpriv.plans.catalogue import Catalogue
-from assocpriv.promise.errors import BasketError
-from assocpriv.records.cells import CHOICES, absent_words, check_choices
-from assocpriv.records.columns import separator_of
-from assocpriv.records.sources import Progress
+from assocpriv.records.basket_sources import Progress
+from assocpriv.records.cells import CHOICES, check_choices, missing_words
+from assocpriv.records.columns import parse_separator
 
 _OF_TEXT = ("separator", "header", "encoding", "sheet")
 _OF_ITEMS = ("within", "missing")
-KINDS = {  # of each the keys that say more of it
+KINDS = {  # kind -> its keys
     "lines": ("transaction", *_OF_ITEMS, *_OF_TEXT),
     "dat": ("header", "sheet"),
     "long": ("transaction", "item", "quantity", "rows", *_OF_ITEMS, *_OF_TEXT),
@@ -31,14 +31,13 @@ KINDS = {  # of each the keys that say more of it
 }
 _ENCODINGS = ("utf-8", "utf-16", "windows-1252")
 KEEP = "keep"
-TOGETHER, ANYWHERE = "together", "anywhere"  # where the rows of one transaction stand
-_POSSIBLE = (
-    f"first one of {', '.join(KINDS)}, then of transaction=COLUMN item=COLUMN quantity=COLUMN (a name, or #2 for the "
-    "second column; transaction=date+receipt for several, time/day+card for the day of a time) "
+TOGETHER, ANYWHERE = "together", "anywhere"  # positions of the rows of one transaction
+_SYNTAX = (
+    f"give one of {', '.join(KINDS)}, then any of transaction=COLUMN item=COLUMN quantity=COLUMN (a name, or #2 for "
+    "the second column; transaction=date+receipt for several, time/day+card for the day of a time) "
     f"rows={TOGETHER}|{ANYWHERE} within=, (or ; | tab / + none) missing={KEEP} separator=, (or ; | tab blank) "
-    f"header=yes (no, or its line's number) encoding={'|'.join(_ENCODINGS)} sheet=NAME (or #1, its number; of a "
-    "workbook), as in "
-    "'long transaction=#1 item=#2 separator=; header=no'"
+    f"header=yes (no, or its line number) encoding={'|'.join(_ENCODINGS)} sheet=NAME (or #1, its number; of a "
+    "workbook), as in 'long transaction=#1 item=#2 separator=; header=no'"
 )
 TRUE_WORDS = frozenset({
     *("1", "1.0", "true", "t", "yes", "y", "x", "ja", "j", "oui", "si", "sí", "wahr", "vrai", "on", "checked"),
@@ -52,7 +51,7 @@ FLAGS = TRUE_WORDS | FALSE_WORDS
 _PLAIN_COLUMN = re.compile(r"[\w#+./-]+")
 COLUMN_NUMBERS = re.compile(r" *#?[0-9]+( *\+ *#?[0-9]+)* *")  # of columns
 _HEADER = re.compile(r"yes|no|[1-9][0-9]{0,2}")
-LONG_ALONE = "whose a basket is can be said of a file or table with a line an item alone, and a column of persons"
+PERSONS_NEED_LONG = "a column of persons needs a file or table of the long layout (one row per item)"
 _ODD = re.compile(r"[^a-z0-9]")
 _NUMBER_OF = re.compile(
     r"^(numerod[eo]|numero|num|nro?|no|n)(?=[a-z]{3,}[^s]$)"
@@ -75,7 +74,7 @@ _GOODS_ABROAD = (
     "articolo", "prodotto", "produto", "towar", "vara", "vare", "varen", "tuote", "zbozi", "urun", "movie",
 )  # fmt: skip
 _GOODS = ("item", "product", "article", "sku", "stock")
-_USUAL = {  # of each role, the likeliest first
+_COMMON_NAMES = {  # of each role, the likeliest first
     "transaction": [
         *(stem + key for stem in _SALES for key in _KEYS), "tid", *(
             stem + key for stem in ("session", "usersession", "visit") for key in ("", "id", "key")),
@@ -101,7 +100,7 @@ _SHOPS = (
     "magasin", "tienda", "negozio", "winkel",
 )  # fmt: skip
 _TILLS = ("till", "register", "terminal", "pos", "checkout", "lane", "workstation", "kasse", "kassa", "caisse", "caja")
-CONTEXT = {  # columns that have one value in all rows of a transaction
+CONTEXT = {  # columns with one value in all rows of a transaction
     "dates": ["date", "day", "datum", "tag", "fecha", "jour", "giorno", "datetime", "timestamp", *(
         stem + "date" for stem in (*_SALES, "sale", "sales", "business"))],
     "stores": [stem + key for stem in _SHOPS for key in _KEYS],
@@ -110,34 +109,35 @@ CONTEXT = {  # columns that have one value in all rows of a transaction
                   if key or stem != "person"],
 }  # fmt: skip
 DATES, DAY = "dates", "/day"
-NONE = "none"  # in place of a column of quantities, or of what stands between items in a cell
-_WITHIN = (NONE, "/", "+")  # alone, not as a separator of cells
+NONE = "none"  # for no column of quantities, or no separator of items within a cell
+_WITHIN = (NONE, "/", "+")  # only within cells, not separators of cells
 _RANK = {
-    role: {name: rank for rank, name in reversed(list(enumerate(names)))} for role, names in (_USUAL | CONTEXT).items()
+    role: {name: rank for rank, name in reversed(list(enumerate(names)))}
+    for role, names in (_COMMON_NAMES | CONTEXT).items()
 }
 
 
-# ---- in words
+# ---- text form
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """What is said of a layout; None for what to find out. ``str`` gives the words back.
+    """A requested layout; None stands for what to detect. ``str`` returns the text form.
 
     Attributes:
-        kind: "lines" (a line of names a basket), "dat" (a line of item numbers a basket), "long" (a row an item),
-            "one-hot" (a row a basket, a column an item) or "list" (a column of lists).
-        transaction: the column of transactions, by name or as #1 by number, or several joined by "+", of a time the day
-            alone as "time/day"; of lines and one-hot one that is no item.
-        item, quantity: columns, too.
-        rows: "together" where each run of rows with equal ids is a transaction, "anywhere" where all rows with equal
-            ids are one; by default both must come to the same.
-        within: what separates several items in one cell of a list; "none" where a cell is one item, whatever it holds.
-        missing: "keep" where NaN, None, NA and the like are names of items, not missing values.
-        separator: a character.
-        header: whether line 1 names columns, or the number of the line that does; those above are passed over.
-        encoding: of the text.
-        sheet: of a workbook, by name, or by number from 1 as "#1"; several of one header as "#1+#2".
+        kind: "lines" (a basket per line, item names), "dat" (a basket per line, item numbers), "long" (a row per item),
+            "one-hot" (a row per basket, a column per item) or "list" (a row per basket, a column of lists).
+        transaction: the column of transaction ids, by name or number ("#1"); several are joined by "+", and "time/day"
+            uses only the day of a time. For lines and one-hot, columns to leave out.
+        item, quantity: the columns of items and quantities, by name or number.
+        rows: "together" if each run of rows with equal ids is a transaction, "anywhere" if all rows with equal ids are
+            one; by default both must give the same transactions.
+        within: the separator of several items in one cell of a list; "none" if each cell is one item.
+        missing: "keep" if NaN, None, NA and similar words are names of items, not missing values.
+        separator: the character between cells.
+        header: whether line 1 names columns, or the number of the line that does; lines above are skipped.
+        encoding: the encoding of the text.
+        sheet: the sheet of a workbook, by name or number ("#1"); several with the same header as "#1+#2".
     """
 
     kind: str | None = None
@@ -154,10 +154,10 @@ class Layout:
 
     @classmethod
     def parse(cls, text: "str | Layout | None") -> "Layout":
-        """Read the words of a layout.
+        """Parse the text form of a layout.
 
         Raises:
-            BasketError: words that mean nothing, or do not go together; it says what is possible.
+            BasketError: unknown or incompatible words; the message gives the syntax.
 
         >>> Layout.parse("long item=product header=no").item
         'product'
@@ -169,55 +169,55 @@ class Layout:
         except (ValueError, AttributeError, TypeError):
             words = ["?"]
         kind = words.pop(0) if words and "=" not in words[0] else None
-        said = dict(word.partition("=")[::2] for word in words)
-        if not (kind is None or kind in KINDS) or len(said) < len(words) or not all(said.values()):
-            raise BasketError(f"the layout is not to be understood; possible is {_POSSIBLE}")
-        if odd := set(said) - set(KINDS[kind] if kind else [each.name for each in fields(cls)[1:]]):
+        wanted = dict(word.partition("=")[::2] for word in words)
+        if not (kind is None or kind in KINDS) or len(wanted) < len(words) or not all(wanted.values()):
+            raise BasketError(f"the layout has unknown words; {_SYNTAX}")
+        if odd := set(wanted) - set(KINDS[kind] if kind else [each.name for each in fields(cls)[1:]]):
             which = f"a layout {kind}" if kind else "a layout"
             shown = odd.pop() if odd <= set(KINDS["long"]) else "one of the keys"
-            raise BasketError(f"{which} does not take {shown}; possible is {_POSSIBLE}")
-        keys = [key for key in ("separator", "within") if said.get(key, NONE) not in _WITHIN]
-        marks = {key: separator_of(said.pop(key)) for key in keys}
-        header = said.pop("header", None)
+            raise BasketError(f"{which} does not take {shown}; {_SYNTAX}")
+        keys = [key for key in ("separator", "within") if wanted.get(key, NONE) not in _WITHIN]
+        marks = {key: parse_separator(wanted.pop(key)) for key in keys}
+        header = wanted.pop("header", None)
         if None in marks.values() or (header is not None and not _HEADER.fullmatch(header)):
-            raise BasketError(f"the layout's separator or header is not to be understood; possible is {_POSSIBLE}")
-        known = said.get("rows", ANYWHERE) in (TOGETHER, ANYWHERE) and said.get("missing", KEEP) == KEEP
-        if not known or said.get("separator") in _WITHIN:
-            raise BasketError(f"the layout's words are not to be understood; possible is {_POSSIBLE}")
+            raise BasketError(f"the layout's separator or header is invalid; {_SYNTAX}")
+        known = wanted.get("rows", ANYWHERE) in (TOGETHER, ANYWHERE) and wanted.get("missing", KEEP) == KEEP
+        if not known or wanted.get("separator") in _WITHIN:
+            raise BasketError(f"the layout has invalid values; {_SYNTAX}")
         has_header = {"yes": True, "no": False, None: None}[header] if header in ("yes", "no", None) else int(header)
-        if said.get("encoding", "utf-8") not in _ENCODINGS:
+        if wanted.get("encoding", "utf-8") not in _ENCODINGS:
             raise BasketError(f"the layout's encoding must be one of {', '.join(_ENCODINGS)}")
-        return cls(kind, header=has_header, **said, **marks)
+        return cls(kind, header=has_header, **wanted, **marks)
 
     def __str__(self) -> str:
-        """Return the words."""
+        """Return the text form."""
         words = [self.kind or ""]
         for each in fields(self)[1:]:
             value = getattr(self, each.name)
             if value is not None:
                 text = {"True": "yes", "False": "no", "\t": "tab", " ": "blank"}.get(str(value), str(value))
                 is_plain = each.name in ("separator", "within") or _PLAIN_COLUMN.fullmatch(text)
-                quoted = shlex.quote(text) if set(text) & set('"\\$`') else f'"{text}"'  # within single ones
+                quoted = shlex.quote(text) if set(text) & set('"\\$`') else f'"{text}"'  # inside single quotes
                 words.append(f"{each.name}={text if is_plain else quoted}")
         return " ".join(words).strip()
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """A layout as it is read.
+class DetectedLayout:
+    """A complete layout, as a source is read. Places are column indices.
 
     Attributes:
-        layout: in words, all that was understood; its columns are usual names or numbers, so that no item is shown.
-        names: of the columns, empty where there are none; they may be items.
-        places: of the long layout those of transactions, of items and, if there is one, of quantities; of a list its
-            column; of the others those that are no items.
-        ids: how many of the places are of transactions, in the long layout.
-        context: of the long layout the places of columns with one value in all rows of a transaction, by what it is.
-        persons: of the long layout the places of columns that say whose a transaction is.
-        days: of the places of transactions those of times of which the days alone count.
-        watched: of the long layout, without quantities, the places of other columns of plain numbers.
-        note: what to look at before the rows are taken for sales.
-        skip: lines before the first one of data.
+        layout: the complete layout; its columns are common names or numbers, so that no item is shown.
+        names: the column names, empty without a header; they may be items.
+        places: in the long layout the columns of transactions, of items and, if there is one, of quantities; in a list
+            its column; in other layouts the columns to leave out.
+        ids: in the long layout, how many of the places are of transactions.
+        context: in the long layout, columns with one value in all rows of a transaction, each with its role.
+        persons: in the long layout, the columns that identify the person of a transaction.
+        days: transaction columns of times of which only the day is used.
+        watched: in the long layout without quantities, other columns of plain numbers.
+        note: a warning about rows or cells that may not be sales.
+        skip: number of lines before the data.
     """
 
     layout: Layout
@@ -238,38 +238,38 @@ class Found:
 
     @property
     def separator(self) -> str:
-        """Of the cells of text."""
+        """The separator of cells in text."""
         return self.layout.separator or ","
 
     @property
     def quantity(self) -> int | None:
-        """The place of quantities in the long layout."""
+        """The column of quantities in the long layout."""
         return self.places[self.ids + 1] if self.kind == "long" and len(self.places) > self.ids + 1 else None
 
     @property
     def taken(self) -> list[int]:
-        """The places of the columns to be read, each once; of a one-hot table all that are items."""
+        """The columns to read, each once; in a one-hot table those of items."""
         if self.kind != "one-hot":
             context = [place for _, place in self.context]
             return list(dict.fromkeys((*self.places, *context, *self.watched, *self.persons)))
         return [place for place in range(len(self.names)) if place not in self.places]
 
-    def with_persons(self, column: str | int) -> "Found":
-        """Return a long layout with the columns of persons.
+    def with_persons(self, column: str | int) -> "DetectedLayout":
+        """Return a long layout with columns of persons.
 
         Raises:
-            BasketError: another layout, or no such column.
+            BasketError: the layout is not long, or there is no such column.
         """
         if self.kind != "long":
-            raise BasketError(LONG_ALONE)
-        return replace(self, persons=asked_places(self.names, "person", str(column)), watched=())
+            raise BasketError(PERSONS_NEED_LONG)
+        return replace(self, persons=requested_places(self.names, "person", str(column)), watched=())
 
 
 @dataclass(frozen=True, slots=True)
 class ReadOptions:
-    """How baskets are read; the root's ``read_baskets`` says what the words mean, another is a BasketError.
+    """Options for reading baskets, with the meaning of :func:`assocpriv.read_baskets`; BasketError for other words.
 
-    Reading batch by batch takes about ``memory_bytes``; ``progress`` is called with (bytes read, bytes of the file).
+    Reading batch by batch needs about ``memory_bytes``; ``progress`` is called with (bytes read, bytes of the file).
     """
 
     layout: str | Layout | None = None
@@ -285,70 +285,72 @@ class ReadOptions:
         Layout.parse(self.layout)
 
     @property
-    def said(self) -> Layout:
-        """What is said of the layout."""
+    def requested_layout(self) -> Layout:
+        """The requested layout, parsed."""
         return Layout.parse(self.layout)
 
-    def absent(self, catalogue: Catalogue | None) -> frozenset[str]:
-        """Return words that stand for a missing value, where a catalogue may have some of them as items."""
-        return absent_words(self.said.missing == KEEP, catalogue)
+    def missing_words(self, catalogue: Catalogue | None) -> frozenset[str]:
+        """Return the words that mean a missing value, except items of the catalogue."""
+        return missing_words(self.requested_layout.missing == KEEP, catalogue)
 
 
 STRICT = ReadOptions()
 
 
-# ---- doubts
+# ---- ambiguous layouts
 
 
-def say_layout(words: str | Layout) -> str:
-    """Return how to say a layout."""
+def layout_arg(words: str | Layout) -> str:
+    """Return a layout as an argument, for the advice of errors."""
     return f"layout='{words}'"
 
 
-class Doubt(Exception):  # noqa: N818 -- it becomes an error, once its advice was tried
-    """What may mean several things: the layouts that decide, in words, and when each is right."""
+class Ambiguity(Exception):  # noqa: N818 -- it becomes an error once its advice was tested
+    """A source has several possible layouts; ``choices`` are layouts to request, each with its condition."""
 
     def __init__(self, problem: str, *choices: tuple[str | Layout, str], end: str = "") -> None:
         super().__init__()
         self.problem, self.choices, self.end = problem, choices, end
 
-    def error(self, reads: Callable[[Layout], bool], said: Layout) -> BasketError:
-        """Return the error that names those of the layouts, with the rest of what is said, that read the source so."""
-        choices = [(_with_source(Layout.parse(str(words)), said), when) for words, when in self.choices]
-        fit = [f"{say_layout(words)}{when and f' {when}'}" for words, when in choices if reads(words)]
-        remedy = "say " + ", or ".join(fit) if fit else "correct the data" * (not self.end)
+    def error(self, reads: Callable[[Layout], bool], wanted: Layout) -> BasketError:
+        """Return the error with those choices, completed by what was requested, under which ``reads`` succeeds."""
+        choices = [(_with_source(Layout.parse(str(words)), wanted), when) for words, when in self.choices]
+        fit = [f"{layout_arg(words)}{when and f' {when}'}" for words, when in choices if reads(words)]
+        remedy = "pass " + ", or ".join(fit) if fit else "correct the data" * (not self.end)
         end = self.end if remedy else self.end.removeprefix("or").lstrip(", ")
         return BasketError("; ".join(filter(None, (self.problem, ", ".join(filter(None, (remedy, end)))))))
 
 
-def _with_source(layout: Layout, said: Layout) -> Layout:
-    """Return a layout with the sheet, the encoding and words for missing values of another, where it has none."""
+def _with_source(layout: Layout, wanted: Layout) -> Layout:
+    """Return a layout with the requested sheet, encoding and missing=, unless it has its own."""
     keys = [key for key in ("sheet", "encoding", "missing") if key in KINDS[layout.kind or "long"]]
-    return replace(layout, **{key: getattr(said, key) for key in keys if getattr(layout, key) is None})
+    return replace(layout, **{key: getattr(wanted, key) for key in keys if getattr(layout, key) is None})
 
 
-def decided(read: Callable[[Layout], Found], said: Layout, fits: Callable[[Found], bool] = bool) -> Found:
-    """Return a layout as it is read; a doubt becomes an error whose advice was tried, and ``fits``."""
+def resolve_layout(
+    read: Callable[[Layout], DetectedLayout], wanted: Layout, fits: Callable[[DetectedLayout], bool] = bool
+) -> DetectedLayout:
+    """Return the detected layout; make Ambiguity an error whose advice was tested by ``read`` and ``fits``."""
 
     def reads(layout: Layout) -> bool:
-        with contextlib.suppress(Doubt, BasketError):
+        with contextlib.suppress(Ambiguity, BasketError):
             return (found := read(layout)).kind == layout.kind and fits(found)
         return False
 
     try:
-        return read(said)
-    except Doubt as met:
-        doubt = met
-    raise doubt.error(reads, said)
+        return read(wanted)
+    except Ambiguity as error:
+        ambiguity = error
+    raise ambiguity.error(reads, wanted)
 
 
 # ---- columns
 
 
-def usual_places(columns: Sequence[object], role: str) -> list[int]:
-    """Return the places of columns with a usual name of a role, as "transaction", "item" or "date", likeliest first.
+def known_places(columns: Sequence[object], role: str) -> list[int]:
+    """Return the indices of columns with a common name of a role ("transaction", "item", "date"), likeliest first.
 
-    >>> usual_places(["InvoiceNo", "StockCode", "Description"], "item")
+    >>> known_places(["InvoiceNo", "StockCode", "Description"], "item")
     [1, 2]
     """
     plain = [_ODD.sub("", unicodedata.normalize("NFKD", str(name)).lower()) for name in columns]
@@ -357,36 +359,38 @@ def usual_places(columns: Sequence[object], role: str) -> list[int]:
     return [place for _, place in sorted(found)]
 
 
-def is_usual(name: object) -> bool:
-    """Return whether a column's name is a usual one of transactions, items or quantities.
+def is_known(name: object) -> bool:
+    """Return whether a column's name is a common one of transactions, items or quantities.
 
-    >>> is_usual("Order ID"), is_usual("whole milk")
+    >>> is_known("Order ID"), is_known("whole milk")
     (True, False)
     """
-    return any(usual_places([name], role) for role in _USUAL)
+    return any(known_places([name], role) for role in _COMMON_NAMES)
 
 
-def asked_places(columns: Sequence[object], role: str, asked: str, *, several: bool = True) -> tuple[int, ...]:
-    """Return the places of the columns that somebody asked for: a name, a number as #2, or several joined by "+".
+def requested_places(columns: Sequence[object], role: str, wanted: str, *, several: bool = True) -> tuple[int, ...]:
+    """Return the indices of requested columns: a name, a number such as #2, or several joined by "+".
 
-    Of a time the day alone counts where "/day" stands behind its column.
+    The suffix "/day" after a column of times is ignored here.
 
-    >>> asked_places(["day", "Item", "till"], "transaction", "#1+till")
+    >>> requested_places(["day", "Item", "till"], "transaction", "#1+till")
     (0, 2)
     """
-    names, text = [str(name).strip() for name in columns], asked.strip()
+    names, text = [str(name).strip() for name in columns], wanted.strip()
     if several and text not in names:
         parts = [part.strip() for part in text.split("+")]
-        places = tuple(_asked_place(names, role, part if part in names else part.removesuffix(DAY)) for part in parts)
+        places = tuple(
+            _requested_place(names, role, part if part in names else part.removesuffix(DAY)) for part in parts
+        )
         if len(set(places)) < len(places):
             raise BasketError(f"{role}= names a column twice; name each once")
         return places
-    return (_asked_place(names, role, text),)
+    return (_requested_place(names, role, text),)
 
 
-def _asked_place(names: Sequence[str], role: str, text: str) -> int:
+def _requested_place(names: Sequence[str], role: str, text: str) -> int:
     if names.count(text) > 1:
-        raise BasketError(f"{names.count(text)} columns have the name that {role}= gives; give the number, as #1")
+        raise BasketError(f"{names.count(text)} columns have the name given by {role}=; give the number instead, as #1")
     lowered = [name.lower() for name in names]
     named = names.index(text) if text in names else None
     if named is None and text and lowered.count(text.lower()) == 1:
@@ -397,49 +401,49 @@ def _asked_place(names: Sequence[str], role: str, text: str) -> int:
         number = -1
     if named is not None and number not in (-1, named):
         raise BasketError(
-            f"{role}= gives what is the name of column {named + 1} and the number of another; say #{named + 1} or "
+            f"{role}= gives the name of column {named + 1}, which is also the number of another; give #{named + 1} or "
             f"#{number + 1}"
         )
     if named is None and number < 0:
         raise BasketError(
-            f"the column {text[:60]!r} that {role}= names is not among the {len(names)} columns; check its name and "
-            "the separator"
+            f"the column {text[:60]!r} given by {role}= is not among the {len(names)} columns; check its name and the "
+            "separator"
         )
     return number if named is None else named
 
 
-def long_columns(columns: Sequence[object], said: Layout | None = None) -> tuple[tuple[int, ...], int, int | None]:
-    """Return the places of the transaction columns, the item column and, if there is one, the quantity column.
+def long_columns(columns: Sequence[object], wanted: Layout | None = None) -> tuple[tuple[int, ...], int, int | None]:
+    """Return the indices of the transaction columns, the item column and, if there is one, the quantity column.
 
-    Without a name or number they are those with a usual name; else the first and the next, where that is no guess: if
-    there are no others, or the layout is said to be long.
+    Columns that are not requested are found by common names; else they are the first and the next, if there are no
+    others or the layout long is requested.
 
     >>> long_columns(["day", "Item", "Transaction", "Qty"])
     ((2,), 1, 3)
     """
-    said = said or Layout()
+    wanted = wanted or Layout()
     if len(columns) < 2:
         raise BasketError(f"the long layout needs a transaction and an item column, got {len(columns)} columns")
     places: dict[str, tuple[int, ...]] = {}
-    for role in _USUAL:
-        if (asked := getattr(said, role)) not in (None, NONE):
-            places[role] = asked_places(columns, role, asked, several=role == "transaction")
-    for role in _USUAL:
+    for role in _COMMON_NAMES:
+        if (text := getattr(wanted, role)) not in (None, NONE):
+            places[role] = requested_places(columns, role, text, several=role == "transaction")
+    for role in _COMMON_NAMES:
         taken = [place for each in places.values() for place in each]
-        usual = [place for place in usual_places(columns, role) if place not in taken]
-        if role not in places and usual and getattr(said, role) != NONE:
-            places[role] = (usual[0],)
-            if (alike := [place for place, name in enumerate(columns) if name == columns[usual[0]]])[1:]:
+        common = [place for place in known_places(columns, role) if place not in taken]
+        if role not in places and common and getattr(wanted, role) != NONE:
+            places[role] = (common[0],)
+            if (alike := [place for place, name in enumerate(columns) if name == columns[common[0]]])[1:]:
                 first: dict[str, Any] = {role: f"#{alike[0] + 1}"}
-                raise Doubt(
+                raise Ambiguity(
                     f"{len(alike)} columns have the name of the {role} column",
                     *[("lines transaction=#1 header=yes", "if each line is a basket")] * (alike[0] == 1),
-                    (replace(said, kind="long", **first), "to read the first of them alone"),
+                    (replace(wanted, kind="long", **first), "to read only the first"),
                 )
     for role, other in (("transaction", "item"), ("item", "transaction")):
         if role not in places:
-            if said.kind is None and len(columns) > 2:
-                raise BasketError(f"no column has a usual name for {role}s; name it with {role}= in the layout")
+            if wanted.kind is None and len(columns) > 2:
+                raise BasketError(f"no column has a common name for {role}s; name it with {role}= in the layout")
             places[role] = (int(places.get(other) == (0,)),)
     taken = [place for each in places.values() for place in each]
     if len(set(taken)) < len(taken):
@@ -447,7 +451,7 @@ def long_columns(columns: Sequence[object], said: Layout | None = None) -> tuple
     return places["transaction"], places["item"][0], places.get("quantity", (None,))[0]
 
 
-def shown_column(columns: Sequence[object], place: int) -> str:
-    """Return a column's name if it is a usual one, otherwise its number, as #1."""
+def show_column(columns: Sequence[object], place: int) -> str:
+    """Return a column's name if it is a common one, otherwise its number, as #1."""
     name = str(columns[place]).strip()
-    return name if any(usual_places([name], role) for role in _RANK) else f"#{place + 1}"
+    return name if any(known_places([name], role) for role in _RANK) else f"#{place + 1}"

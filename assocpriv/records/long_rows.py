@@ -1,7 +1,7 @@
-"""Rows of the long layout, a row an item -> transactions of items.
+"""Group rows of the long layout (one row per item) into transactions.
 
-Rows of one transaction may stand in several parts of a source, and in several sources. Quantities are summed; ids that
-may be of several transactions are refused.
+The rows of a transaction may be in several parts of a source, and in several sources. Quantities are summed; ids that
+may belong to several transactions are refused.
 """
 
 import contextlib
@@ -15,62 +15,62 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.files.arrow import array_to_numpy, pa, pc, to_arrow
-from assocpriv.promise.errors import BasketError
-from assocpriv.records.cells import Cells, LeftOut, Origin, kept_sizes, without_till_lines
+from assocpriv.guarantees.errors import BasketError
+from assocpriv.records.basket_sources import TOTALS
+from assocpriv.records.cells import Cells, LeftOut, Origin, drop_till_lines, kept_sizes
 from assocpriv.records.columns import Rows
-from assocpriv.records.layout import ANYWHERE, DATES, DAY, KEEP, NONE, TOGETHER, Found, say_layout, shown_column
-from assocpriv.records.sources import TOTALS
-from assocpriv.records.texts import (
-    any_of,
+from assocpriv.records.layout import ANYWHERE, DATES, DAY, KEEP, NONE, TOGETHER, DetectedLayout, layout_arg, show_column
+from assocpriv.records.text_columns import (
+    cast_string_views,
     coded_items,
     coded_texts,
     distinct_texts,
-    plain_ids,
-    plain_text,
+    match_mask,
+    normalize_ids,
+    null_mask,
     refuse_rounded,
     texts_of,
-    which_fit,
-    which_null,
+    words_pattern,
 )
 from assocpriv.records.values import AMOUNT
 
-_SECONDS = 1e9  # numbers from here on are times, not days
-_FEW = 50  # one id in so many may have several values in a column that first rows alone show to be a transaction's
-_MOST_MILLIONTHS = 1 << 53
-_LONG_ROW_BYTES, _LONG_NAME_BYTES = 48, 8  # memory of a row of the long layout, and of a byte of its distinct names
+_SECONDS = 1e9  # numbers from which on values are times, not days
+_FEW = 50  # one id in this many may have several values in a column whose role was detected from first rows only
+_MAX_MILLIONTHS = 1 << 53
+_LONG_ROW_BYTES, _LONG_NAME_BYTES = 48, 8  # memory per row of the long layout, and per byte of its distinct names
 _BELOW_ZERO = r"^\s*[-−]\s?[0-9]|[0-9]-\s*$"
-JOINT = "\x01"  # between the texts of several columns that are one id
+JOINT = "\x01"  # between the texts of several columns that form one id
 
 
 @dataclass(frozen=True, slots=True)
-class Lacking:
-    """Rows that lack a cell: how many, where the first is that is no total, in words, and how many have no id."""
+class IncompleteRows:
+    """Rows that lack a cell: their number, a description of the first that is not a total, and how many lack an id."""
 
     rows: int = 0
     first: str = ""
     without_id: int = 0
 
 
-ALL_THERE = Lacking()
+NONE_INCOMPLETE = IncompleteRows()
 
 
 @dataclass(frozen=True, slots=True)
 class LongPart:
-    """Rows of the long layout that lack nothing.
+    """Complete rows of the long layout. A run is a sequence of consecutive rows with equal ids and context.
 
     Attributes:
         found: the layout.
-        transactions: text of Arrow, of each run of rows that stand together; several columns are joined.
-        lengths: how many rows a run has, int64.
-        items: of each row, text in codes of Arrow.
-        context: of each run text of Arrow, by what the column is; of times the days.
-        timed: columns of context that have times.
-        quantities: of each row, int64 in millionths; None without such a column.
-        persons: of each row, text in codes of Arrow; None where they are not asked for.
-        lacking: rows that lack a cell.
+        transactions: the id of each run, Arrow text; several columns are joined.
+        lengths: number of rows of each run, int64.
+        items: of each row, dictionary-encoded Arrow text.
+        context: of each run, Arrow text by the column's role; for times the days.
+        timed: roles of context columns that hold times.
+        quantities: of each row in millionths, int64; None without such a column.
+        persons: of each row, dictionary-encoded Arrow text; None if they are not requested.
+        incomplete: rows that lack a cell.
     """
 
-    found: Found
+    found: DetectedLayout
     transactions: Any
     lengths: NDArray[np.int64]
     items: Any
@@ -78,11 +78,11 @@ class LongPart:
     timed: frozenset[str]
     quantities: NDArray[np.int64] | None
     persons: Any
-    lacking: Lacking = ALL_THERE
+    incomplete: IncompleteRows = NONE_INCOMPLETE
 
     @property
     def memory_bytes(self) -> int:
-        """About what it takes to make baskets of these rows."""
+        """The approximate memory needed to make baskets of these rows."""
         texts = [self.transactions, self.items.dictionary, *self.context.values()]
         row_bytes = _LONG_ROW_BYTES if self.quantities is None else 2 * _LONG_ROW_BYTES
         return row_bytes * len(self.items) + _LONG_NAME_BYTES * sum(int(each.nbytes) for each in texts)
@@ -92,27 +92,27 @@ def refuse_incomplete(parts: Sequence[LongPart]) -> None:
     """Refuse rows that lack a cell, unless all are totals.
 
     Raises:
-        BasketError: with the place of the first, and how many there are.
+        BasketError: gives the position of the first such row, and their number.
     """
-    first = next((part.lacking.first for part in parts if part.lacking.first), "")
+    first = next((part.incomplete.first for part in parts if part.incomplete.first), "")
     if first:
-        count = sum(part.lacking.rows for part in parts)
-        most = sum(part.lacking.without_id for part in parts) > sum(len(part.items) for part in parts)
-        remedy = "or leave rows that lack a cell out with incomplete='drop'"
+        count = sum(part.incomplete.rows for part in parts)
+        most = sum(part.incomplete.without_id for part in parts) > sum(len(part.items) for part in parts)
+        remedy = "or leave out rows that lack a cell with incomplete='drop'"
         if most:
-            remedy = "down from the row above if the first row of a transaction alone has it"
-        raise BasketError(f"{first}; fill it in, {remedy} ({count:,} such in all)")
+            remedy = "from the row above if only the first row of each transaction has it"
+        raise BasketError(f"{first}; fill it in, {remedy} ({count:,} such rows in all)")
 
 
-def long_part(rows: Rows, found: Found, absent: Collection[str] = ()) -> LongPart:
-    """Read the transaction, the item, the quantity … of each row; words that are ``absent`` are empty cells.
+def long_part(rows: Rows, found: DetectedLayout, absent: Collection[str] = ()) -> LongPart:
+    """Read the transaction, the item, the quantity … of each row; ``absent`` words are empty cells.
 
     Raises:
-        BasketError: items that are neither text nor integers; a quantity that is no number.
+        BasketError: items are neither text nor integers, or a quantity is not a number.
     """
-    column = dict(zip(found.taken, map(plain_text, rows.columns), strict=True))
-    ids = [plain_ids(column[place], "transaction ids") for place in found.places[: found.ids]]
-    items = coded_items(plain_ids(column[found.places[found.ids]], "items"), "item", absent)
+    column = dict(zip(found.taken, map(cast_string_views, rows.columns), strict=True))
+    ids = [normalize_ids(column[place], "transaction ids") for place in found.places[: found.ids]]
+    items = coded_items(normalize_ids(column[found.places[found.ids]], "items"), "item", absent)
     refuse_rounded(items, None, rows, "item")
     context = {role: column[place] for role, place in found.context}
     starts = _run_starts([*ids, *context.values()])
@@ -127,9 +127,9 @@ def long_part(rows: Rows, found: Found, absent: Collection[str] = ()) -> LongPar
     transactions = _joined_texts(texts)
     missing = {}
     if transactions.null_count:
-        missing["transaction id"] = np.repeat(which_null(transactions), lengths)
+        missing["transaction id"] = np.repeat(null_mask(transactions), lengths)
     if items.null_count:
-        missing["item"] = which_null(items)
+        missing["item"] = null_mask(items)
     heads = _repeat_header(rows, found, texts, items, lengths)
     if heads is not None:
         missing = {what: missing.get(what, heads) | heads for what in ("transaction id", "item")}
@@ -138,78 +138,81 @@ def long_part(rows: Rows, found: Found, absent: Collection[str] = ()) -> LongPar
         name = {found.names[found.quantity].lower()} if heads is not None else set()
         quantities, missing["quantity"] = _quantities(rows, column[found.quantity], {*absent, *name})
     if found.persons:
-        names = _id_texts([plain_ids(column[place], "persons") for place in found.persons], None, absent)
+        names = _id_texts([normalize_ids(column[place], "persons") for place in found.persons], None, absent)
         for each in names:
             refuse_rounded(each, None, rows, "person")
         persons = coded_texts(_joined_texts(names), "persons", absent)
     days = {role: _days(values.take(to_arrow(starts))) for role, values in context.items()}
     held, timed = {role: texts for role, (texts, _) in days.items()}, frozenset(role for role in days if days[role][1])
     part = LongPart(found, transactions, lengths, items, held, timed, quantities, persons)
-    totals = _are_totals(transactions)  # below a table, with something in the place of the item
-    lack = np.logical_or.reduce([np.repeat(totals, lengths), *missing.values()])
-    return _without_rows(part, lack, rows, missing) if lack.any() else part
+    totals = _are_totals(transactions)  # below a table, possibly with text in the column of items
+    lacks_cell = np.logical_or.reduce([np.repeat(totals, lengths), *missing.values()])
+    return _without_rows(part, lacks_cell, rows, missing) if lacks_cell.any() else part
 
 
-def _refuse_returned(values: Any, place: int, rows: Rows, found: Found) -> None:
-    """Refuse numbers below zero, as of returned goods, where nobody says which column has quantities."""
+def _refuse_returned(values: Any, place: int, rows: Rows, found: DetectedLayout) -> None:
+    """Refuse numbers below zero, such as returned goods, if no column of quantities is known."""
     plain = pa.types.is_integer(values.type) or pa.types.is_floating(values.type) or pa.types.is_decimal(values.type)
-    below = pc.less(values, 0) if plain else pa.array(which_fit(texts_of(values, "numbers"), _BELOW_ZERO))
+    below = pc.less(values, 0) if plain else pa.array(match_mask(texts_of(values, "numbers"), _BELOW_ZERO))
     first = pc.index(below, True).as_py()
     if first >= 0:
-        said, none = (replace(found.layout, quantity=each) for each in (f"#{place + 1}", NONE))
+        summed, unsummed = (replace(found.layout, quantity=each) for each in (f"#{place + 1}", NONE))
         raise BasketError(
             f"{rows.origin.row_word} {rows.line(first):,} has a number below zero in column {place + 1}, as returned "
-            f"goods have; say {say_layout(said)} to leave out what was returned, or {say_layout(none)} to count all"
+            f"goods have; pass {layout_arg(summed)} to leave out returned goods, or {layout_arg(unsummed)} to "
+            "count all rows"
         )
 
 
 def _repeat_header(
-    rows: Rows, found: Found, ids: Sequence[Any], items: Any, lengths: NDArray[np.int64]
+    rows: Rows, found: DetectedLayout, ids: Sequence[Any], items: Any, lengths: NDArray[np.int64]
 ) -> NDArray[np.bool_] | None:
-    """Tell which rows repeat the names of the columns, as where files were joined; None if none does.
+    """Return which rows repeat the column names, as in joined files; None if there are none.
 
-    ``ids`` are the texts of transaction columns, of each run of ``lengths`` rows.
+    ``ids`` are the texts of transaction columns, one per run of ``lengths`` rows.
 
     Raises:
         BasketError: a row has the names in another order.
     """
 
     def repeats(names: Sequence[str]) -> NDArray[np.bool_]:
-        """Tell which rows have texts that fit an expression for each column, of the item last."""
-        runs = np.logical_and.reduce([which_fit(texts, name) for texts, name in zip(ids, names, strict=False)])
-        held = np.append(which_fit(items.dictionary, names[-1]), False)
+        """Return which rows match one regular expression per column, the last for the item."""
+        runs = np.logical_and.reduce([match_mask(texts, name) for texts, name in zip(ids, names, strict=False)])
+        held = np.append(match_mask(items.dictionary, names[-1]), False)
         return np.asarray(np.repeat(runs, lengths) & held[array_to_numpy(items.indices, -1)])
 
     if not any(found.names):
         return None
     any_name = f"^({'|'.join(re.escape(name) for name in found.names if name)})$"
     own = [f"^{re.escape(found.names[place])}$" for place in found.places[: found.ids + 1]]
-    if not which_fit(items.dictionary, any_name).any():
+    if not match_mask(items.dictionary, any_name).any():
         return None
     heads = repeats([any_name] * len(own))
     moved = np.flatnonzero(heads & ~repeats(own))
     if len(moved):
         raise BasketError(
             f"{rows.origin.row_word} {rows.line(int(moved[0])):,} names the columns in another order than line 1, as "
-            "where two exports were joined; give each as a file of its own"
+            "in joined exports; split it into separate files"
         )
     return heads if heads.any() else None
 
 
 def _without_rows(
-    part: LongPart, lack: NDArray[np.bool_], rows: Rows, missing: dict[str, NDArray[np.bool_]]
+    part: LongPart, lacks_cell: NDArray[np.bool_], rows: Rows, missing: dict[str, NDArray[np.bool_]]
 ) -> LongPart:
-    """Return the rows that lack nothing; those without any cell are none, as spreadsheets leave them."""
-    nothing = np.zeros(len(lack), dtype=np.bool_)
+    """Remove rows that lack a cell; those without any cell, as spreadsheets leave them, are not counted."""
+    nothing = np.zeros(len(lacks_cell), dtype=np.bool_)
     bare = missing.get("transaction id", nothing) & missing.get("item", nothing)
-    odd = np.flatnonzero(lack & ~(bare & missing.get("quantity", ~nothing)))
+    odd = np.flatnonzero(lacks_cell & ~(bare & missing.get("quantity", ~nothing)))
     totals = np.repeat(_are_totals(part.transactions), part.lengths) | _are_totals(part.items) | bare
-    wrong, lacking = odd[~totals[odd]], Lacking(len(odd))
+    wrong, incomplete = odd[~totals[odd]], IncompleteRows(len(odd))
     if len(wrong):
         what = next(what for what, each in missing.items() if each[wrong[0]])
         place = f"{rows.origin.row_word} {rows.line(int(wrong[0])):,}"
-        lacking = Lacking(len(odd), f"{place} has no {what}", int(missing.get("transaction id", nothing)[odd].sum()))
-    kept, lengths = to_arrow(~lack), kept_sizes(part.lengths, ~lack)
+        incomplete = IncompleteRows(
+            len(odd), f"{place} has no {what}", int(missing.get("transaction id", nothing)[odd].sum())
+        )
+    kept, lengths = to_arrow(~lacks_cell), kept_sizes(part.lengths, ~lacks_cell)
     runs = to_arrow(lengths > 0)
     return LongPart(
         part.found,
@@ -218,54 +221,54 @@ def _without_rows(
         part.items.filter(kept),
         {role: texts.filter(runs) for role, texts in part.context.items()},
         part.timed,
-        None if part.quantities is None else part.quantities[~lack],
+        None if part.quantities is None else part.quantities[~lacks_cell],
         None if part.persons is None else part.persons.filter(kept),
-        lacking,
+        incomplete,
     )
 
 
 def _are_totals(texts: Any) -> NDArray[np.bool_]:
-    """Tell which texts of Arrow are words for a total."""
+    """Return which Arrow texts are words for a total."""
     words = pc.utf8_lower(pc.utf8_trim(texts.dictionary if pa.types.is_dictionary(texts.type) else texts, " :"))
-    found = which_fit(words, any_of(TOTALS))
+    found = match_mask(words, words_pattern(TOTALS))
     if pa.types.is_dictionary(texts.type):
         found = np.append(found, False)[array_to_numpy(texts.indices, -1)]
     return np.asarray(found, dtype=np.bool_)
 
 
 def _run_starts(columns: Sequence[Any]) -> NDArray[np.int64]:
-    """Return where runs of rows begin whose values are equal in all columns, Arrow arrays."""
+    """Return the first row of each run of rows with equal values in all columns, Arrow arrays."""
     changed = np.ones(len(columns[0]), dtype=np.bool_)
     changed[1:] = False
     for values in columns:
         plain = values.indices if pa.types.is_dictionary(values.type) else values
-        with contextlib.suppress(pa.ArrowException):  # nested, which is refused as what it is
+        with contextlib.suppress(pa.ArrowException):  # nested values, which are refused later with a specific error
             differ = pc.not_equal(plain[1:], plain[:-1])
-            changed[1:] |= array_to_numpy(differ, missing=0).astype(bool) | which_null(differ)
+            changed[1:] |= array_to_numpy(differ, missing=0).astype(bool) | null_mask(differ)
     return np.flatnonzero(changed)
 
 
 def _id_texts(columns: Sequence[Any], starts: NDArray[np.int64] | None, absent: Collection[str]) -> list[Any]:
-    """Return columns as text, at some rows or all."""
+    """Return columns as text, at the rows ``starts`` or at all."""
     places = None if starts is None else to_arrow(starts)
     taken = [values if places is None else values.take(places) for values in columns]
     return [texts_of(values, "transaction ids", absent) for values in taken]
 
 
 def _joined_texts(texts: Sequence[Any]) -> Any:
-    """Return columns of text as one; null where one of them has nothing."""
+    """Join columns of text to one; null where one of them is null."""
     return texts[0] if len(texts) == 1 else pc.binary_join_element_wise(*texts, JOINT)
 
 
 def _days(values: Any) -> tuple[Any, bool]:
-    """Return dates, stores … as text, of times the days alone, and whether there are times.
+    """Return dates, stores … as text, times as days, and whether there are times.
 
-    Null is where there is nothing, or nothing to compare.
+    Missing and incomparable values are null.
     """
     is_timed = bool(pa.types.is_timestamp(values.type))
     if is_timed or pa.types.is_date(values.type):
         values = values.cast(pa.date32(), safe=False)
-    elif pa.types.is_floating(values.type):  # days of a spreadsheet, with the time behind the point
+    elif pa.types.is_floating(values.type):  # days of a spreadsheet, with the time as the fraction
         values = pc.floor(values)
     elif pa.types.is_integer(values.type):
         values = values.cast(pa.float64(), safe=False)
@@ -285,14 +288,14 @@ def _quantities(rows: Rows, column: Any, absent: Collection[str]) -> tuple[NDArr
     wrong = np.flatnonzero(np.array([*(each is None for each in millionths), False])[codes])
     if len(wrong):
         raise BasketError(
-            f"{rows.origin.row_word} {rows.line(int(wrong[0]))} has no number as its quantity; correct it, or name "
+            f"the quantity in {rows.origin.row_word} {rows.line(int(wrong[0])):,} is not a number; correct it, or name "
             "another column with quantity= in the layout, or quantity=none to count every row"
         )
     return np.array([*(each or 0 for each in millionths), 0], dtype=np.int64)[codes], codes == len(millionths)
 
 
 def _millionths(text: str) -> int | None:
-    """Return a quantity as tills write it, in millionths, None for what is none.
+    """Return a quantity, as tills write it, in millionths; None if it is not a number.
 
     >>> _millionths("1.250,5"), _millionths("2-"), _millionths("tea")
     (1250500000, -2000000, None)
@@ -301,11 +304,11 @@ def _millionths(text: str) -> int | None:
         return 0 if text in ("inf", "") else None
     digits = re.sub(r"[-+−' \u00a0]", "", text)
     point = max(digits.rfind("."), digits.rfind(","))
-    if point >= 0 and digits.count(digits[point]) > 1:  # thousands, more than one
+    if point >= 0 and digits.count(digits[point]) > 1:  # several separators of thousands
         point = -1
     whole, part = (digits[:point], digits[point + 1 :]) if point >= 0 else (digits, "")
     number = int(re.sub(r"[.,]", "", whole) + f"{part:0<6}"[:6])
-    if number >= _MOST_MILLIONTHS:
+    if number >= _MAX_MILLIONTHS:
         return None
     return -number if "-" in text or "−" in text else number
 
@@ -313,11 +316,12 @@ def _millionths(text: str) -> int | None:
 def long_cells(parts: Sequence[LongPart], *, persons: bool = False) -> Cells:
     """Return the cells of parts of one source, or of several that share transactions; baskets by first appearance.
 
-    Quantities are summed by transaction and item: above 0 an item is in the basket, and a transaction with none is no
-    basket. With ``persons`` the cells are whose each row of a basket is, in place of its items.
+    Quantities are summed by transaction and item. An item with a sum above 0 is in the basket; a transaction without
+    such items is not a basket. With ``persons`` the cells hold the person of each row instead of the item.
 
     Raises:
-        BasketError: transactions whose rows stand apart, or have several dates, stores, tills or customers.
+        BasketError: the rows of a transaction id are not consecutive, or have several dates, stores, tills or
+            customers.
     """
     if not parts:
         return Cells(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64), [])
@@ -348,13 +352,13 @@ def long_cells(parts: Sequence[LongPart], *, persons: bool = False) -> Cells:
     if not bought.all():
         sizes, codes = kept_sizes(sizes, bought), codes[bought]
         sizes = sizes[sizes > 0]
-    lacking = sum(part.lacking.rows for part in parts)
-    cells = Cells(sizes, codes, names, Origin(), LeftOut(0, lacking, returned), summed)
-    return cells if persons or parts[0].found.layout.missing == KEEP else without_till_lines(cells)
+    incomplete = sum(part.incomplete.rows for part in parts)
+    cells = Cells(sizes, codes, names, Origin(), LeftOut(0, incomplete, returned), summed)
+    return cells if persons or parts[0].found.layout.missing == KEEP else drop_till_lines(cells)
 
 
 def _are_bought(rows: NDArray[Any], codes: NDArray[Any], quantities: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Return which rows are of an item that its transaction holds: all its rows' quantities come to more than 0."""
+    """Return which rows belong to an item that its transaction holds: the sum of its quantities is above 0."""
     bought: NDArray[np.bool_] = quantities > 0
     if bought.all():
         return bought
@@ -368,14 +372,14 @@ def _are_bought(rows: NDArray[Any], codes: NDArray[Any], quantities: NDArray[np.
     return bought
 
 
-# ---- which rows are of one transaction
+# ---- transactions of runs
 
 
 def _transactions_of_runs(parts: Sequence[LongPart]) -> NDArray[Any]:
-    """Return the number of each run's transaction, by first appearance.
+    """Return the transaction number of each run, by first appearance.
 
     Raises:
-        BasketError: as of :func:`long_cells`.
+        BasketError: as :func:`long_cells`.
     """
     ids = pa.chunked_array([part.transactions for part in parts])
     order = {part.found.layout.rows for part in parts}
@@ -395,14 +399,14 @@ def _transactions_of_runs(parts: Sequence[LongPart]) -> NDArray[Any]:
 
 
 def _codes_of(texts: Any) -> NDArray[np.int64]:
-    """Return the codes of the distinct values of a chunked array, by first appearance; of a null −1."""
+    """Return the codes of the distinct values of a chunked array, by first appearance; −1 for null."""
     chunks = [array_to_numpy(each.indices, -1) for each in texts.dictionary_encode().chunks]
     codes: NDArray[np.int64] = np.concatenate([np.empty(0, dtype=np.int64), *chunks])
     return codes
 
 
 def _refuse_mixed(parts: Sequence[LongPart], runs: NDArray[np.int64], files: NDArray[np.int64]) -> None:
-    """Refuse transaction ids with several dates, stores, tills or customers, or with rows that stand apart."""
+    """Refuse transaction ids with several dates, stores, tills or customers, or with rows that are not consecutive."""
     found, n_ids = parts[0].found, int(runs.max(initial=-1)) + 1
     mixed, keys = dict[int, str](), dict[int, NDArray[np.int64]]()
     for role, place in found.context:
@@ -415,30 +419,32 @@ def _refuse_mixed(parts: Sequence[LongPart], runs: NDArray[np.int64], files: NDA
     dated = [(role != DATES, place) for role, place in found.context if place in mixed and role.startswith(DATES)]
     for _, place in sorted(dated, key=lambda each: (len(np.unique(keys[each[1]])), *each))[1:]:  # finer, of rows
         del mixed[place], keys[place]
-    said = replace(found.layout, rows=TOGETHER)
+    advice = replace(found.layout, rows=TOGETHER)
     if mixed:
         key = np.unique(np.stack([*keys.values()]), axis=1, return_inverse=True)[1].ravel()
         timed = frozenset[str]().union(*(part.timed for part in parts))
-        each_row = 2 * sum(len(part.items) for part in parts) < 3 * len(runs)  # its own time, not its transaction's
+        each_row = 2 * sum(len(part.items) for part in parts) < 3 * len(runs)  # times of rows, not of transactions
         days = {place for role, place in found.context if role in timed and each_row}
-        columns = [shown_column(found.names, place) + DAY * (place in days) for place in mixed]
-        said = replace(
-            said, transaction="+".join([*columns, str(said.transaction)]), rows=ANYWHERE if _apart(key, files) else None
+        columns = [show_column(found.names, place) + DAY * (place in days) for place in mixed]
+        advice = replace(
+            advice,
+            transaction="+".join([*columns, str(advice.transaction)]),
+            rows=ANYWHERE if _count_repeated(key, files) else None,
         )
-    elif again := _apart(runs, files):
-        mixed[-1] = f"{again:,} of {n_ids:,} transaction ids stand again below others"
+    elif again := _count_repeated(runs, files):
+        mixed[-1] = f"{again:,} of {n_ids:,} transaction ids recur after other ids"
     if mixed:
         raise BasketError(
-            f"{', '.join(mixed.values())}, as where numbers start again each day, in each "
-            f"store or at each till; say layout='{said}' if so, or "
-            f"layout='{replace(found.layout, rows=ANYWHERE)}' if all rows of an id are one basket"
+            f"{', '.join(mixed.values())}, as if numbers restart each day, in each store or at each till; pass "
+            f"{layout_arg(advice)} if they do, or {layout_arg(replace(found.layout, rows=ANYWHERE))} if all "
+            "rows of an id are one basket"
         )
 
 
-def _apart(runs: NDArray[np.int64], files: NDArray[np.int64]) -> int:
-    """Return how many numbers come again below others, or in another file.
+def _count_repeated(runs: NDArray[np.int64], files: NDArray[np.int64]) -> int:
+    """Return how many numbers recur after other numbers, or in another file.
 
-    >>> _apart(np.array([0, 0, 1, 0, 1, 2]), np.zeros(6))
+    >>> _count_repeated(np.array([0, 0, 1, 0, 1, 2]), np.zeros(6))
     2
     """
     starts = np.append(True, (runs[1:] != runs[:-1]) | (files[1:] != files[:-1]))[: len(runs)]
@@ -446,7 +452,7 @@ def _apart(runs: NDArray[np.int64], files: NDArray[np.int64]) -> int:
 
 
 def _have_several(runs: NDArray[np.int64], codes: NDArray[np.int64], n_ids: int) -> int:
-    """Return how many ids, by number of each run, have several codes; −1 is none."""
+    """Return how many ids, given the id number of each run, have several codes; −1 is not a code."""
     held = codes >= 0
     least, most = np.full(n_ids, np.iinfo(np.int64).max), np.full(n_ids, -1, dtype=np.int64)
     np.minimum.at(least, runs[held], codes[held])
@@ -455,9 +461,9 @@ def _have_several(runs: NDArray[np.int64], codes: NDArray[np.int64], n_ids: int)
 
 
 def _rising_codes(ids: Any) -> NDArray[np.int64] | None:
-    """Return the codes of Arrow's texts where each is longer than the last one, or as long and greater, as numbers are.
+    """Return the codes of Arrow texts if each is longer than the one before, or as long and greater, as numbers are.
 
-    Between chunks one may stand twice. None where they do not rise: one may then come again.
+    A text may repeat across a chunk boundary. None if they do not increase, so that one may recur later.
     """
     codes, last, number = [np.empty(0, dtype=np.int64)], b"", 0
     for chunk in filter(len, ids.chunks):

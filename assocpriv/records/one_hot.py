@@ -1,6 +1,6 @@
-"""One-hot tables, a row a basket and a column an item: their signs, their columns of ids, and what they may be instead.
+"""One-hot tables (a row per basket, a column per item): detection, columns that are not items, and refused forms.
 
-Cells are true or false, as 1 and 0 or words for them. An error names the layouts that decide; none holds a cell.
+Cells are true or false: 1 and 0, or words for them. Errors give the layouts to request; none quotes a cell.
 """
 
 import contextlib
@@ -8,46 +8,46 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
-from assocpriv.promise.errors import BasketError
+from assocpriv.guarantees.errors import BasketError
+from assocpriv.records.basket_sources import FirstRows, is_total
 from assocpriv.records.layout import (
     FLAGS,
     TRUE_WORDS,
-    Doubt,
+    Ambiguity,
     Layout,
-    asked_places,
-    say_layout,
-    shown_column,
-    usual_places,
+    known_places,
+    layout_arg,
+    requested_places,
+    show_column,
 )
-from assocpriv.records.sources import FirstRows, is_total
-from assocpriv.records.values import LEAST_IDS
+from assocpriv.records.values import MIN_IDS
 
-_NO_WORDS = {"", "-", "?"}  # of flags: nothing, whatever else the words are
+_NO_WORDS = {"", "-", "?"}  # flags that mean false together with any other words
 _INDEX_NAMES = {"", "id", "index", "row", "unnamed: 0"}
 
 
-def ids_of_onehot(rows: FirstRows, said: Layout) -> tuple[int, ...]:
-    """Return the places of columns of a one-hot table that are no items.
+def find_id_columns(rows: FirstRows, wanted: Layout) -> tuple[int, ...]:
+    """Return the columns of a one-hot table that are not items.
 
     Raises:
-        BasketError, Doubt: rows or columns that are no baskets and no items.
+        BasketError, Ambiguity: some rows are not baskets, or other columns not items.
     """
-    _refuse_margin(rows, said)
-    places = tuple(_columns_apart(rows, said))
-    _refuse_dummies(rows, places, said)
-    _refuse_odd_words(rows, places, said)
+    _refuse_margin(rows, wanted)
+    places = tuple(_id_columns(rows, wanted))
+    _refuse_repeated_ids(rows, places, wanted)
+    _refuse_odd_words(rows, places, wanted)
     return places
 
 
-def is_onehot(rows: FirstRows, said: Layout) -> bool:
-    """Tell whether lines are a header and rows of true and false, but for a column of ids.
+def is_onehot(rows: FirstRows, wanted: Layout) -> bool:
+    """Return whether lines are a header and rows of true and false, except a column of ids.
 
     Raises:
-        Doubt: each line may be a basket as well.
+        Ambiguity: the lines may also be baskets.
     """
-    if said.header is False or not rows.is_table or len(rows.body) < 2:
+    if wanted.header is False or not rows.is_table or len(rows.body) < 2:
         return False
-    apart = _columns_apart(rows, said)
+    apart = _id_columns(rows, wanted)
     items = [place for place in range(len(rows.first)) if place not in apart]
     names = [rows.first[place] for place in items]
     flags = [[row[place].lower() for place in items] for row in rows.body]
@@ -57,25 +57,25 @@ def is_onehot(rows: FirstRows, said: Layout) -> bool:
         return False
     if any(len(set(filled)) < len(filled) for row in flags if (filled := [flag for flag in row if flag])):
         return True  # a basket holds no item twice
-    raise Doubt("the lines may be baskets or rows of a one-hot table", ("one-hot", ""), ("lines", ""))
+    raise Ambiguity("the lines may be baskets or rows of a one-hot table", ("one-hot", ""), ("lines", ""))
 
 
-def is_surely_onehot(rows: FirstRows, said: Layout) -> bool:
-    """Tell whether lines are a one-hot table, and no baskets."""
-    with contextlib.suppress(Doubt):
-        return is_onehot(rows, said)
+def is_surely_onehot(rows: FirstRows, wanted: Layout) -> bool:
+    """Return whether lines are a one-hot table and cannot be baskets."""
+    with contextlib.suppress(Ambiguity):
+        return is_onehot(rows, wanted)
     return False
 
 
-def holds_flags(rows: FirstRows, said: Layout) -> bool:
-    """Tell whether all columns but the one apart hold true and false."""
-    apart = _columns_apart(rows, said)
+def holds_flags(rows: FirstRows, wanted: Layout) -> bool:
+    """Return whether all columns hold true and false, except those of ids."""
+    apart = _id_columns(rows, wanted)
     items = [place for place in range(len(rows.first)) if place not in apart]
     return bool(items) and all(row[place].lower() in FLAGS for row in rows.body for place in items)
 
 
-def flags_beside(rows: FirstRows) -> list[str | None]:
-    """Return the few columns that hold no true and false beside many that do, in words; [None] if all do, [] if few."""
+def non_flag_columns(rows: FirstRows) -> list[str | None]:
+    """Return the few columns without true and false, as text ("#1+#3"); [None] if there are none, [] if too many."""
     odd = _without_flags(rows)
     if len(odd) > len(rows.first) - len(odd) or len(rows.first) - len(odd) < 2:
         return []
@@ -84,7 +84,7 @@ def flags_beside(rows: FirstRows) -> list[str | None]:
 
 
 def _odd_words(rows: FirstRows, apart: Collection[int]) -> list[int]:
-    """Return the columns of flags with other words for true and false than most, as attributes beside items."""
+    """Return the columns of flags whose words for true and false differ from most, such as attributes."""
     body = _full_rows(rows)
     words = {
         place: frozenset(row[place].lower() for row in body) - _NO_WORDS
@@ -98,22 +98,22 @@ def _odd_words(rows: FirstRows, apart: Collection[int]) -> list[int]:
     return odd if usual and 3 * len(odd) <= len(words) else []
 
 
-def onehot_layout(said: Layout, names: Sequence[str], places: Sequence[int]) -> Layout:
-    """Return a one-hot layout with the columns that are no items."""
-    ids = "+".join(shown_column(names, place) for place in places)
-    return replace(said, kind="one-hot", transaction=ids or None)
+def onehot_layout(wanted: Layout, names: Sequence[str], places: Sequence[int]) -> Layout:
+    """Return a one-hot layout with the columns that are not items."""
+    ids = "+".join(show_column(names, place) for place in places)
+    return replace(wanted, kind="one-hot", transaction=ids or None)
 
 
-def _columns_apart(rows: FirstRows, said: Layout) -> list[int]:
-    """Return the places of columns that are no items: those asked for, or the one of ids."""
-    if said.transaction is not None:
-        return list(asked_places(rows.first, "transaction", said.transaction))
+def _id_columns(rows: FirstRows, wanted: Layout) -> list[int]:
+    """Return the columns that are not items: those requested, or one of ids."""
+    if wanted.transaction is not None:
+        return list(requested_places(rows.first, "transaction", wanted.transaction))
     body, odd = _full_rows(rows), _without_flags(rows)
     if not odd and rows.first and is_index(rows.first[0]) and len({row[0] for row in body}) == len(body) > 1:
         return [0]
     if len(odd) != 1:
         return []
-    distinct = len({row[odd[0]] for row in body}) == len(body) >= LEAST_IDS
+    distinct = len({row[odd[0]] for row in body}) == len(body) >= MIN_IDS
     return odd if distinct or is_index(rows.first[odd[0]]) else []
 
 
@@ -122,49 +122,49 @@ def _full_rows(rows: FirstRows) -> list[list[str]]:
 
 
 def _without_flags(rows: FirstRows) -> list[int]:
-    """Return the places of columns that hold something else than true and false."""
+    """Return the columns that hold something other than true and false."""
     body = _full_rows(rows)
     return [place for place in range(len(rows.first)) if not all(row[place].lower() in FLAGS for row in body)]
 
 
 def is_index(name: str) -> bool:
-    """Tell whether a column has a name of ids or of the numbers of rows."""
-    return name.lower() in _INDEX_NAMES or bool(usual_places([name], "transaction"))
+    """Return whether a column has a name of ids or row numbers."""
+    return name.lower() in _INDEX_NAMES or bool(known_places([name], "transaction"))
 
 
-def no_flag(cell: str) -> str:
-    """Say what is wrong with a cell of a one-hot table, and what to do."""
+def describe_non_flag(cell: str) -> str:
+    """Return what is wrong with a cell of a one-hot table, and advice."""
     is_quantity = cell.replace(".", "", 1).isdigit()
-    remedy = "quantities are not read, so write 1 for any above 0 (frame > 0)" if is_quantity else "correct it"
+    remedy = "write 1 for any quantity above 0 (frame > 0)" if is_quantity else "correct it"
     return (
-        f"is neither true nor false, as 1 and 0 or t and f; {remedy}, or leave the column out with "
-        f"{say_layout('one-hot transaction=#1')}, by its number"
+        f"is neither true nor false, such as 1 and 0 or t and f; {remedy}, or leave out the column by its number, as "
+        f"in {layout_arg('one-hot transaction=#1')}"
     )
 
 
-def _refuse_margin(rows: FirstRows, said: Layout) -> None:
-    """Refuse a column of totals beside flags, whose rows have one below them, too."""
+def _refuse_margin(rows: FirstRows, wanted: Layout) -> None:
+    """Refuse a column of totals, which may come with a row of totals."""
     body = _full_rows(rows)
-    for place, name in enumerate(rows.first if said.kind is None else ()):
-        if is_margin(name) and body and all(row[place].lower() in TRUE_WORDS for row in body):
-            raise Doubt(
+    for place, name in enumerate(rows.first if wanted.kind is None else ()):
+        if is_total_column(name) and body and all(row[place].lower() in TRUE_WORDS for row in body):
+            raise Ambiguity(
                 f"column {place + 1} is named as a total and is true in all rows",
-                (replace(said, kind="one-hot"), "if it is an item"),
-                end="or take it out, and the row of totals if there is one",
+                (replace(wanted, kind="one-hot"), "if it is an item"),
+                end="or remove it, and the row of totals if there is one",
             )
 
 
-def is_margin(name: str) -> bool:
-    """Tell whether a column is named as one of totals."""
+def is_total_column(name: str) -> bool:
+    """Return whether a column has a name of totals."""
     return name.lower() == "all" or is_total([name])
 
 
-def _refuse_dummies(rows: FirstRows, places: Sequence[int], said: Layout) -> None:
-    """Refuse a one-hot table whose ids come again: the rows of an id are one basket.
+def _refuse_repeated_ids(rows: FirstRows, places: Sequence[int], wanted: Layout) -> None:
+    """Refuse a one-hot table with repeated ids, since the rows of an id are one basket.
 
     Raises:
-        BasketError: each row has one item, with what makes baskets of them.
-        Doubt: where nobody says that each row is a basket.
+        BasketError: each row has one item; the message says how to group them.
+        Ambiguity: it is not requested that each row is a basket.
     """
     body = _full_rows(rows)
     ids = [tuple(row[place] for place in places) for row in body]
@@ -173,24 +173,24 @@ def _refuse_dummies(rows: FirstRows, places: Sequence[int], said: Layout) -> Non
         return
     if set(ones) == {1}:
         raise BasketError(
-            "each row of the one-hot table has one item, and ids come again: group its rows, as "
-            "frame.groupby(id).max(), or give the rows themselves, a row an item"
+            "each row of the one-hot table has one item, and ids are repeated; group its rows with "
+            "frame.groupby(id).max(), or pass the long table with one row per item"
         )
-    if said.kind is None:
-        raise Doubt(
-            "ids of the one-hot table come again",
-            (onehot_layout(said, rows.first, places), "if each row is a basket"),
-            end="or group its rows, as frame.groupby(id).max()",
+    if wanted.kind is None:
+        raise Ambiguity(
+            "the one-hot table has repeated ids",
+            (onehot_layout(wanted, rows.first, places), "if each row is a basket"),
+            end="or group its rows with frame.groupby(id).max()",
         )
 
 
-def _refuse_odd_words(rows: FirstRows, places: Sequence[int], said: Layout) -> None:
-    """Refuse flags in other words than most columns have, unless the layout is said."""
-    odd = _odd_words(rows, places) if said.kind is None else []
+def _refuse_odd_words(rows: FirstRows, places: Sequence[int], wanted: Layout) -> None:
+    """Refuse columns whose words for true and false differ from most, unless the layout is requested."""
+    odd = _odd_words(rows, places) if wanted.kind is None else []
     if odd:
         apart = "+".join(f"#{place + 1}" for place in sorted({*places, *odd}))
-        raise Doubt(
-            f"column {odd[0] + 1} has other words for true and false than most, as no item has",
-            (replace(said, kind="one-hot", transaction=apart), "to leave it out"),
-            (onehot_layout(said, rows.first, places), "if it is an item"),
+        raise Ambiguity(
+            f"column {odd[0] + 1} has other words for true and false than most columns",
+            (replace(wanted, kind="one-hot", transaction=apart), "to leave it out"),
+            (onehot_layout(wanted, rows.first, places), "if it is an item"),
         )

@@ -1,7 +1,7 @@
-"""Workbooks (.xlsx) -> lines of CSV, a row a line, of one sheet or of several that have the same header row.
+"""Convert workbooks (.xlsx) to CSV lines, one per row, of one sheet or of several with the same header row.
 
-openpyxl reads the cells, one row after the other. What it does not show of a sheet read so, formulas without a value
-and merged cells, is searched for in the sheet's XML. Errors name sheets by their numbers and quote nothing.
+openpyxl reads the cells row by row. In this mode it does not show formulas without a value and merged cells, which are
+therefore searched for in the sheet's XML. Errors give sheets by number and quote nothing.
 """
 
 import contextlib
@@ -15,12 +15,12 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any, BinaryIO
 
-from assocpriv.promise.errors import BasketError
+from assocpriv.guarantees.errors import BasketError
 from assocpriv.records.cells import SheetRow
 
 _SHEET_ERRORS = frozenset(("#N/A", "#REF!", "#DIV/0!", "#VALUE!", "#NAME?", "#NUM!", "#NULL!"))
-_PLAIN_BYTES, _MOST_PACKED = 64 << 20, 100  # above this size at most so many bytes of XML a byte; sheets have 10 to 20
-_MOST_DIGITS = 15  # that spreadsheets keep of a number
+_PLAIN_BYTES, _MAX_COMPRESSION = 64 << 20, 100  # above this size, bytes of XML per byte; sheets have 10 to 20
+_MAX_DIGITS = 15  # of a number in a spreadsheet
 _NUMBERS = re.compile(r"#[1-9][0-9]{0,5}(?:\+#[1-9][0-9]{0,5})*")
 _BLOCK_BYTES, _LONGEST_CELL = 1 << 20, 1 << 16  # of XML; a formula has at most 8,192 characters
 _FORMULA = re.compile(
@@ -29,10 +29,10 @@ _FORMULA = re.compile(
 )
 _REFERENCE = re.compile(rb'\br="([A-Z]+)[0-9]+"')
 _FORMULAS = (
-    "holds formulas that were never computed; open the workbook in a spreadsheet program and save it, or write values "
-    "in their place"
+    "holds formulas that were never computed; open the workbook in a spreadsheet program and save it, or replace them "
+    "by values"
 )
-_BLANKS = re.compile(r"[^\S\t]+")  # a tab stands between several items
+_BLANKS = re.compile(r"[^\S\t]+")  # not tabs, which separate several items
 _MERGED = re.compile(rb'<(?:x:)?mergeCell ref="([A-Z]+)([0-9]+):([A-Z]+)([0-9]+)"')
 
 
@@ -41,13 +41,13 @@ class SheetChoice:
     """Which sheets of a workbook are read.
 
     Attributes:
-        asked: a sheet's name, or its number as "#1", several as "#1+#2"; None for all visible filled ones.
+        requested: a sheet's name, or its number as "#1", several as "#1+#2"; None for all visible filled ones.
         header: the number of the row that names the columns; None for the first filled one.
-        advice: how an error says to choose one.
-        is_likely: whether a header is that of a table that is looked for, so that an error names it first.
+        advice: template of an error's advice on how to choose sheets.
+        is_likely: whether a header belongs to the kind of table that is expected, so that an error names it first.
     """
 
-    asked: str | None = None
+    requested: str | None = None
     header: int | None = None
     advice: str = "layout='sheet={}'"
     is_likely: Callable[[Sequence[str]], bool] = bool
@@ -55,14 +55,14 @@ class SheetChoice:
 
 @dataclass(frozen=True, slots=True)
 class _Sheet:
-    """One sheet: its number from 1, hidden ones counted, openpyxl's object and the width that the file states."""
+    """A sheet: its number from 1, counting hidden ones, openpyxl's object, and the width that the file states."""
 
     number: int
     source: Any
     width: int
 
     def rows(self) -> Iterator[list[str]]:
-        """Yield the cells of each row as text, all as wide as the first filled one at least."""
+        """Yield the cells of each row as text, padded to at least the width of the first filled row."""
         rows, width = _step(lambda: self.source.iter_rows(values_only=True)), self.width
         while (row := _step(lambda: next(rows, None))) is not None:
             cells = list(map(_cell_text, row))
@@ -70,7 +70,7 @@ class _Sheet:
             yield cells + [""] * (width - len(cells))
 
     def head(self, header: int | None) -> tuple[int, tuple[str, ...]]:
-        """Return the number and cells of the first filled row, from the header's on; 0 and none if all are empty."""
+        """Return the number and cells of the first filled row, from the header row on; (0, ()) if all are empty."""
         for number, cells in enumerate(self.rows(), 1):
             if number >= (header or 1) and any(cells):
                 return number, tuple(cells[: max(place for place, cell in enumerate(cells, 1) if cell)])
@@ -78,12 +78,12 @@ class _Sheet:
 
     @property
     def path(self) -> str:
-        """The name of its XML in the workbook."""
-        return str(self.source._worksheet_path)  # openpyxl shows it in no other way
+        """The path of its XML in the workbook."""
+        return str(self.source._worksheet_path)  # openpyxl has no public attribute for it
 
 
 class SheetText:
-    """Sheets of a workbook as lines of CSV; ``words`` says which ones, as ``sheet=`` does."""
+    """Sheets of a workbook as lines of CSV; ``selection`` names them in the form of ``sheet=``."""
 
     def __init__(self, file: BinaryIO, choice: SheetChoice) -> None:
         try:
@@ -94,13 +94,13 @@ class SheetText:
             ) from None
         self._archive = _step(lambda: zipfile.ZipFile(file))
         if any(
-            each.file_size > _PLAIN_BYTES and each.file_size > _MOST_PACKED * each.compress_size
+            each.file_size > _PLAIN_BYTES and each.file_size > _MAX_COMPRESSION * each.compress_size
             for each in self._archive.infolist()
         ):
             raise BasketError("the spreadsheet unpacks to more than a hundred times its size; save it as “CSV UTF-8”")
         book = _step(lambda: openpyxl.load_workbook(file, read_only=True, data_only=True))
         self._sheets = _chosen(book, choice)
-        self.words = "+".join(f"#{each.number}" for each in self._sheets)
+        self.selection = "+".join(f"#{each.number}" for each in self._sheets)
         self._starts: list[tuple[int, int, int]] = []  # lines before a sheet, its rows left out, its number
         self._rest, self._lines = bytearray(), self._csv_lines(choice.header)
 
@@ -110,14 +110,14 @@ class SheetText:
         return len(self._sheets) > 1
 
     def row(self, line: int) -> int:
-        """Return a line's number as errors show it: of several sheets the row's own, and the sheet's."""
+        """Return a line's number as errors show it: with several sheets, the row number within its sheet."""
         if not self.are_several:
             return line
         before, left_out, number = next(each for each in reversed(self._starts) if each[0] < line)
         return SheetRow(line, line - before + left_out, number)
 
     def read(self, size: int = -1, /) -> bytes:
-        """Return so many bytes, fewer at the end."""
+        """Return ``size`` bytes, fewer at the end; all the rest if negative."""
         while (size < 0 or len(self._rest) < size) and (line := next(self._lines, None)) is not None:
             self._rest += line
         taken = bytes(self._rest if size < 0 else self._rest[:size])
@@ -125,7 +125,7 @@ class SheetText:
         return taken
 
     def _csv_lines(self, header: int | None) -> Iterator[bytes]:
-        """Yield the rows of all sheets, of the later ones those below the header."""
+        """Yield the rows of all sheets; of sheets after the first only those below the header."""
         before = 0
         for sheet in self._sheets:
             left_out = sheet.head(header)[0] if before else 0
@@ -133,7 +133,7 @@ class SheetText:
             for number, cells in enumerate(sheet.rows(), 1):
                 if _SHEET_ERRORS.intersection(cells):
                     raise BasketError(
-                        f"row {number:,}{self._of(sheet)} has a cell that shows an error, as #REF!; correct it"
+                        f"row {number:,}{self._of(sheet)} has a cell with an error, such as #REF!; correct it"
                     )
                 if number > left_out:
                     before += 1
@@ -143,11 +143,11 @@ class SheetText:
         return f" of sheet #{sheet.number}" if self.are_several else ""
 
     def check_cells(self, skip: int, places: Collection[int] | None = None) -> None:
-        """Refuse what would be read as empty below ``skip`` rows: in the columns at some places, or in all.
+        """Check that no cell below ``skip`` rows, in the columns at ``places`` or in all, would wrongly read as empty.
 
         Raises:
-            BasketError: cells merged over several rows, of which the first alone has the value; formulas without a
-                value, or all with 0, as programs leave them that do not compute.
+            BasketError: cells are merged over several rows, of which only the first has the value; or formulas have no
+                value, or all have 0, as written by programs that do not compute them.
         """
         zeros, others = [], 0
         for sheet in self._sheets:
@@ -171,14 +171,14 @@ class SheetText:
             merged = range(_place(left), _place(right) + 1)
             held = merged if places is None else sorted(set(places).intersection(merged))
             if held and skip < int(top) < int(bottom):
-                what = f"has cells merged over several rows, as rows {int(top):,} to {int(bottom):,}"
-                self._refuse(sheet, held[0], f"{what}; unmerge them, and write the value into each row")
+                what = f"has cells merged over several rows, such as rows {int(top):,} to {int(bottom):,}"
+                self._refuse(sheet, held[0], f"{what}; unmerge them and write the value into each row")
 
     def _refuse(self, sheet: _Sheet, place: int, problem: str) -> None:
         raise BasketError(f"column {place + 1}{self._of(sheet)} {problem}")
 
     def _find(self, sheet: _Sheet, pattern: re.Pattern[bytes]) -> Iterator[tuple[bytes, ...]]:
-        """Yield the groups of what a pattern finds in a sheet's XML; where two blocks meet it may come twice."""
+        """Yield the groups of a pattern's matches in a sheet's XML; matches at block boundaries may come twice."""
         xml, text = _step(lambda: self._archive.open(sheet.path)), b""
         while block := _step(lambda: xml.read(_BLOCK_BYTES)):
             text = text[-_LONGEST_CELL:] + block
@@ -189,23 +189,23 @@ class SheetText:
 def _step(step: Callable[[], Any]) -> Any:
     with contextlib.suppress(Exception):  # of openpyxl, zipfile and XML, whose texts may quote cells
         return step()
-    raise BasketError("the spreadsheet cannot be read, or is none; save it again as .xlsx or “CSV UTF-8”")
+    raise BasketError("the file is not a spreadsheet or is damaged; save it again as .xlsx or “CSV UTF-8”")
 
 
 def _chosen(book: Any, choice: SheetChoice) -> list[_Sheet]:
-    """Return the sheets to be read: those asked for, or the visible filled ones; charts are none.
+    """Return the sheets to read: those requested, or the visible filled ones; charts are not sheets.
 
     Raises:
-        BasketError: there is no such sheet, or several with different header rows.
+        BasketError: there is no such sheet, or several have different header rows.
     """
     sheets: dict[int, _Sheet] = {}
     for number, source in enumerate(_step(lambda: [book[name] for name in book.sheetnames]), 1):
         if hasattr(source, "reset_dimensions"):
             sheets[number] = _Sheet(number, source, source.max_column or 0)
-            source.reset_dimensions()  # some programs state others than there are; openpyxl would cut the rest off
+            source.reset_dimensions()  # some programs state wrong dimensions, at which openpyxl would stop
     taken = [each for each in sheets.values() if each.source.sheet_state == "visible"]
-    if choice.asked is not None:
-        taken = _asked(sheets, choice)
+    if choice.requested is not None:
+        taken = _requested_sheets(sheets, choice)
     if len(taken) > 1:
         heads = {each.number: each.head(choice.header)[1] for each in taken}
         taken = [each for each in taken if heads[each.number]]
@@ -214,29 +214,29 @@ def _chosen(book: Any, choice: SheetChoice) -> list[_Sheet]:
             alike.sort(key=lambda each: (choice.is_likely(heads[each[0].number]), len(each)), reverse=True)
             groups = ["+".join(f"#{sheet.number}" for sheet in each) for each in alike]
             raise BasketError(
-                f"the workbook has sheets with {len(groups)} different first rows, {', '.join(groups)}; say which are "
-                f"read: {choice.advice.format(groups[0])}"
+                f"the workbook has sheets with {len(groups)} different header rows, {', '.join(groups)}; choose some "
+                f"with {choice.advice.format(groups[0])}"
             )
     return taken
 
 
-def _asked(sheets: Mapping[int, _Sheet], choice: SheetChoice) -> list[_Sheet]:
-    asked = (choice.asked or "").strip()
-    if _NUMBERS.fullmatch(asked):
-        numbers = dict.fromkeys(int(each[1:]) for each in asked.split("+"))
+def _requested_sheets(sheets: Mapping[int, _Sheet], choice: SheetChoice) -> list[_Sheet]:
+    requested = (choice.requested or "").strip()
+    if _NUMBERS.fullmatch(requested):
+        numbers = dict.fromkeys(int(each[1:]) for each in requested.split("+"))
     else:
-        named = [each.number for each in sheets.values() if each.source.title.strip().lower() == asked.lower()]
+        named = [each.number for each in sheets.values() if each.source.title.strip().lower() == requested.lower()]
         numbers = dict.fromkeys(named or [0])
     if not set(numbers) <= set(sheets):
         raise BasketError(
-            f"sheet= names none of the workbook's sheets, {len(sheets)} in all; give a number with #, as "
+            f"sheet= does not match any of the workbook's {len(sheets)} sheets; give a number with #, as in "
             f"{choice.advice.format(f'#{min(sheets, default=1)}')}"
         )
     return [sheets[number] for number in numbers]
 
 
 def _place(letters: bytes) -> int:
-    """Return the place of a column, from 0, that a sheet names by letters.
+    """Return the index, from 0, of a column that a sheet names by letters.
 
     >>> _place(b"A"), _place(b"AB")
     (0, 27)
@@ -248,9 +248,10 @@ def _place(letters: bytes) -> int:
 
 
 def _cell_text(cell: object) -> str:
-    """Return a cell as text, as a spreadsheet writes it into CSV, on one line.
+    """Return a cell as one line of text, as a spreadsheet writes it into CSV.
 
-    Whole numbers have no point; those that a spreadsheet rounds have an exponent, which shows them to be rounded.
+    Whole numbers have no decimal point; those with more digits than a spreadsheet keeps get an exponent, by which they
+    are recognized as rounded.
 
     >>> _cell_text(7.0), _cell_text(True), _cell_text(20260101000123456)
     ('7', 'TRUE', '2.0260101000123456E+16')
@@ -258,14 +259,14 @@ def _cell_text(cell: object) -> str:
     if isinstance(cell, bool):
         return str(cell).upper()
     if isinstance(cell, int) or (isinstance(cell, float) and cell.is_integer()):
-        return str(int(cell)) if abs(cell) < 10**_MOST_DIGITS else f"{Decimal(cell):.16E}"
+        return str(int(cell)) if abs(cell) < 10**_MAX_DIGITS else f"{Decimal(cell):.16E}"
     if isinstance(cell, datetime):
         return cell.isoformat(" ")
     return "" if cell is None else _BLANKS.sub(" ", str(cell)).strip()
 
 
 def _csv_line(cells: list[str]) -> bytes:
-    """Return a row's line, a blank one if all its cells are empty."""
+    """Return a row as a CSV line, blank if all its cells are empty."""
     line = io.StringIO()
     if any(cells):
         csv.writer(line, lineterminator="").writerow(cells)

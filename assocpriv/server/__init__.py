@@ -1,1 +1,1 @@
-"""The side that sees reports, never baskets: counting, estimation, mining, rules."""
+"""The server, which handles reports but no raw records: counting, estimation, mining, rules."""

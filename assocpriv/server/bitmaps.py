@@ -1,6 +1,6 @@
-"""Bitmaps of reports: which of them show which item.
+"""Bitmaps of reports: which report shows which item.
 
-The kernels get here what they need checked, and allocated.
+This module checks and allocates the arrays that the kernels need.
 
 A bitmap lies in blocks of a few thousand transactions, uint64 (blocks, rows, words): row i of a block holds one item
 over its transactions, so that the rows counted together stand together in cache. Transaction t is bit t mod 64 of
@@ -26,25 +26,25 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from assocpriv.guarantees.exact_numbers import binomial_words
 from assocpriv.kernels.compiling import counting_kernels as kernels
 from assocpriv.kernels.compiling import word_kernels
 from assocpriv.kernels.parallel import cache_bytes
 from assocpriv.plans.generator import WORD_BITS, Field, item_columns
-from assocpriv.promise.numbers import binomial_words
 
 if TYPE_CHECKING:
-    from assocpriv.plans.question import Question
+    from assocpriv.plans.report_type import ReportType
 
 Rows = NDArray[np.uint64]
-_LINE_BITS = 64 * 8  # of a cache
+_LINE_BITS = 64 * 8  # of a cache line
 _COLUMNS_AT_ONCE = 1 << 14
-# Words that a step combines, between which a thread can be stopped: a tenth or two of a second. Items are expanded
-# faster, and every step of theirs makes tables of XORs anew: of 100,000 items, steps of 2^27 words took 15% longer.
+# Words combined in a step, 0.1 to 0.2 s, between which a thread can be stopped. Expanding items is faster, and each of
+# its steps makes the tables of XORs anew: for 100,000 items, steps of 2^27 words took 15% longer.
 _STEP_WORDS, _STEP_EXPANDED, _STEP_ITEMS = 1 << 28, 1 << 29, 1 << 12
 
 
 def block_words() -> int:
-    """Return the most words of a block's row, a power of two: the eight rows that a tile reads fit the first cache."""
+    """Return the most words in a block's row, a power of two, so that the eight rows of a tile fit the first cache."""
     return 1 << max(5, (cache_bytes()[0] // (8 * 8)).bit_length() - 1)
 
 
@@ -58,9 +58,9 @@ def empty_rows(n_rows: int, n_bits: int) -> Rows:
 
 def _aligned(shape: tuple[int, int, int]) -> Rows:
     size = shape[0] * shape[1] * shape[2]
-    room = np.empty(size + _LINE_BITS // WORD_BITS, dtype=np.uint64)
-    start = -room.ctypes.data // 8 % (_LINE_BITS // WORD_BITS)
-    return room[start : start + size].reshape(shape)
+    memory = np.empty(size + _LINE_BITS // WORD_BITS, dtype=np.uint64)
+    start = -memory.ctypes.data // 8 % (_LINE_BITS // WORD_BITS)
+    return memory[start : start + size].reshape(shape)
 
 
 def report_planes(packed: NDArray[np.uint8]) -> Rows:
@@ -71,53 +71,55 @@ def report_planes(packed: NDArray[np.uint8]) -> Rows:
 
 
 class PlaneForm(NamedTuple):
-    """What is made of answers to a question: how many planes, how, and whether these are bits of seeds."""
+    """How a report type's responses become bit planes: their number, the function, and whether they are seed bits."""
 
     n_planes: int
     planes: Callable[[NDArray[np.uint8]], Rows]
     seeded: bool
 
 
-_FORMS: "dict[str, Callable[[Question], PlaneForm]]" = {  # by what the bits of an answer say
-    "bits": lambda question: PlaneForm(8 * question.form.length, report_planes, seeded=False),
-    "seed": lambda question: PlaneForm(8 * question.form.length, report_planes, seeded=True),
-    "rank": lambda question: PlaneForm(question.padded_items, partial(_unranked_planes, question), seeded=False),
+_FORMS: "dict[str, Callable[[ReportType], PlaneForm]]" = {  # by the form of a response
+    "bits": lambda report_type: PlaneForm(8 * report_type.form.length, report_planes, seeded=False),
+    "seed": lambda report_type: PlaneForm(8 * report_type.form.length, report_planes, seeded=True),
+    "rank": lambda report_type: PlaneForm(
+        report_type.padded_items, partial(_unranked_planes, report_type), seeded=False
+    ),
 }
 
 
-def form_of(question: "Question") -> PlaneForm:
-    """Return the form of the planes of a question's answers."""
-    return _FORMS[question.form.name](question)
+def form_of(report_type: "ReportType") -> PlaneForm:
+    """Return the form of the planes of a report type's responses."""
+    return _FORMS[report_type.form.name](report_type)
 
 
-def _unranked_planes(question: "Question", packed: NDArray[np.uint8]) -> Rows:
-    """Return the bitmaps of all items, of reports which are ranks of sets."""
-    binomials = binomial_words(question.padded_items, question.fixed.report_size)
+def _unranked_planes(report_type: "ReportType", packed: NDArray[np.uint8]) -> Rows:
+    """Return the bitmaps of all items, from reports that are ranks of sets."""
+    binomials = binomial_words(report_type.padded_items, report_type.fixed.report_size)
     octets = np.zeros((len(packed), 8 * binomials.shape[2]), dtype=np.uint8)
     octets[:, : packed.shape[1]] = packed
-    planes = empty_rows(question.padded_items, len(packed))
+    planes = empty_rows(report_type.padded_items, len(packed))
     scratch = np.empty((2 * binomials.shape[2] + 3, 64), dtype=np.uint64), np.empty(len(binomials), dtype=np.int64)
     word_kernels.unrank_reports(octets.view("<u8").astype(np.uint64, copy=False), binomials, *scratch, planes)
     return planes
 
 
-def planes_of(packed: NDArray[np.uint8], question: "Question") -> Rows:
-    """Return what items' bitmaps are made of, (blocks, planes, words), of packed reports, checked ones."""
-    return form_of(question).planes(packed)
+def planes_of(packed: NDArray[np.uint8], report_type: "ReportType") -> Rows:
+    """Return the planes, (blocks, planes, words), of packed and checked reports, from which bitmaps are made."""
+    return form_of(report_type).planes(packed)
 
 
 class ItemTables:
-    """Columns of items, ids int64 (items,), in the form that kernels expand seeds by; made once for any batches."""
+    """Tables by which the kernels expand seeds to items, ids int64 (items,); made once for all batches."""
 
-    def __init__(self, question: "Question", items: NDArray[np.int64]) -> None:
+    def __init__(self, report_type: "ReportType", items: NDArray[np.int64]) -> None:
         self._items = items
-        self._n_planes, _, self._is_seeded = form_of(question)
+        self._n_planes, _, self._is_seeded = form_of(report_type)
         if self._is_seeded:
-            self._num = question.independent.insert_num
-            r, field = question.independent.insert_bits, Field(question.generator)
+            self._num = report_type.independent.insert_num
+            r, field = report_type.independent.insert_bits, Field(report_type.generator)
             self._group_bits = _group_bits(self._n_planes, len(items) * r)
             parts = [
-                _entries(item_columns(question.generator, r, part, field), self._n_planes, self._group_bits)
+                _entries(item_columns(report_type.generator, r, part, field), self._n_planes, self._group_bits)
                 for part in np.array_split(items, -(-len(items) // _COLUMNS_AT_ONCE) or 1)
             ]
             self._entries = np.concatenate(parts)
@@ -128,7 +130,7 @@ class ItemTables:
         return self._entries.size if self._is_seeded else len(self._items)
 
     def rows(self, planes: Rows, n_reports: int) -> Rows:
-        """Expand reports, given as planes: who shows each item, uint64 (blocks, items, words)."""
+        """Return the bitmaps of the items, uint64 (blocks, items, words), from reports given as planes."""
         rows = self.empty_rows(planes)
         for _ in self.expand_in_steps(planes, n_reports, rows):
             pass
@@ -139,7 +141,7 @@ class ItemTables:
         return _aligned((planes.shape[0], len(self._items), planes.shape[2]))
 
     def expand_in_steps(self, planes: Rows, n_reports: int, rows: Rows) -> Iterator[int]:
-        """Write bitmaps as :meth:`rows` returns them, step by step, and yield how many words each of them combined."""
+        """Write the bitmaps of :meth:`rows` step by step; yield the number of words combined in each step."""
         lines = self._lines()
         for block, here, items in self._steps(planes):
             part = rows[block : block + 1, items]
@@ -156,7 +158,7 @@ class ItemTables:
             pass
 
     def count_in_steps(self, planes: Rows, n_reports: int, counts: NDArray[np.int64]) -> Iterator[int]:
-        """Count as :meth:`count`, step by step, and yield how many words each of them combined."""
+        """Count as :meth:`count` step by step; yield the number of words combined in each step."""
         lines = self._lines()
         for block, here, items in self._steps(planes):
             if self._is_seeded:
@@ -167,7 +169,7 @@ class ItemTables:
             yield len(counts[items]) * planes.shape[2] * (self.work // max(1, len(self._items)))
 
     def _lines(self) -> Rows:
-        """Return room for the kernels' tables of XORs, uint64 (lines, words)."""
+        """Return memory for the kernels' tables of XORs, uint64 (lines, words)."""
         n_lines = 3 + (self._entries.shape[2] << self._group_bits) if self._is_seeded else 0
         return _aligned((1, n_lines, kernels.LANES)).reshape(n_lines, kernels.LANES)
 
@@ -184,16 +186,16 @@ class ItemTables:
 
 def _group_bits(n_bits: int, n_columns: int) -> int:
     """Return how many seed bits to tabulate together: the fewest XORs whose tables fit half of the second cache."""
-    room = min(cache_bytes()[1] // 2 // (8 * kernels.LANES), 1 << 16)  # lines are numbered by 16 bits
+    most_lines = min(cache_bytes()[1] // 2 // (8 * kernels.LANES), 1 << 16)  # line numbers have 16 bits
     choices = [(-(-n_bits // bits), bits) for bits in range(1, 9)]
-    fitting = [(groups * ((1 << bits) + n_columns), bits) for groups, bits in choices if groups << bits <= room]
+    fitting = [(groups * ((1 << bits) + n_columns), bits) for groups, bits in choices if groups << bits <= most_lines]
     return min(fitting)[1] if fitting else 4
 
 
 def _entries(columns: NDArray[np.uint64], n_bits: int, group_bits: int) -> NDArray[np.uint16]:
     """Return the table lines whose XOR is each column's product, uint16 (items, r, groups); columns (items, r, w).
 
-    Groups are made a multiple of those that the kernel combines at a time, by line 0, which is empty.
+    The number of groups is padded with line 0, which is empty, to a multiple of those that the kernel combines at once.
     """
     n_groups = -(-n_bits // group_bits)
     entries = np.zeros((*columns.shape[:2], -(-n_groups // kernels.GROUPS) * kernels.GROUPS), dtype=np.uint16)
@@ -206,9 +208,9 @@ def _entries(columns: NDArray[np.uint64], n_bits: int, group_bits: int) -> NDArr
     return entries
 
 
-def report_rows(packed: NDArray[np.uint8], question: "Question", items: NDArray[np.int64]) -> Rows:
+def report_rows(packed: NDArray[np.uint8], report_type: "ReportType", items: NDArray[np.int64]) -> Rows:
     """Expand some items of packed reports, uint8 (n, report_bytes), into bitmaps (blocks, items, words)."""
-    return ItemTables(question, items).rows(planes_of(packed, question), len(packed))
+    return ItemTables(report_type, items).rows(planes_of(packed, report_type), len(packed))
 
 
 def transaction_rows(
@@ -224,19 +226,19 @@ def transaction_rows(
 
 
 def items_of(itemsets: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the items that occur, increasing; of millions of itemsets without sorting them."""
+    """Return the items that occur, in increasing order, without sorting millions of itemsets."""
     return np.flatnonzero(np.bincount(itemsets.ravel()))
 
 
 def places_in(items: NDArray[np.int64], itemsets: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the itemsets with the place of each item among some that hold all of theirs, increasing."""
+    """Return the itemsets with each item replaced by its position in ``items``, which are increasing."""
     places = np.zeros(int(items.max(initial=-1)) + 1, dtype=np.int64)
     places[items] = np.arange(len(items))
     return places[itemsets]
 
 
 class SupersetCounter:
-    """Counts, in bitmaps, the transactions that show all items of each itemset; made once for any number of batches.
+    """Counts, in bitmaps, the transactions that show all items of each itemset; made once for all batches.
 
     Args:
         itemsets: row numbers, int64 (candidates, k), k ≥ 1, each row increasing; fastest in lexicographic order.
@@ -252,7 +254,7 @@ class SupersetCounter:
             self._shared = _shared_with_previous(self._itemsets)
 
     def count_in_steps(self, rows: Rows, counts: NDArray[np.int64]) -> Iterator[int]:
-        """Add to counts, int64 (candidates,), step by step, and yield how many words each of them combined."""
+        """Add to counts, int64 (candidates,), step by step; yield the number of words combined in each step."""
         for block in range(rows.shape[0]):
             yield from (self._count_pairs if self._all_pairs else self._count_sets)(rows[block : block + 1], counts)
 
@@ -272,7 +274,7 @@ class SupersetCounter:
         for start in range(0, len(self._itemsets), step):
             some = slice(start, start + step)
             shared = self._shared[some]
-            if shared[0]:  # the one before is in another step
+            if shared[0]:  # the previous itemset is in another step
                 shared = np.append(0, shared[1:])
             kernels.count_supersets(rows, self._itemsets[some], shared, parts, notes, counts[some])
             yield len(shared) * rows.shape[2]
@@ -287,16 +289,16 @@ def count_row_supersets(rows: Rows, itemsets: NDArray[np.int64]) -> NDArray[np.i
 
 
 def _are_all_pairs(itemsets: NDArray[np.int64], n_rows: int) -> bool:
-    """Tell whether the itemsets are the pairs 01, 02, … of all rows, as the second level of mining asks for."""
+    """Return whether the itemsets are the pairs 01, 02, … of all rows, as in the second level of mining."""
     if itemsets.shape[1] != 2 or n_rows < 2 or len(itemsets) != n_rows * (n_rows - 1) // 2:
         return False
-    # as many as there are, each increasing, none twice: there is only one such list in lexicographic order
+    # the number of all pairs, each increasing, none twice: only one such list is in lexicographic order
     numbers = itemsets[:, 0] * n_rows + itemsets[:, 1]
     return bool((itemsets[:, 0] < itemsets[:, 1]).all() and (numbers[1:] > numbers[:-1]).all())
 
 
 def _shared_with_previous(itemsets: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return how many leading items each itemset shares with the one before, int64 (candidates,)."""
+    """Return how many leading items each itemset shares with the previous one, int64 (candidates,)."""
     shared = np.zeros(len(itemsets), dtype=np.int64)
     same = np.ones(max(len(itemsets) - 1, 0), dtype=np.bool_)
     for column in itemsets.T:

@@ -1,17 +1,17 @@
-"""How a column's distribution differs between classes, by empirical Bayes: no test, and no more than the reports tell.
+"""Distributions of a column by class, by empirical Bayes for the differences between classes.
 
-Reconstructed for each class alone, a distribution fits that class's noise: a column of many values, few answers or a
-strong promise then tells classes apart that do not differ. So what classes have in common is estimated from all
-reports, f, and what they differ by has a prior. With counts n[y, r] of codes and released classes, C the law of the
-class and π the shares of the true ones, a class k differs from the others by
+Reconstructed for each class alone, a distribution fits the noise of that class. With many values, few responses or a
+strong guarantee, classes then seem to differ that do not. So f, the distribution that classes share, is estimated from
+all reports, and differences have a prior. Let n[y, r] be the counts of codes and released classes, C the channel of the
+class and π the shares of the true classes. A class k differs from the others by
 
     D_y = Σ_r n[y, r] (C⁻¹[k, r] / π_k − (1 − C⁻¹[k, r]) / (1 − π_k)) / n,     E[D] = T (f ∘ Σ_b β_b φ_b)
 
-T being the column's channel, with variances that follow from T f. Of numbers φ_b = √2 cos(b π F), F the distribution
-function of f, and β_b ~ N(0, τ²/b²): differences are smooth on the scale of the people, not of the values, and a step
-is as likely as the prior says. Of named values every φ is one of them, and β ~ N(0, τ²). Posteriors are averaged over a
-grid of τ by evidence, so a column without a difference is left alone, and a clear one is believed. Then
-f_k = f ∘ (1 + (1 − π_k) Σ_b β_b φ_b), nowhere below a thirtieth of f.
+where T is the column's channel; variances follow from T f. For numbers φ_b = √2 cos(b π F), with F the distribution
+function of f, and β_b ~ N(0, τ²/b²): differences are smooth on the scale of the people, not of the values. For named
+values every φ is one value, and β ~ N(0, τ²). Posteriors are averaged over a grid of τ by evidence. So a column without
+a difference stays the same in all classes, and a clear difference is kept. Then f_k = f ∘ (1 + (1 − π_k) Σ_b β_b φ_b),
+but at least a thirtieth of f.
 
 Source: empirical Bayes as in Efron, Large-Scale Inference, 2010, chapter 1; MacKay, Neural Computation 1992, for the
 evidence.
@@ -22,68 +22,68 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.server.maximum_likelihood import few_bins, maximize
+from assocpriv.server.maximum_likelihood import maximize_likelihood, merge_bins
 from assocpriv.server.smoothing import smooth_shares
 
 Floats = NDArray[np.float64]
 _SPREADS = (0.03, 0.1, 0.2, 0.4, 0.8, 1.6)  # τ, in units of f
-_WAVES = 16  # of a number
+_COSINES = 16  # basis functions of a number
 _LEAST = 1 / 30  # of f
-_RAREST = 0.01  # of a class, by which differences are scaled
-_LEAST_VARIANCE = 1e-12  # of a difference of shares, so that none is divided by
+_RAREST = 0.01  # least share of a class in the scale of differences
+_LEAST_VARIANCE = 1e-12  # of a difference of shares, against division by 0
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class ClassDistributions:
     """Distributions of a column within each class, float64 (classes, inputs), each adding up to 1.
 
-    ``spread`` are the covariances of each, (classes, inputs, inputs): what is not known of f and of the differences.
+    ``covariances``, (classes, inputs, inputs), include the errors of f and of the differences.
     """
 
     shares: Floats
-    spread: Floats
+    covariances: Floats
 
-    def in_order(self, way: NDArray[np.int64]) -> "ClassDistributions":
-        """Return them with inputs in another order."""
-        return ClassDistributions(self.shares[:, way], self.spread[:, way][:, :, way])
+    def in_order(self, order: NDArray[np.int64]) -> "ClassDistributions":
+        """Return the distributions with inputs in another order."""
+        return ClassDistributions(self.shares[:, order], self.covariances[:, order][:, :, order])
 
 
 def class_distributions(
-    counts: NDArray[np.int64], matrix: Floats, ordered: int, inverse: Floats, of_classes: Floats
+    counts: NDArray[np.int64], matrix: Floats, ordered: int, inverse: Floats, class_shares: Floats
 ) -> ClassDistributions:
     """Return the distributions of a column by class.
 
     Args:
-        counts: of codes and released classes, (codes, classes); of none every input is as likely as the others.
+        counts: Counts of codes and released classes, (codes, classes); without any, all inputs have equal shares.
         matrix: P(code | input), float64 (codes, inputs).
-        ordered: how many inputs are intervals in a row, 0 of a category; one for a missing value is none of them.
-        inverse: of the law of the class, float64 (true classes, released classes); its columns add up to 1.
-        of_classes: π, the shares of the true classes.
+        ordered: Number of inputs that are consecutive intervals, 0 for a category; without the input of missing values.
+        inverse: Inverse of the class's channel, float64 (true classes, released classes); its columns add up to 1.
+        class_shares: π, the shares of the true classes.
     """
-    counts, matrix = few_bins(counts, matrix, ordered)
+    counts, matrix = merge_bins(counts, matrix, ordered)
     every, n = counts.sum(axis=1).astype(np.float64), float(counts.sum())
     if not n:
         return _unknown(matrix.shape[1], len(inverse))
     pooled, covariance = _pooled(every, matrix, ordered)
-    waves, precision = _waves(pooled, ordered)
-    likely = np.maximum(matrix @ pooled, 1e-12)
-    seen = matrix @ (pooled[:, None] * waves)
-    shares, spread = np.empty((len(inverse), len(pooled))), np.empty((len(inverse), len(pooled), len(pooled)))
+    basis, precision = _difference_basis(pooled, ordered)
+    expected = np.maximum(matrix @ pooled, 1e-12)
+    design = matrix @ (pooled[:, None] * basis)
+    shares, covariances = np.empty((len(inverse), len(pooled))), np.empty((len(inverse), len(pooled), len(pooled)))
     for k, row in enumerate(inverse):
-        share = float(np.clip(of_classes[k], _RAREST, 1 - _RAREST))
+        share = float(np.clip(class_shares[k], _RAREST, 1 - _RAREST))
         weights = (row / share - (1 - row) / (1 - share)) / n
-        variance = max(float(counts.sum(axis=0) @ weights**2), _LEAST_VARIANCE) * likely
-        mean, covered = _posterior(seen, counts @ weights, variance, precision)
-        shape = (1 - share) * pooled[:, None] * waves
+        variance = max(float(counts.sum(axis=0) @ weights**2), _LEAST_VARIANCE) * expected
+        mean, beta_covariance = _posterior(design, counts @ weights, variance, precision)
+        shape = (1 - share) * pooled[:, None] * basis
         found = np.maximum(pooled + shape @ mean, _LEAST * pooled)
         shares[k] = found / found.sum()
-        spread[k] = covariance + shape @ covered @ shape.T
-    return ClassDistributions(shares, spread)
+        covariances[k] = covariance + shape @ beta_covariance @ shape.T
+    return ClassDistributions(shares, covariances)
 
 
 def pooled_shares(counts: NDArray[np.int64], matrix: Floats, ordered: int) -> Floats:
-    """Return f, of counts of codes, (codes,), smooth where inputs are in a row."""
-    return _pooled(*few_bins(counts.astype(np.float64), matrix, ordered), ordered)[0]
+    """Return f from counts of codes, (codes,), smooth over consecutive intervals."""
+    return _pooled(*merge_bins(counts.astype(np.float64), matrix, ordered), ordered)[0]
 
 
 def _unknown(inputs: int, classes: int) -> ClassDistributions:
@@ -96,27 +96,27 @@ def _pooled(counts: Floats, matrix: Floats, ordered: int) -> tuple[Floats, Float
     if ordered:
         found = smooth_shares(counts[:, None], matrix, ordered=(ordered, 0))
         return np.maximum(found.shares[:, 0], 1e-9), found.covariance
-    shares = np.maximum(maximize(counts, matrix), 1e-9)
+    shares = np.maximum(maximize_likelihood(counts, matrix), 1e-9)
     inverse = np.linalg.pinv(matrix)
-    likely = matrix @ shares
-    return shares, (inverse * likely) @ inverse.T / counts.sum() - np.outer(shares, shares) / counts.sum()
+    expected = matrix @ shares
+    return shares, (inverse * expected) @ inverse.T / counts.sum() - np.outer(shares, shares) / counts.sum()
 
 
-def _waves(pooled: Floats, ordered: int) -> tuple[Floats, Floats]:
-    """Return φ, float64 (inputs, waves), each of mean 0 under f, and the precisions of β where τ is 1."""
+def _difference_basis(pooled: Floats, ordered: int) -> tuple[Floats, Floats]:
+    """Return φ, float64 (inputs, functions), each with mean 0 under f, and the precisions of β for τ = 1."""
     named = np.eye(len(pooled))[:, ordered:]
     middle = (np.cumsum(pooled[:ordered]) - pooled[:ordered] / 2) / max(float(pooled[:ordered].sum()), 1e-12)
-    orders = np.arange(1, min(_WAVES, ordered - 1) + 1)
+    orders = np.arange(1, min(_COSINES, ordered - 1) + 1)
     rows = np.zeros((len(pooled), len(orders)))
     rows[:ordered] = np.sqrt(2) * np.cos(np.pi * np.outer(middle, orders))
-    waves = np.concatenate([rows, named], axis=1)
-    return waves - pooled @ waves, np.concatenate([orders.astype(np.float64) ** 2, np.ones(named.shape[1])])
+    basis = np.concatenate([rows, named], axis=1)
+    return basis - pooled @ basis, np.concatenate([orders.astype(np.float64) ** 2, np.ones(named.shape[1])])
 
 
-def _posterior(seen: Floats, told: Floats, variance: Floats, precision: Floats) -> tuple[Floats, Floats]:
+def _posterior(design: Floats, observed: Floats, variance: Floats, precision: Floats) -> tuple[Floats, Floats]:
     """Return the mean and the covariance of β, averaged over τ by evidence."""
-    weighted = seen / variance[:, None]
-    information, pull = weighted.T @ seen, weighted.T @ told
+    weighted = design / variance[:, None]
+    information, pull = weighted.T @ design, weighted.T @ observed
     means, covariances, evidence = [], [], []
     for spread in _SPREADS:
         prior = precision / spread**2

@@ -1,20 +1,42 @@
 """Distributions of the columns of a table, reconstructed from its released codes.
 
-They are those over all records, by class, or of two columns together. What is estimated of a column, and where:
+A distribution is over all records, by class, or joint of two columns. For each column this module estimates:
 
     share of each interval or value    by one of METHODS (smoothing.py, maximum_likelihood.py, confidence_bands.py)
-    its standard error                 where nothing is smoothed: of least squares (confidence_bands.py);
-                                       otherwise sqrt(V + (share − m)²), the root of the expected squared error;
-                                       m and V are of the posterior of smoothing.py
-    band of the distribution function  confidence_bands.py; so are quantiles
-    mean, variance                     confidence_bands.py: unbiased, and smooth estimates play no part
+    its standard error                 without smoothing: of least squares (confidence_bands.py);
+                                       otherwise sqrt(V + (share − m)²), the root of the expected squared error,
+                                       with m and V from the posterior of smoothing.py
+    band of the distribution function  confidence_bands.py, also for quantiles
+    mean, variance                     confidence_bands.py: unbiased, independent of smooth estimates
 
-By default numbers behind noise are estimated by ``smooth``. What is released as it is, is counted; named values are
-estimated by maximum likelihood.
+By default, numbers with noise are estimated by ``smooth`` and named values by maximum likelihood. Raw values are
+counted.
 
-A class that is released in clear is counted apart. Of a protected one the pairs (code, released class) are seen through
-both channels at once, and the distribution within each class is part of the joint estimate. Records that were not asked
-for a column drop out of it, which is no bias: who is asked is drawn whatever the record holds.
+**Measured coverage at 95%.** Mean and variance: 95 ± 1%. Others depend on the distribution:
+
+- Bands with basis ``least-squares``: 90–100% on Beta(5, 2) and two peaks (60 to 150 collections each, 3,000 to 100,000
+  reports), quantiles at least 95%. If half of the people have four values, bands cover 97–99% at 3,000 reports, 71–85%
+  at 20,000 and 0–8% at 100,000, and quantiles at these values may never be covered. Many equal values at an end of the
+  range are mostly detected, and the band is widened: with 60% there it covers 82–100%, quantiles 67–100%.
+- Bands with basis ``smooth`` (Gaussian noise): 100% on Beta(5, 2), plateau, triangles and two peaks (30 runs each). On
+  narrow spikes, which noise of 100% privacy removes, bands cover 0–5%, quantiles 20–46%.
+- Standard errors of shares by ``smooth``: 91–100% on these, 2–55% on spikes behind noise of 100% privacy.
+- Of named values within a protected class (the longer half of Fieller's interval of a ratio, over 1.96): 96–100% at ε =
+  1 for class and column together, 95–97% at ln 19 (50, 200, 1,000 and 4,000 reports, 3 classes, 60 to 250 collections
+  each, 312 to 1,443 shares).
+- Of ``least-squares`` (uniform noise, square wave) and named values: 95–99% on the first two, 83–98% on the four
+  values, 45–92% with 60% at an end.
+- With one whole number in an interval (ratings, ages with heaps at tens, counts; square wave, uniform noise, Gaussian
+  noise of 50 and 100%, raw; 2,000 and 50,000 reports, 100 collections each): means 95%, bands 96%, quantiles 99.7%,
+  shares 97% (88 to 90% of heaped ages behind a square wave or uniform noise, at 50,000).
+
+The sampling error of maximum likelihood alone ignores what the noise has removed. So ``std_error`` of ``em``, ``ems``
+and ``bayes`` is the root of the expected squared error under the smooth posterior, which includes their bias.
+
+Classes that are released raw are counted separately. For a protected class, the pairs (code, released class) pass
+through both channels, and the distribution within each class is part of the joint estimate. Records whose report does
+not include a column do not count for it. That is no bias, as the columns of a report are drawn independently of the
+record.
 """
 
 import json
@@ -28,22 +50,22 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from assocpriv.files.itemsets import LightFrame, as_column, put_together, write_plain
-from assocpriv.kernels.parallel import map_ahead
-from assocpriv.plans.columns import CategoryColumn, Clear, Column, GaussianNoise, NumberColumn, transition
-from assocpriv.plans.kind import shown_by
-from assocpriv.promise.errors import EstimateError, counted
-from assocpriv.promise.numbers import rounded
+from assocpriv.files.itemset_files import LightFrame, as_column, concat_frames, write_plain
+from assocpriv.guarantees.errors import EstimateError, pluralize
+from assocpriv.guarantees.exact_numbers import rounded
+from assocpriv.kernels.parallel import parallel_map
+from assocpriv.plans.registry import html_renderer
+from assocpriv.plans.table_columns import CategoryColumn, Clear, Column, GaussianNoise, NumberColumn, transition
 from assocpriv.server import confidence_bands
 from assocpriv.server.histograms import count_codes, table_plan
 from assocpriv.server.intervals import ErrorOptions
 from assocpriv.server.maximum_likelihood import (
     CoarseChannel,
     coarse_channel,
-    few_bins,
+    ems_shares,
     iterated_bayes,
-    maximize,
-    smoothed,
+    maximize_likelihood,
+    merge_bins,
 )
 from assocpriv.server.smoothing import smooth_shares
 from assocpriv.server.supports import normal_quantile
@@ -51,22 +73,22 @@ from assocpriv.server.supports import normal_quantile
 if TYPE_CHECKING:
     import pandas as pd
 
-    from assocpriv.files.reports import Reports
-    from assocpriv.plans.tables import TablePlan
-    from assocpriv.server.spark import SparkReports
+    from assocpriv.files.report_files import Reports
+    from assocpriv.plans.table_plan import TablePlan
+    from assocpriv.server.spark_counting import SparkReports
 
 Floats = NDArray[np.float64]
 
 
-_UNBIASED, _SMOOTH = "least-squares", "smooth"  # what bands and quantiles rest on
+_UNBIASED, _SMOOTH = "least-squares", "smooth"  # estimators of bands and quantiles
 AUTO = "auto"
 METHODS = (AUTO, "smooth", "em", "ems", "bayes", "least-squares")
 _QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 Progress = Callable[[int, int], None]
-_MOST_TOGETHER = 256  # inputs of two columns together: their covariance is a matrix of so many rows
-_MOST_VALUES = 40  # of a column that is one of two, so that the other keeps ten intervals
+_MOST_JOINT_INPUTS = 256  # pairs of inputs of two columns: the number of rows of their covariance matrix
+_MOST_VALUES = 40  # of one column in a pair, so that the other keeps ten intervals
 _BARS = 10  # of a histogram
-_BINS_EACH = 4  # an interval, of a column that is one of two
+_BINS_EACH = 4  # bins an interval, for a column in a pair
 _SINGLE = ("ems", "bayes", "least-squares")  # methods for one column at a time
 
 
@@ -74,8 +96,8 @@ _SINGLE = ("ems", "bayes", "least-squares")  # methods for one column at a time
 
 
 @dataclass(frozen=True, slots=True)
-class Figure:
-    """A number with its standard error and an interval at the confidence level that was asked for."""
+class IntervalEstimate:
+    """An estimated number with its standard error and confidence interval."""
 
     value: float
     std_error: float
@@ -85,7 +107,7 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class Quantile:
-    """The value below which a share ``level`` of all lie, with an interval."""
+    """The value below which a share ``level`` of all values lie, with a confidence interval."""
 
     level: float
     value: float
@@ -94,30 +116,30 @@ class Quantile:
 
 
 @dataclass(frozen=True, eq=False)
-class Numbers:
-    """What only numbers have.
+class NumberStatistics:
+    """Statistics of a column of numbers.
 
-    ``edges`` of the intervals, float64 (intervals + 1,), lie halfway between whole numbers, if ``is_whole``.
-    ``cdf_low`` and ``cdf_high``, of the same shape, hold the distribution function at all edges at once; ``basis`` says
-    what they and the intervals of quantiles rest on: ``least-squares`` assumes nothing of the distribution but even
-    spread within intervals, ``smooth`` that its log-density is about as rough everywhere.
+    ``edges`` of the intervals, float64 (intervals + 1,), lie halfway between whole numbers if ``is_whole``. ``cdf_low``
+    and ``cdf_high``, of the same shape, are a simultaneous band of the distribution function at all edges. ``basis``
+    names the estimator of the band and of quantile intervals. ``least-squares`` assumes a uniform distribution within
+    intervals, ``smooth`` a log-density with about the same roughness everywhere.
     """
 
     edges: Floats
     cdf_low: Floats
     cdf_high: Floats
     basis: str
-    mean: Figure | None
-    variance: Figure | None
+    mean: IntervalEstimate | None
+    variance: IntervalEstimate | None
     quantiles: tuple[Quantile, ...]
     is_whole: bool = False
 
     def bounds(self, edges: Floats) -> tuple[Floats, Floats]:
-        """Return the least and the greatest values between neighbouring edges, float64 (edges − 1,) each."""
+        """Return the smallest and largest values between neighbouring edges, float64 (edges − 1,) each."""
         return edges[:-1] + self.is_whole / 2, edges[1:] - self.is_whole / 2
 
     def record(self) -> dict[str, Any]:
-        """Return it as JSON content."""
+        """Return the statistics as JSON content."""
         bands: dict[str, Any] = {"low": self.cdf_low.tolist(), "high": self.cdf_high.tolist(), "basis": self.basis}
         bands["half_width"] = float((self.cdf_high - self.cdf_low)[1:-1].max(initial=0.0)) / 2
         moments = {name: _fields(getattr(self, name)) for name in ("mean", "variance")}
@@ -130,11 +152,11 @@ class Numbers:
 
 @dataclass(frozen=True, eq=False)
 class Distribution:
-    """How one column's values are spread, missing ones left out.
+    """Distribution of one column's values, without missing ones.
 
     ``share`` and ``std_error`` are float64 (intervals or values,); the shares add up to 1. ``missing`` is the share of
-    missing values, None where none may be missing; ``reports`` the number of reports that it comes from, of a
-    protected class an estimate.
+    missing values, or None if none may be missing. ``reports`` is the number of reports, for a protected class an
+    estimate.
     """
 
     name: str
@@ -142,12 +164,12 @@ class Distribution:
     reports: int
     share: Floats = field(repr=False)
     std_error: Floats = field(repr=False)
-    missing: Figure | None = field(repr=False)
+    missing: IntervalEstimate | None = field(repr=False)
     values: tuple[str, ...] = field(default=(), repr=False)
-    numbers: Numbers | None = field(default=None, repr=False)
+    numbers: NumberStatistics | None = field(default=None, repr=False)
 
     def record(self) -> dict[str, Any]:
-        """Return it as JSON content."""
+        """Return the distribution as JSON content."""
         where = {"values": list(self.values)} if self.numbers is None else {"edges": self.numbers.edges.tolist()}
         shares = {"share": self.share.tolist(), "std_error": self.std_error.tolist()}
         rest = {"method": self.method, "reports": self.reports, "missing": _fields(self.missing)}
@@ -155,8 +177,8 @@ class Distribution:
             return where | shares | rest
         return where | shares | rest | self.numbers.record() | {"histogram": self._histogram(self.numbers)}
 
-    def _histogram(self, numbers: Numbers) -> list[dict[str, float | None]]:
-        """Return some ten bars of neighbouring intervals; errors are those of single intervals, so they stand alone."""
+    def _histogram(self, numbers: NumberStatistics) -> list[dict[str, float | None]]:
+        """Return about ten bars of neighbouring intervals; only bars of one interval have a standard error."""
         n = len(self.share)
         cuts = np.unique(np.linspace(0, n, min(n, _BARS) + 1).round().astype(int))
         shares = np.add.reduceat(self.share, cuts[:-1]).tolist()
@@ -169,7 +191,7 @@ class Distribution:
         ]
 
     def table(self) -> LightFrame:
-        """Return a row for each interval or value; ``cdf_low`` and ``cdf_high`` hold at its upper edge."""
+        """Return a row for each interval or value; ``cdf_low`` and ``cdf_high`` are for its upper edge."""
         n, numbers = len(self.share), self.numbers
         none = np.full(n, np.nan)
         places: dict[str, Any] = {"value": list(self.values) or [None] * n, "low": none, "high": none}
@@ -178,7 +200,7 @@ class Distribution:
             places |= dict(zip(("low", "high"), numbers.bounds(numbers.edges), strict=True))
             bands = {"cdf_low": numbers.cdf_low[1:], "cdf_high": numbers.cdf_high[1:]}
         shares = {"share": self.share, "std_error": self.std_error}
-        return LightFrame.made({"column": [self.name] * n} | places | shares | bands)
+        return LightFrame.from_columns({"column": [self.name] * n} | places | shares | bands)
 
     def frame(self) -> "pd.DataFrame":
         """Return :meth:`table` as a data frame."""
@@ -187,10 +209,10 @@ class Distribution:
 
 @dataclass(frozen=True, eq=False)
 class JointDistribution:
-    """How two columns' values are spread together, records with a missing one left out.
+    """Joint distribution of two columns' values, without records that miss one.
 
-    ``share`` and ``std_error`` are float64 (places of the first, places of the second); ``places`` are the edges of
-    each column's intervals, or its values.
+    ``share`` and ``std_error`` are float64 (intervals or values of the first, of the second). ``places`` are the edges
+    of each column's intervals, or its values.
     """
 
     names: tuple[str, str]
@@ -201,7 +223,7 @@ class JointDistribution:
     std_error: Floats = field(repr=False)
 
     def record(self) -> dict[str, Any]:
-        """Return it as JSON content."""
+        """Return the distribution as JSON content."""
         sides = {
             side: {"name": name} | ({"values": list(at)} if isinstance(at, tuple) else {"edges": at.tolist()})
             for side, name, at in zip(("first", "second"), self.names, self.places, strict=True)
@@ -218,7 +240,7 @@ class JointDistribution:
             "first": [one for one, _ in pairs],
             "second": [two for _, two in pairs],
         }
-        return LightFrame.made(table | {"share": self.share.ravel(), "std_error": self.std_error.ravel()})
+        return LightFrame.from_columns(table | {"share": self.share.ravel(), "std_error": self.std_error.ravel()})
 
     def frame(self) -> "pd.DataFrame":
         """Return :meth:`table` as a data frame."""
@@ -227,9 +249,9 @@ class JointDistribution:
 
 @dataclass(frozen=True, eq=False)
 class Distributions:
-    """Distributions of all columns, over all records and by class, and of two columns together.
+    """Distributions of all columns, over all records and by class, or the joint distribution of two columns.
 
-    ``left_out`` says of classes why they are not in ``classes``; ``plan_id`` is that of the reports' plan.
+    ``left_out`` has the reason for each class that is not in ``classes``; ``plan_id`` is that of the reports' plan.
     """
 
     reports: int
@@ -241,7 +263,7 @@ class Distributions:
     joint: JointDistribution | None = None
     plan_id: str = ""
 
-    _repr_html_ = shown_by("assocpriv.show.tables:overview")
+    _repr_html_ = html_renderer("assocpriv.show.table_views:overview")
 
     def __repr__(self) -> str:
         by = f", by {len(self.classes)} classes of {self.by}" if self.by is not None else ""
@@ -257,7 +279,7 @@ class Distributions:
             yield from ((value, each) for each in columns.values())
 
     def frame(self) -> "pd.DataFrame":
-        """Return a row for each interval or value, with by also for each class; of two columns for each pair."""
+        """Return a row for each interval or value, for each class if there are any; or for each pair of a joint."""
         return _frame(self._table())
 
     def _table(self) -> LightFrame:
@@ -268,10 +290,10 @@ class Distributions:
             table = distribution.table()
             names = {} if self.by is None else {"class": as_column([value] * len(table))}
             tables.append(LightFrame(names | table.columns))
-        return put_together(tables)
+        return concat_frames(tables)
 
     def record(self) -> dict[str, Any]:
-        """Return it as JSON content."""
+        """Return the distributions as JSON content."""
         found: dict[str, Any] = {
             "plan_id": self.plan_id,
             "reports": self.reports,
@@ -289,10 +311,10 @@ class Distributions:
         return found
 
     def write(self, path: str | Path, *, force: bool = False) -> None:
-        """Write :meth:`frame` as Parquet or CSV, or all that is known as JSON, by extension.
+        """Write :meth:`frame` as Parquet or CSV, or :meth:`record` as JSON, chosen by extension.
 
         Raises:
-            FileError: unknown extension, existing file without ``force``, or the disk refuses.
+            FileError: The extension is unknown, the file exists and ``force`` is not set, or it cannot be written.
         """
         write_plain(
             self._table(), [], lambda: json.dumps(self.record(), indent=1, ensure_ascii=False), path, force=force
@@ -300,7 +322,7 @@ class Distributions:
 
 
 def _frame(table: LightFrame) -> "pd.DataFrame":
-    """Return a data frame whose texts have pandas' own type."""
+    """Return a data frame with pandas' own type for text."""
     import pandas as pd
 
     return pd.DataFrame({name: each.tolist() if each.dtype == object else each for name, each in table.columns.items()})
@@ -312,16 +334,16 @@ def _labels(places: Floats | tuple[str, ...]) -> list[str]:
     return [f"{rounded(low, 6)}–{rounded(high, 6)}" for low, high in pairwise(places)]
 
 
-def _fields(thing: Figure | Quantile | None) -> dict[str, float] | None:
+def _fields(thing: IntervalEstimate | Quantile | None) -> dict[str, float] | None:
     return None if thing is None else {name: getattr(thing, name) for name in thing.__slots__}
 
 
-# ---- questions
+# ---- requests
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Estimate:
-    """Shares of the inputs by a method, float64 (inputs,), and the smooth posterior of them where there is one."""
+class ShareEstimate:
+    """Shares of the inputs by a method, float64 (inputs,), and their smooth posterior if there is one."""
 
     method: str
     shares: Floats
@@ -329,11 +351,11 @@ class Estimate:
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
-    """What is asked of reports.
+class ReconstructionRequest:
+    """Options of a reconstruction, named as in :func:`assocpriv.reconstruct`.
 
     Raises:
-        EstimateError: words or names that say nothing, or contradict each other.
+        EstimateError: The method is unknown, or arguments contradict each other.
     """
 
     by: str | None = None
@@ -345,44 +367,48 @@ class Question:
         if self.method not in METHODS:
             raise EstimateError(f"method must be one of {', '.join(METHODS)}, got {str(self.method)[:40]!r}")
         if self.joint is not None and (len(self.joint) != 2 or self.joint[0] == self.joint[1]):
-            raise EstimateError("joint takes the names of two columns that differ, as A,B")
+            raise EstimateError("joint takes the names of two different columns, as A,B")
         if self.joint is not None and self.by is not None:
-            raise EstimateError("ask for joint or by, one at a time")
+            raise EstimateError("give joint or by, not both")
         if self.joint is not None and self.method in _SINGLE:
-            raise EstimateError(f"method {self.method} takes one column at a time; joint takes smooth or em")
+            raise EstimateError(f"method {self.method} is for single columns; joint takes smooth or em")
 
 
 # ---- reconstruction
 
 
 def reconstruct(
-    reports: "Reports | SparkReports", question: Question, progress: Progress | None = None
+    reports: "Reports | SparkReports", request: ReconstructionRequest, progress: Progress | None = None
 ) -> Distributions:
-    """Reconstruct what a question asks for; see :func:`assocpriv.reconstruct`."""
+    """Reconstruct distributions from reports; see :func:`assocpriv.reconstruct`."""
 
-    with threadpool_limits(1):  # matrices of a hundred rows: on several threads they wait for each other
-        return _answer(reports, question, progress)
+    with threadpool_limits(1):  # matrices of a hundred rows are slower on several threads
+        return _reconstruct(reports, request, progress)
 
 
-def _answer(reports: "Reports | SparkReports", question: Question, progress: Progress | None) -> Distributions:
-    plan, level = table_plan(reports), ErrorOptions(question.confidence_level).confidence_level
-    if question.joint is not None:
-        pair = (plan.place_of(question.joint[0]), plan.place_of(question.joint[1]))
-        joint = _joint(reports, plan, pair, question.method, progress)
+def _reconstruct(
+    reports: "Reports | SparkReports", request: ReconstructionRequest, progress: Progress | None
+) -> Distributions:
+    plan, level = table_plan(reports), ErrorOptions(request.confidence_level).confidence_level
+    if request.joint is not None:
+        pair = (plan.place_of(request.joint[0]), plan.place_of(request.joint[1]))
+        joint = _joint(reports, plan, pair, request.method, progress)
         return Distributions(len(reports), level, {}, joint=joint, plan_id=plan.plan_id)
     places = range(len(plan.columns))
-    by = None if question.by is None else _class_place(plan, question.by)
+    by = None if request.by is None else _class_place(plan, request.by)
     crossed = [] if by is None else [(place, by) for place in places if place != by]
     _check_any(len(reports))
     counts = count_codes(reports, [*((place,) for place in places), *crossed], progress=progress)
     tallied = zip(plan.columns, counts, strict=False)
-    found = map_ahead(lambda each: _whole(each[0], each[1][: each[0].codes], question.method, level), tallied)
+    found = parallel_map(
+        lambda each: _estimate_column(each[0], each[1][: each[0].codes], request.method, level), tallied
+    )
     whole = {each.name: each for each in found}
     if by is None:
         return Distributions(len(reports), level, whole, plan_id=plan.plan_id)
     tables = {plan.columns[table[0]]: each for table, each in zip(crossed, counts[len(places) :], strict=True)}
-    classes, left_out = _by_class(tables, plan.columns[by], question.method, level)
-    return Distributions(len(reports), level, whole, question.by, classes, left_out, plan_id=plan.plan_id)
+    classes, left_out = _by_class(tables, plan.columns[by], request.method, level)
+    return Distributions(len(reports), level, whole, request.by, classes, left_out, plan_id=plan.plan_id)
 
 
 def _check_any(n_reports: int) -> None:
@@ -400,10 +426,10 @@ def _class_place(plan: "TablePlan", name: str) -> int:
     return place
 
 
-def _whole(column: Column, counts: NDArray[np.int64], method: str, level: float) -> Distribution:
+def _estimate_column(column: Column, counts: NDArray[np.int64], method: str, level: float) -> Distribution:
     """Return the distribution of a column over all records."""
     channel, n = coarse_channel(column), int(counts.sum())
-    why = _few_reports(n, channel)
+    why = _too_few_reports(n, channel)
     if why:
         raise EstimateError(f"column {column.name}: {why}")
     return describe(
@@ -414,68 +440,68 @@ def _whole(column: Column, counts: NDArray[np.int64], method: str, level: float)
     )
 
 
-def _estimate(counts: Floats, channel: CoarseChannel, method: str) -> Estimate:
-    """Return shares by a method, and the posterior that their errors come from."""
+def _estimate(counts: Floats, channel: CoarseChannel, method: str) -> ShareEstimate:
+    """Return shares by a method, and the posterior that gives their errors."""
     chosen = _method_of(method, channel.column)
     bins, matrix, row = channel.bin_counts(counts), channel.matrix, channel.ordered
     posterior = None
-    if row and not isinstance(channel.column.law, Clear):
-        joined, chances = few_bins(bins, matrix, row)
-        found = smooth_shares(joined[:, None], chances, ordered=(row, 0))
+    if row and not isinstance(channel.column.mechanism, Clear):
+        joined, probabilities = merge_bins(bins, matrix, row)
+        found = smooth_shares(joined[:, None], probabilities, ordered=(row, 0))
         posterior = confidence_bands.LinearEstimate(found.shares[:, 0], found.covariance, is_unbiased=False)
     if chosen == "bayes":
         shares = channel.merged(iterated_bayes(counts, channel.column))  # type: ignore[arg-type]
     elif chosen == "smooth" and posterior is not None:
         shares = posterior.shares
     elif chosen == "ems" and row:
-        shares = smoothed(counts, channel)
+        shares = ems_shares(counts, channel)
     else:
-        shares = maximize(bins, matrix)
-    return Estimate(chosen, shares, posterior)
+        shares = maximize_likelihood(bins, matrix)
+    return ShareEstimate(chosen, shares, posterior)
 
 
 def _method_of(method: str, column: Column) -> str:
-    """Return the method for a column, where the one asked for is of no use to it another.
+    """Return the method for a column: the given one if it applies, otherwise another.
 
-    Named values are in no order that could be smoothed; values in clear, or classes of them, are counted.
+    Named values have no order for smoothing; raw values, or classes of them, are counted.
     """
     if not isinstance(column, NumberColumn):
         return method if method == "least-squares" else "em"
-    if method == "least-squares" and isinstance(column.law, GaussianNoise):
-        method = AUTO  # it would say nothing
+    if method == "least-squares" and isinstance(column.mechanism, GaussianNoise):
+        method = AUTO  # least squares has no information behind Gaussian noise
     if method != AUTO:
         return method
-    return "em" if isinstance(column.law, Clear) else "smooth"
+    return "em" if isinstance(column.mechanism, Clear) else "smooth"
 
 
-def _few_reports(n_reports: int, channel: CoarseChannel) -> str:
-    """Say why so many reports tell nothing of a column, or nothing."""
+def _too_few_reports(n_reports: int, channel: CoarseChannel) -> str:
+    """Return why a column has too few reports, or an empty text."""
     if n_reports <= 0:
-        return "no report answers it"
+        return "no report includes it"
     if n_reports < channel.n_values:
         what = "intervals" if channel.ordered else "values"
-        return f"{channel.n_values} {what} are more than its {counted(n_reports, 'report')}; plan fewer of them"
+        return f"{channel.n_values} {what} are more than its {pluralize(n_reports, 'report')}; plan fewer of them"
     return ""
 
 
 def _by_class(
     tables: Mapping[Column, NDArray[np.int64]], by: Column, method: str, level: float
 ) -> tuple[dict[str, dict[str, Distribution]], dict[str, str]]:
-    """Return the distributions of each class, and why classes are left out."""
+    """Return the distributions of each class, and the reason for each class that is left out."""
     assert isinstance(by, CategoryColumn)
     classes: dict[str, dict[str, Distribution]] = {value: {} for value in by.values}
     left_out: dict[str, str] = {}
-    among = _apart if isinstance(by.law, Clear) else _together
+    among = _raw_class_distributions if isinstance(by.mechanism, Clear) else _protected_class_distributions
 
     def work(part: tuple[Column, NDArray[np.int64]]) -> "list[Distribution | str]":
         column, counts = part
         return among(column, counts, by, method, level)
 
     cut = ((column, table[: column.codes, : by.codes]) for column, table in tables.items())
-    asked = [part for part in cut if part[1].any()]  # records may answer one of both columns, never both
-    if not asked:
-        raise EstimateError(f"no report answers {by.name} and another column; plan more columns for each to answer")
-    for (column, _), each in zip(asked, map_ahead(work, asked), strict=True):
+    present = [part for part in cut if part[1].any()]  # reports may include one of both columns, never both
+    if not present:
+        raise EstimateError(f"no report includes {by.name} and another column; plan more columns a report")
+    for (column, _), each in zip(present, parallel_map(work, present), strict=True):
         for value, found in zip(by.values, each, strict=False):
             if isinstance(found, str):
                 left_out.setdefault(value, f"column {column.name}: {found}")
@@ -484,34 +510,34 @@ def _by_class(
     for value in left_out:
         del classes[value]
     if left_out and not classes:
-        raise EstimateError(f"no class of {by.name} has reports enough: {next(iter(left_out.values()))}")
+        raise EstimateError(f"no class of {by.name} has enough reports: {next(iter(left_out.values()))}")
     return classes, left_out
 
 
-def _apart(
+def _raw_class_distributions(
     column: Column, counts: NDArray[np.int64], by: Column, method: str, level: float
 ) -> "list[Distribution | str]":
-    """Return the distribution of a column within each class that is released in clear, or why not."""
+    """Return the distribution of a column within each class that is released raw, or the reason why not."""
     channel, found = coarse_channel(column), []
     for each in counts.T[: by.inputs]:
-        why = _few_reports(int(each.sum()), channel)
-        found.append(why or _whole(column, each, method, level))
+        why = _too_few_reports(int(each.sum()), channel)
+        found.append(why or _estimate_column(column, each, method, level))
     return found
 
 
-def _together(
+def _protected_class_distributions(
     column: Column, counts: NDArray[np.int64], by: Column, method: str, level: float
 ) -> "list[Distribution | str]":
-    """Return the distribution of a column within each protected class, or why not: seen through both channels."""
+    """Return the distribution of a column within each protected class, through both channels, or why not."""
     if method in ("ems", "bayes"):
-        raise EstimateError(f"method {method} takes no protected class; take smooth, em or least-squares")
+        raise EstimateError(f"method {method} does not support protected classes; use smooth, em or least-squares")
     second = transition(by)
     channel = _shared_grid(column, second.shape[1])
-    estimates = _pair(counts, channel, coarse_channel(by), _method_of(method, column))
+    estimates = _joint_estimates(counts, channel, coarse_channel(by), _method_of(method, column))
     found: list[Distribution | str] = []
     for row, estimate in zip(np.linalg.inv(second)[: by.inputs], estimates, strict=False):
         mine = confidence_bands.ClassCounts(counts @ row, counts @ row**2, int(counts.sum()))
-        why = _few_reports(round(mine.values.sum()), channel)
+        why = _too_few_reports(round(mine.values.sum()), channel)
         if not mine.differs_from_empty(float(normal_quantile(level))):
             why = "its number of reports is not distinguishable from 0; gather more reports, or plan fewer columns"
         found.append(why or describe(estimate, mine, channel, level))
@@ -519,21 +545,23 @@ def _together(
 
 
 def _shared_grid(column: Column, others: int) -> CoarseChannel:
-    """Return a column's channel, coarse enough to be looked at together with so many inputs of another one."""
-    most = min(100, _MOST_TOGETHER // others)
+    """Return a column's channel, coarse enough to pair with ``others`` inputs of another column."""
+    most = min(100, _MOST_JOINT_INPUTS // others)
     return coarse_channel(column, most, _BINS_EACH * most)
 
 
-def _pair(counts: NDArray[np.int64], first: CoarseChannel, second: CoarseChannel, method: str) -> list[Estimate]:
-    """Return the first column's shares together with each input of the second."""
+def _joint_estimates(
+    counts: NDArray[np.int64], first: CoarseChannel, second: CoarseChannel, method: str
+) -> list[ShareEstimate]:
+    """Return the first column's shares jointly with each input of the second."""
     bins = second.bin_counts(first.bin_counts(counts).T).T
     found = smooth_shares(bins, first.matrix, second.matrix, (first.ordered, second.ordered))
     shares = found.shares
     if method == "em":
-        shares = maximize(bins.ravel(), _kron(first, second)).reshape(shares.shape)
+        shares = maximize_likelihood(bins.ravel(), _joint_channel(first, second)).reshape(shares.shape)
     n = shares.shape[1]
     return [
-        Estimate(
+        ShareEstimate(
             method,
             shares[:, k],
             confidence_bands.LinearEstimate(found.shares[:, k], found.covariance[k::n, k::n], is_unbiased=False),
@@ -542,7 +570,7 @@ def _pair(counts: NDArray[np.int64], first: CoarseChannel, second: CoarseChannel
     ]
 
 
-def _kron(first: CoarseChannel, second: CoarseChannel) -> Floats:
+def _joint_channel(first: CoarseChannel, second: CoarseChannel) -> Floats:
     """Return P(pair of bins | pair of inputs)."""
     return np.asarray(np.kron(first.matrix, second.matrix), dtype=np.float64)
 
@@ -550,7 +578,7 @@ def _kron(first: CoarseChannel, second: CoarseChannel) -> Floats:
 def _joint(
     reports: "Reports | SparkReports", plan: "TablePlan", pair: tuple[int, int], method: str, progress: Progress | None
 ) -> JointDistribution:
-    """Return the joint distribution of two columns, on grids so coarse that their covariance can be had."""
+    """Return the joint distribution of two columns, on grids coarse enough to compute their covariance."""
     _check_any(len(reports))
     columns = [plan.columns[place] for place in pair]
     for column in columns:
@@ -567,9 +595,9 @@ def _joint(
     n, cells = int(counts.sum()), first.n_values * second.n_values
     names = f"columns {columns[0].name} and {columns[1].name}"
     if not n:
-        raise EstimateError(f"no report answers both {names}; plan more columns for each to answer")
+        raise EstimateError(f"no report includes both {names}; plan more columns a report")
     if n < cells:
-        raise EstimateError(f"{names} have {cells} pairs of intervals or values, more than {counted(n, 'report')}")
+        raise EstimateError(f"{names} have {cells} pairs of intervals or values, more than {pluralize(n, 'report')}")
     return _joint_shares(counts.astype(np.float64), first, second, method)
 
 
@@ -578,14 +606,14 @@ def _joint_shares(counts: Floats, first: CoarseChannel, second: CoarseChannel, m
     found = smooth_shares(counts, first.matrix, second.matrix, (first.ordered, second.ordered))
     shares = found.shares
     if chosen == "em":
-        shares = maximize(counts.ravel(), _kron(first, second)).reshape(shares.shape)
+        shares = maximize_likelihood(counts.ravel(), _joint_channel(first, second)).reshape(shares.shape)
     values = (slice(first.n_values), slice(second.n_values))
     inside, whole = shares[values], float(shares[values].sum())
     variances = np.diag(found.covariance).reshape(shares.shape)[values]
     errors = np.sqrt(np.maximum(variances, 0) + (inside - found.shares[values]) ** 2)
     if whole > 0:
         inside, errors = inside / whole, errors / whole
-    else:  # nobody seems to hold both values, so any may be each pair's share
+    else:  # the estimated share with both values is 0, so any distribution is possible
         inside, errors = np.full(inside.shape, 1 / inside.size), np.ones(inside.shape)
     names = first.column.name, second.column.name
     return JointDistribution(names, chosen, int(counts.sum()), (first.places, second.places), inside, errors)
@@ -595,32 +623,32 @@ def _joint_shares(counts: Floats, first: CoarseChannel, second: CoarseChannel, m
 
 
 def describe(
-    estimate: Estimate, counts: confidence_bands.ClassCounts, channel: CoarseChannel, level: float
+    estimate: ShareEstimate, counts: confidence_bands.ClassCounts, channel: CoarseChannel, level: float
 ) -> Distribution:
-    """Return what is known of a column's values, and of the share that is missing."""
+    """Return the distribution of a column's values, and the share of missing ones."""
     n, z = channel.n_values, float(normal_quantile(level))
-    basis = _basis(estimate, counts, channel)
+    basis = _band_basis(estimate, counts, channel)
     shares, errors = _shares(estimate, basis, counts, n, z, numbered=channel.edges is not None)
     numbers = None
     if channel.edges is not None:
-        numbers = _numbers(shares, basis.among(n), counts, channel, (level, z))
+        numbers = _number_statistics(shares, basis.among(n), counts, channel, (level, z))
     return Distribution(
         channel.column.name,
         estimate.method,
         round(float(counts.values.sum())),
         shares,
         errors,
-        _missing(basis, z) if channel.column.optional else None,
+        _missing_share(basis, z) if channel.column.optional else None,
         () if numbers is not None else channel.column.values,  # type: ignore[attr-defined]
         numbers,
     )
 
 
-def _basis(
-    estimate: Estimate, counts: confidence_bands.ClassCounts, channel: CoarseChannel
+def _band_basis(
+    estimate: ShareEstimate, counts: confidence_bands.ClassCounts, channel: CoarseChannel
 ) -> confidence_bands.LinearEstimate:
-    """Return what bands and quantiles rest on: least squares, but behind Gaussian noise the posterior."""
-    if isinstance(channel.column.law, GaussianNoise) and estimate.posterior is not None:
+    """Return the estimate for bands and quantiles: least squares, or the posterior behind Gaussian noise."""
+    if isinstance(channel.column.mechanism, GaussianNoise) and estimate.posterior is not None:
         return estimate.posterior
     bins = [channel.bin_counts(each) for each in (counts.values, counts.squares)]
     near = np.maximum(estimate.shares, 0) / np.maximum(estimate.shares, 0).sum()
@@ -628,7 +656,7 @@ def _basis(
 
 
 def _shares(
-    estimate: Estimate,
+    estimate: ShareEstimate,
     basis: confidence_bands.LinearEstimate,
     counts: confidence_bands.ClassCounts,
     n_values: int,
@@ -636,9 +664,9 @@ def _shares(
     *,
     numbered: bool,
 ) -> tuple[Floats, Floats]:
-    """Return the shares among the values that are there, and their standard errors.
+    """Return the shares among the values that are not missing, and their standard errors.
 
-    Those of named values within a protected class are the greater half of an interval over z.
+    For named values within a protected class the error is the longer half of an interval, divided by z.
     """
     found, whole = basis.among(n_values), estimate.shares[:n_values].sum()
     if estimate.method == "least-squares" or whole <= 0:
@@ -651,29 +679,29 @@ def _shares(
         return shares, np.hypot(posterior.errors, shares - posterior.shares)
     low, high = basis.ratio_intervals(n_values, z)  # the class's own size is uncertain, too
     few = np.sqrt(confidence_bands.MORE_REPORTS * counts.squares.sum() / counts.n_reports) / counts.values.sum()
-    return shares, np.maximum(np.maximum(high - shares, shares - low) / z, few)  # few: of a value that nobody showed
+    return shares, np.maximum(np.maximum(high - shares, shares - low) / z, few)  # few: for a value in no report
 
 
-def _missing(basis: confidence_bands.LinearEstimate, z: float) -> Figure:
+def _missing_share(basis: confidence_bands.LinearEstimate, z: float) -> IntervalEstimate:
     whole = basis.among(len(basis.shares))
-    return _figure(float(whole.shares[-1]), float(whole.errors[-1]), z, 0.0, 1.0)
+    return _interval_estimate(float(whole.shares[-1]), float(whole.errors[-1]), z, 0.0, 1.0)
 
 
-def _numbers(
+def _number_statistics(
     shares: Floats,
     basis: confidence_bands.LinearEstimate,
     counts: confidence_bands.ClassCounts,
     channel: CoarseChannel,
     confidence: tuple[float, float],
-) -> Numbers:
-    """Return what only numbers have."""
+) -> NumberStatistics:
+    """Return the statistics of a column of numbers."""
     column, edges, (level, z) = channel.column, channel.edges, confidence
     assert isinstance(column, NumberColumn)
     assert edges is not None
     band = confidence_bands.distribution_band(basis, channel.known_edges, level)
     moments = confidence_bands.estimate_moments(counts, column)
-    if isinstance(column.law, Clear):
-        codes = column.edges[:: column.law.width]
+    if isinstance(column.mechanism, Clear):
+        codes = column.edges[:: column.mechanism.width]
         ends = [confidence_bands.counted_interval(counts, codes, share, z) for share in _QUANTILES]
     else:
         ends = [confidence_bands.quantile_interval(band, edges, share, z) for share in _QUANTILES]
@@ -683,22 +711,24 @@ def _numbers(
         found = [confidence_bands.on_points(value, each, column) for value, each in zip(values, ends, strict=True)]
     quantiles = (Quantile(share, *each) for share, each in zip(_QUANTILES, found, strict=True))
     low, high = float(column.low), float(column.high)
-    return Numbers(
+    return NumberStatistics(
         edges,
         band.low,
         band.high,
         _UNBIASED if basis.is_unbiased else _SMOOTH,
-        None if moments is None else _figure(*moments.of_mean, z, low, high, moments.mean_unknown),
+        None if moments is None else _interval_estimate(*moments.of_mean, z, low, high, moments.mean_unknown),
         None
         if moments is None or moments.of_variance is None
-        else _figure(*moments.of_variance, z, 0.0, ((high - low) / 2) ** 2),
+        else _interval_estimate(*moments.of_variance, z, 0.0, ((high - low) / 2) ** 2),
         tuple(quantiles),
         bool(column.grain),
     )
 
 
-def _figure(value: float, error: float, z: float, least: float, most: float, unknown: float = 0.0) -> Figure:
-    """Return a figure; what it cannot be is cut off its interval, not off its value."""
+def _interval_estimate(
+    value: float, error: float, z: float, least: float, most: float, unknown: float = 0.0
+) -> IntervalEstimate:
+    """Return an estimate with an interval cut to the possible range; the value itself is not cut."""
     half = z * error + unknown
     low, high = (min(max(end, least), most) for end in (value - half, value + half))
-    return Figure(value, error, low, high)
+    return IntervalEstimate(value, error, low, high)

@@ -1,10 +1,10 @@
-"""Histograms of released codes: all that is kept of the reports of a table.
+"""Histograms of released codes, from which all estimates for a table's reports follow.
 
-Sees reports only. One pass over them, on all cores, whatever is asked for; memory is that of the histograms, on each
-core. They hold every code of a column, that of a missing value and that of not being asked included, and count each
-report once.
+This module uses reports only. Every request takes one pass over them, on all cores; each core needs memory for the
+histograms. A histogram counts each report once. It has every code of a column, including those of a missing value and
+of a column that the report leaves out.
 
-Released values are what the codes say as people read them, undisturbed by any estimate.
+Released values are the codes as people read them, without any estimate.
 """
 
 import math
@@ -17,22 +17,23 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.files.reports import Reports, file_batches, row_groups
+from assocpriv.files.report_files import Reports, file_batches, row_groups
+from assocpriv.guarantees.errors import EstimateError, PlanError, WireError, check_type, pluralize
 from assocpriv.kernels.compiling import counting_kernels
 from assocpriv.kernels.parallel import add_up
-from assocpriv.plans.columns import CategoryColumn, Clear, Column, Noise, NumberColumn, Window
-from assocpriv.plans.tables import TablePlan
-from assocpriv.promise.errors import EstimateError, PlanError, WireError, check_type, counted
+from assocpriv.plans.table_columns import CategoryColumn, Clear, Column, Noise, NumberColumn, Window
+from assocpriv.plans.table_plan import TablePlan
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from assocpriv.server.spark import SparkReports
+    from assocpriv.server.spark_counting import SparkReports
 
 
 MOST_CELLS = 1 << 24  # of all histograms together; each core has its own
 _BATCH = 1 << 18  # reports
-_STEP = 1 << 16  # reports; a step of work after which it can be stopped
+_STEP = 1 << 16  # reports; counting can be stopped after each step
+INCLUDED = " included"  # ends the name of released_frame's column of whether a report includes the column
 
 
 # ---- histograms
@@ -42,7 +43,7 @@ def table_plan(reports: "Reports | SparkReports") -> TablePlan:
     """Return the plan of reports of a table.
 
     Raises:
-        PlanError: the reports are of another kind, such as baskets.
+        PlanError: The reports are of another plan type, such as baskets.
     """
     if not isinstance(reports.plan, TablePlan):
         raise PlanError(f"these reports are of kind {reports.plan.kind}, not of a table; assocpriv mine takes baskets")
@@ -59,22 +60,22 @@ def count_codes(
     """Return the histogram of each table: of the codes of a column, or of the pairs of codes of two.
 
     Args:
-        reports: of a table plan.
-        tables: positions of one column, or of two, for each histogram.
-        bins: for some columns, by position, the bin of each of its codes, int64 (code_counts,); the others have a bin
-            for each code.
-        progress: called with (reports counted, all).
+        reports: Reports of a table plan.
+        tables: Positions of one column, or of two, for each histogram.
+        bins: For some columns, by position, the bin of each code, int64 (code_counts,); other columns have a bin for
+            each code.
+        progress: Called with (reports counted, all).
 
     Returns:
         For each table int64 of shape (bins,) or (bins of the first, bins of the second). Each adds up to the number of
         reports.
 
     Raises:
-        PlanError: reports of another kind.
-        EstimateError: more cells than memory is meant for.
-        WireError: a file that is damaged, or a code that no client sends.
+        PlanError: The reports are of another plan type.
+        EstimateError: The histograms have more than MOST_CELLS cells.
+        WireError: A file is damaged, or has a code that no client sends.
 
-    Source: one histogram a column is all that the reconstruction of AS00, section 3.2, needs.
+    Source: the reconstruction of AS00, section 3.2, needs only one histogram a column.
     """
     plan = table_plan(reports)
     chosen = dict(bins or {})
@@ -85,8 +86,8 @@ def count_codes(
     sizes = [math.prod(shape) for shape in shapes]
     if sum(sizes) > MOST_CELLS:
         raise EstimateError(
-            f"histograms of {counted(sum(sizes), 'cell')} are more than the {MOST_CELLS:,} kept at once; ask for fewer "
-            "columns, or plan coarser grids (fewer cells)"
+            f"the histograms have {pluralize(sum(sizes), 'cell')}, more than the {MOST_CELLS:,} kept at once; request "
+            "fewer columns, or plan coarser grids (fewer cells)"
         )
     axes, places = _layout(plan, tables, shapes, chosen)
     starts = np.cumsum([0, *sizes])
@@ -94,27 +95,27 @@ def count_codes(
         counts = reports.add_up(partial(_count_in_task, tables, chosen), int(starts[-1]))
         return [counts[start:end].reshape(s) for start, end, s in zip(starts, starts[1:], shapes, strict=False)]
     total = len(reports)
-    tell = None if progress is None else lambda done: progress(round(done), total)
+    callback = None if progress is None else lambda done: progress(round(done), total)
     covered = {place for table in tables for place in table} == set(range(len(plan.columns)))
     parts = _parts(reports) if covered else ([batch] for batch in reports.batches(_BATCH))
-    counts, all_exist = _count(parts, axes, places, int(starts[-1]), tell)
+    counts, all_exist = _count(parts, axes, places, int(starts[-1]), callback)
     if not all_exist:
         reports.check(_BATCH)
-        raise WireError("report files changed while they were read; leave them as they are until this is done")
+        raise WireError("report files changed while they were read; do not change them, and run this again")
     return [counts[start:end].reshape(s) for start, end, s in zip(starts, starts[1:], shapes, strict=False)]
 
 
 def _count_in_task(
     tables: Sequence[tuple[int, ...]], bins: Mapping[int, NDArray[np.int64]], _first: int, reports: Reports
 ) -> NDArray[np.int64]:
-    """Count what one of Spark's tasks reads: all histograms in a row."""
+    """Return all histograms of a Spark task's reports, concatenated."""
     return np.concatenate([table.ravel() for table in count_codes(reports, tables, bins=bins)])
 
 
 def _parts(reports: Reports) -> Iterator[Iterable[NDArray[np.uint8]]]:
-    """Yield the reports in parts, which several threads may read at once: a part is a row group of a file.
+    """Yield the reports in parts that several threads may read at once: a part is a row group of a file.
 
-    The codes are not checked, which would be a pass over the bytes of its own: the kernel sees those that it counts.
+    Codes are not checked here, which would take another pass over the bytes: the kernel checks the codes it counts.
     """
     for start in range(0, len(reports.in_memory), _BATCH):
         yield [reports.in_memory[start : start + _BATCH]]
@@ -129,7 +130,7 @@ def _layout(
     shapes: Sequence[tuple[int, ...]],
     bins: Mapping[int, NDArray[np.int64]],
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return what the kernel is told: the axes of every histogram, and how far each code moves the position in it."""
+    """Return the kernel's arguments: the axes of every histogram, and the offset that each code adds to a position."""
     axes = np.full((len(tables), 2, 5), -1, dtype=np.int64)
     places: list[NDArray[np.int64]] = [np.zeros(0, dtype=np.int64)]
     filled = at = 0
@@ -150,7 +151,7 @@ def _count(
     n_counts: int,
     progress: Callable[[float], None] | None,
 ) -> tuple[NDArray[np.int64], bool]:
-    """Return all histograms in a row, and whether all codes exist."""
+    """Return all histograms, concatenated, and whether all codes exist."""
     tally_codes = counting_kernels.tally_codes  # loads in this thread
     wrong, widest = threading.Event(), int(axes[:, 0, 2].max(initial=0)) + 1
 
@@ -170,7 +171,7 @@ def _count(
 
 
 def released_codes(reports: Reports, plan: TablePlan) -> list[NDArray[np.unsignedinteger]]:
-    """Return the codes of every column, (n,) each: two bytes a record and column at most."""
+    """Return the codes of every column, (n,) each, of at most two bytes a record and column."""
     places = range(len(plan.columns))
     parts = [[plan.codes(packed, place).copy() for place in places] for packed in reports.batches(_BATCH)]
     empty = np.empty(0, dtype=np.uint16)
@@ -178,14 +179,20 @@ def released_codes(reports: Reports, plan: TablePlan) -> list[NDArray[np.unsigne
 
 
 def released_frame(reports: Reports) -> "pd.DataFrame":
-    """Return what reports of a table say, a row a report and a column a column.
+    """Return the released values of a table's reports, one row a report and one column a column.
 
-    A number is the middle of the released cell, or class, in the column's unit; noise can lead outside its range. A
-    category is its text. A missing value is NaN or None. Where a report may leave a column out, which its device drew,
-    a further column of its name and " asked" says whether it was asked; if not, its value is NaN or None, too.
+    A number is the middle of the released cell, or class, in the column's unit; noise can move it outside the range. A
+    category is its text. A missing value is NaN or None. If a device draws which columns its report includes, a further
+    column, with " included" after the name, holds whether the report includes it; if not, the value is NaN or None.
+
+    Args:
+        reports: Reports of a table plan.
+
+    Returns:
+        A data frame of shape (reports, columns), with the further columns where a report may leave a column out.
 
     Raises:
-        PlanError: reports of another kind of plan.
+        PlanError: The reports are of another plan type.
 
     >>> import pandas as pd
     >>> import assocpriv as ap
@@ -198,32 +205,34 @@ def released_frame(reports: Reports) -> "pd.DataFrame":
     """
     import pandas as pd
 
-    plan = check_type("reports", reports, Reports).plan.as_a(TablePlan)
+    plan = check_type("reports", reports, Reports).plan.require_type(TablePlan)
     columns: dict[str, Any] = {}
     for place, (column, codes) in enumerate(zip(plan.columns, released_codes(reports, plan), strict=True)):
-        columns[column.name] = released_values(column)[np.minimum(codes, column.law.outputs)]
-        unasked = plan.unasked_code(place)
-        if unasked is not None:
-            columns[f"{column.name} asked"] = codes != unasked
+        columns[column.name] = released_values(column)[np.minimum(codes, column.mechanism.outputs)]
+        omitted = plan.omitted_code(place)
+        if omitted is not None:
+            columns[column.name + INCLUDED] = codes != omitted
     return pd.DataFrame(columns)
 
 
 def released_values(column: Column) -> NDArray[Any]:
-    """Return what each released code says, (outputs + 1,): the last is NaN or None, for missing or not asked."""
+    """Return the value of each released code, (outputs + 1,); the last is NaN or None, for missing or left out."""
     if isinstance(column, NumberColumn):
         width, first = release_grid(column)
-        middles = [float(column.origin + (first + (2 * code + 1) * width / 2)) for code in range(column.law.outputs)]
+        middles = [
+            float(column.origin + (first + (2 * code + 1) * width / 2)) for code in range(column.mechanism.outputs)
+        ]
         return np.array([*middles, np.nan])
     assert isinstance(column, CategoryColumn)
     return np.array([*column.values, None], dtype=object)
 
 
 def release_grid(column: NumberColumn) -> tuple[Fraction, Fraction]:
-    """Return the width of a released cell and where the first begins, counted from the lowest edge."""
-    law, width = column.law, column.cell_width
-    if isinstance(law, Clear):
-        return width * law.width, 0 * width
-    if isinstance(law, Noise):
-        return width, -law.largest * width
-    assert isinstance(law, Window)
-    return width, -(law.near // 2) * width
+    """Return the width of a released cell and the start of the first, relative to the lowest edge."""
+    mechanism, width = column.mechanism, column.cell_width
+    if isinstance(mechanism, Clear):
+        return width * mechanism.width, 0 * width
+    if isinstance(mechanism, Noise):
+        return width, -mechanism.largest * width
+    assert isinstance(mechanism, Window)
+    return width, -(mechanism.near // 2) * width

@@ -1,15 +1,15 @@
 """Expected supports of pairs under independence given the basket size: the null model of pairs.
 
-Baskets of c items are drawn as independent items conditioned on their number being c (a conditional Bernoulli law, also
-called rejective sampling). With o_i the odds of item i and e_c the elementary symmetric polynomial of degree c of all
-odds, of all but some where these are marked,
+Baskets of c items are drawn as independent items conditioned on their number being c (a conditional Bernoulli
+distribution, also called rejective sampling). With o_i the odds of item i and e_c the elementary symmetric polynomial
+of degree c of all odds, without those of the items in the superscript,
 
     P(i | c) = o_i e_{c−1}^{−i} / e_c,        P(i, j | c) = o_i o_j e_{c−2}^{−ij} / e_c.
 
-So Σ_i P(i | c) = c at every size. The odds are fitted so that Σ_c P(c) P(i | c) is the support of item i, apart for
-baskets of fewer than M items and for the others, as how the holders of an item are shared out between these two is
-measured (undoing.py). Where sizes vary as they do when items are independent, the expected support of a pair is the
-product of its items' supports; where sizes vary more it is larger.
+So Σ_i P(i | c) = c at every size. The odds are fitted so that Σ_c P(c) P(i | c) is the support of item i, separately
+for baskets of fewer than M items and for the others, since the split of an item's holders between these two is measured
+(truncation.py). Where sizes vary as they do when items are independent, the expected support of a pair is the product
+of its items' supports; where sizes vary more it is larger.
 
 **Computation.** A common factor μ of all odds changes nothing. With p_i = μ o_i / (1 + μ o_i) and Σ_i p_i = c, the
 polynomials are probabilities of sums of independent Bernoulli variables: inverse Fourier transforms of
@@ -35,33 +35,33 @@ Ints = NDArray[np.int64]
 _POINTS, _EXACT_TO = 65, 24
 _ANGLES = 2j * np.pi * np.arange(_POINTS // 2 + 1) / _POINTS
 _CIRCLE = np.exp(_ANGLES)
-_WEIGHTS = np.where(_ANGLES == 0, 1.0, 2.0) / _POINTS  # of half of a sum that is real
-_BINS = 4.0  # representatives of items for each unit of their log odds
+_WEIGHTS = np.where(_ANGLES == 0, 1.0, 2.0) / _POINTS  # of half of the points, as the sum is real
+_BINS = 4.0  # representative items per unit of log odds
 _FIT_STEPS, _SCALE_STEPS, _CONVERGED = 30, 80, 1e-4  # of log odds
-_FARTHEST = 60.0  # log odds, of what all or no baskets of a size hold
-_LEAST, _MOST = 1e-9, 1 - 1e-6  # of the share of a block's baskets that hold an item
+_FARTHEST = 60.0  # log odds of an item that all or no baskets of a size hold
+_LEAST, _MOST = 1e-9, 1 - 1e-6  # bounds of the share of a block's baskets that hold an item
 
 
 @dataclass(frozen=True, slots=True)
 class Population:
-    """Items by their odds: representatives and how many items each stands for, float64 (representatives,)."""
+    """Items grouped by odds: representatives and how many items each stands for, float64 (representatives,)."""
 
     odds: Floats
     counts: Floats
 
     def inclusion(self, sizes: Ints) -> Floats:
         """Return P(i | c) of representatives for increasing sizes c ≥ 1, float64 (sizes, representatives)."""
-        p, factors, selected = self._at(sizes)
-        p[: len(selected)] *= np.einsum("cl,cil->ci", selected * _CIRCLE, 1 / factors).real
+        p, factors, kernel = self._at(sizes)
+        p[: len(kernel)] *= np.einsum("cl,cil->ci", kernel * _CIRCLE, 1 / factors).real
         return p
 
     def pairs(self, sizes: Ints, shares: Floats) -> Floats:
         """Return Σ_c P(c) P(i, j | c) for two items of each odds, float64 (odds, odds); P(c) are ``shares``."""
-        p, factors, selected = self._at(sizes)
-        exact = len(selected)
+        p, factors, kernel = self._at(sizes)
+        exact = len(kernel)
         several = np.flatnonzero(sizes[:exact] > 1)
         divided = p[several, :, None] / factors[several]
-        weighted = divided * (selected * _CIRCLE**2 * shares[:exact, None])[several, None, :]
+        weighted = divided * (kernel * _CIRCLE**2 * shares[:exact, None])[several, None, :]
         both = np.einsum("cil,cjl->ij", weighted, divided).real
         rest, weights = p[exact:], shares[exact:, None]
         apart = rest * (1 - rest)
@@ -69,19 +69,19 @@ class Population:
         return np.asarray(both + (weights * rest).T @ rest - (weights / spread * apart).T @ apart)
 
     def _at(self, sizes: Ints) -> tuple[Floats, NDArray[np.complex128], NDArray[np.complex128]]:
-        """Return p, (sizes, representatives), and for the sizes that are exact the factors of φ, and φ itself.
+        """Return p, (sizes, representatives), and for the exact sizes the factors of φ and the inversion kernel.
 
-        φ, (exact sizes, points), is over P(Σ = c) and times what selects c in an inverse transform.
+        The kernel, (exact sizes, points), is φ over P(Σ = c), times the weights that select c in an inverse transform.
         """
         exact = len(sizes) if self.counts.sum() < _POINTS else int(np.searchsorted(sizes, _EXACT_TO, "right"))
         p = self._probabilities(sizes)
         moved = p[:exact, :, None] * (_CIRCLE - 1)
         logs = np.einsum("k,ckl->cl", self.counts, np.log1p(moved))
-        selected = np.exp(logs - _ANGLES * sizes[:exact, None]) * _WEIGHTS
-        return p, 1 + moved, selected / selected.sum(axis=1, keepdims=True).real
+        kernel = np.exp(logs - _ANGLES * sizes[:exact, None]) * _WEIGHTS
+        return p, 1 + moved, kernel / kernel.sum(axis=1, keepdims=True).real
 
     def _probabilities(self, sizes: Ints) -> Floats:
-        """Return p where the sum over all items is each size, float64 (sizes, representatives)."""
+        """Return p scaled so that the sum over all items is each size, float64 (sizes, representatives)."""
         low = np.log(sizes / (self.odds @ self.counts))
         high = np.log(sizes / np.maximum(self.counts.sum() - sizes, 1e-9) / self.odds.min())
         level = low
@@ -98,12 +98,13 @@ class Population:
 
 @dataclass(frozen=True, slots=True)
 class NullModel:
-    """What pairs are expected to have in baskets of some sizes, if items are independent given the size.
+    """Expected supports of pairs in baskets of some sizes, if items are independent given the size.
 
     Attributes:
-        log_odds: of the share of these baskets that hold an item, increasing, float64 (places,).
-        ratios: the expected share of all baskets that are of such a size and hold a pair of items of such shares, over
-            the product of what its items have, float64 (places, places).
+        weight: share of all baskets that have such a size.
+        log_odds: log odds of the share of these baskets that hold an item, increasing, float64 (places,).
+        ratios: the expected share of all baskets that have such a size and hold a pair of such items, over the product
+            of the two items' shares, float64 (places, places).
     """
 
     weight: float
@@ -115,9 +116,9 @@ class NullModel:
         """Fit the odds of all items.
 
         Args:
-            sizes: of baskets, from 1 to the number of items, increasing, int64 (sizes,).
-            shares: of all baskets, float64 (sizes,), not all 0.
-            supports: the shares of all baskets that are of such a size and hold each item, float64 (items,).
+            sizes: basket sizes, from 1 to the number of items, increasing, int64 (sizes,).
+            shares: share of all baskets of each size, float64 (sizes,), not all 0.
+            supports: the share of all baskets that have such a size and hold the item, float64 (items,).
         """
         weight = float(shares.sum())
         logs = _log_odds(supports / weight)
@@ -136,9 +137,9 @@ class NullModel:
         return cls(weight, wanted, np.maximum(both, 0.0) / np.outer(reached, reached))
 
     def expected(self, supports: Floats, pairs: Ints) -> Floats:
-        """Return what pairs of items are expected to have, float64 (pairs,).
+        """Return the expected supports of pairs of items, float64 (pairs,).
 
-        ``supports`` are as in :meth:`fit`, of some items, ``pairs`` their places, int64 (pairs, 2).
+        ``supports`` are those of some items, as in :meth:`fit`; ``pairs`` are places in them, int64 (pairs, 2).
         """
         places = np.interp(_log_odds(supports / self.weight), self.log_odds, np.arange(len(self.log_odds), dtype=float))
         low = np.minimum(places.astype(np.int64), max(len(self.log_odds) - 2, 0))

@@ -1,8 +1,8 @@
-"""Factors, inverses and solutions of matrices that rounding, or few reports, have made singular or indefinite.
+"""Cholesky factors, inverses and solutions of matrices that may be singular or indefinite.
 
-Valid reports make such matrices: covariances of reports that are all alike, channels through which some inputs look the
-same. Each function does what numpy does where numpy can, and else returns what is nearest: nothing that was collected
-ends in an exception of numpy's.
+Valid reports can make such matrices by rounding or by small numbers: covariances of equal reports, channels through
+which some inputs look the same. Each function returns numpy's result if there is one, and otherwise the nearest one. So
+no collection of reports ends in an exception from numpy.
 """
 
 import numpy as np
@@ -10,15 +10,15 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
-_ROUNDING = 1e-12  # of the largest eigenvalue: a smaller one is what subtracting left of nothing
+_ROUNDING = 1e-12  # of the largest eigenvalue: smaller ones are rounding errors
 
 
-def root(matrix: Floats) -> Floats:
+def cholesky(matrix: Floats) -> Floats:
     """Return L, lower triangular, with L Lᵀ = a symmetric matrix, float64 (n, n).
 
-    Eigenvalues that are not positive are raised to what rounding makes of the largest one.
+    Eigenvalues that are not positive are raised to the rounding error of the largest one.
 
-    >>> np.abs(root(np.array([[4.0, 2.0], [2.0, 1.0]]))).round(3).tolist()
+    >>> np.abs(cholesky(np.array([[4.0, 2.0], [2.0, 1.0]]))).round(3).tolist()
     [[2.0, 0.0], [1.0, 0.0]]
     """
     try:
@@ -30,10 +30,10 @@ def root(matrix: Floats) -> Floats:
         return (np.where(upper.diagonal() < 0, -1.0, 1.0)[:, None] * upper).T
 
 
-def inverse(matrix: Floats) -> Floats:
+def invert(matrix: Floats) -> Floats:
     """Return the inverse of a matrix, float64 (n, n), or the pseudo-inverse of one that is singular.
 
-    >>> inverse(np.ones((2, 2))).round(3).tolist(), inverse(2 * np.eye(1)).tolist()
+    >>> invert(np.ones((2, 2))).round(3).tolist(), invert(2 * np.eye(1)).tolist()
     ([[0.25, 0.25], [0.25, 0.25]], [[0.5]])
     """
     try:
@@ -42,10 +42,10 @@ def inverse(matrix: Floats) -> Floats:
         return np.asarray(np.linalg.pinv(matrix), dtype=np.float64)
 
 
-def solution(matrix: Floats, right: Floats) -> Floats:
-    """Return x with matrix x = right, or the least x that comes nearest where the matrix is singular.
+def solve(matrix: Floats, right: Floats) -> Floats:
+    """Return x with matrix x = right, or the least-squares solution of minimum norm if the matrix is singular.
 
-    >>> solution(np.ones((2, 2)), np.array([1.0, 1.0])).round(3).tolist()
+    >>> solve(np.ones((2, 2)), np.array([1.0, 1.0])).round(3).tolist()
     [0.5, 0.5]
     """
     try:

@@ -1,23 +1,25 @@
-"""Supports of whole baskets, and how sure they are, from all reports of one or several collections.
+"""Posterior supports of whole baskets, from all reports of one or several collections.
 
-What reports estimate without bias (supports.py) is noisy, and the largest of many noisy estimates are too large. So a
-support is told by its posterior, under priors that are fitted to the same reports. Step by step:
+Unbiased estimates from reports (supports.py) are noisy, and the largest of many noisy estimates are too large. So each
+support gets a posterior, under priors that are fitted to the same reports. The steps:
 
-1. An estimate s' ± e within sampled items becomes one of whole baskets (undoing.py), x = F s' with variance
-   (F e)² + (τ m)²; F and τ are had at the posterior mean m, never at the noisy s'. Of several collections the x are
-   averaged by their inverse variances.
-2. Items: the prior is a mixture of uniforms U(0, a). In place of m stands what of a part is nearest to x: else an item
-   that once was thought rare would have a small τ m, and stay so. Items and their leans are told in turn.
-3. Pairs: g is the expected support under independence given the basket size (independence.py), and the support u of
-   the rarer item is an upper bound; the prior is a mixture of uniforms between multiples of g and parts of the way to
-   u.
+1. An estimate s' ± e within truncated baskets becomes an estimate for whole baskets (truncation.py), x = F s' with
+   variance (F e)² + (τ m)². F and τ are taken at the posterior mean m, never at the noisy s'. The x of several rounds
+   are averaged with inverse variances as weights.
+2. Items: the prior is a mixture of uniforms U(0, a). Within a component, m is replaced by the point of the component
+   nearest to x. Otherwise an item once estimated as rare would have a small τ m, and stay rare. Items and their size
+   effects (truncation.py) are estimated in turn.
+3. Pairs: g is the expected support under independence given the basket size (independence.py). The support u of the
+   rarer item is an upper bound. The prior is a mixture of uniforms between multiples of g and points between g and u.
 4. Larger itemsets: as pairs, with g the median over two items i, j of s(A∖i) s(A∖j) / s(A∖ij), the expected support if
-   these two are independent given the others. The part nearest to g is as wide as the error of the rarest subset.
-5. A support is at most that of the least subset, whose error moves the bound and with it the guess: the nodes of
-   mixtures.py. At the end means are lowered to that of the least subset.
+   these two are independent given the others. The width of the component nearest to g follows the error of the rarest
+   subset.
+5. A support is at most that of the rarest subset (anti-monotone upper bound). The error of that subset moves the bound
+   and with it the expected support: the nodes of mixtures.py. At the end means are lowered to that of the rarest
+   subset.
 
-The error of the basket-size distribution is common to all itemsets of a size (``common``), and so is a part of what the
-truncation correction of each may be wrong by (undoing.py).
+The error of the basket-size distribution is common to all itemsets of a size (``common``), and so is a part of the
+error of each truncation correction (truncation.py).
 """
 
 from collections.abc import Sequence
@@ -28,41 +30,41 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.server.counting import add_subsets, find_itemsets
+from assocpriv.server.counting import find_itemsets, sum_over_subsets
 from assocpriv.server.independence import NullModel
-from assocpriv.server.mixtures import NODE_WEIGHTS, NODES, Mixtures, fit_weights, posterior, seen_in
-from assocpriv.server.undoing import FIRST_LEAN, Curve, fit_leans, shared_errors
-from assocpriv.server.waves import Seen, Waves
+from assocpriv.server.mixtures import NODE_WEIGHTS, NODES, Mixtures, fit_weights, mixture_posteriors, truncated_moments
+from assocpriv.server.rounds import Rounds, SampledEstimate
+from assocpriv.server.truncation import INITIAL_EFFECT_SD, TruncationCurve, fit_size_effects, shared_errors
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 _LEAST_VARIANCE, _LEAST_PRECISION = 1e-18, 1e-12
-_LEAST_SHARE, _LEAST_WEIGHT = 1e-9, 1e-5  # of baskets of a size, and of those of all sizes of a null model
-_BLOCK = 1 << 13  # itemsets at a time, where much is made of each
-_PASSES, _ITEM_PARTS, _ITEM_STEPS = 4, 40, 300
+_LEAST_SHARE, _LEAST_WEIGHT = 1e-9, 1e-5  # of the baskets of one size, and of all sizes of a null model
+_BLOCK = 1 << 13  # itemsets at a time, to bound memory
+_PASSES, _ITEM_COMPONENTS, _ITEM_STEPS = 4, 40, 300
 _SET_STEPS, _SET_PSEUDO, _STRATA_FROM = 200, 10.0, 300
 _PAIR_WEIGHTS = np.array([3.0, 2.0, 2.5, 0.8, 1.0, 0.5, 0.5])
-_NEAR = 0.1  # relative half-width of the part of a larger itemset's prior that is nearest to g, where subsets are exact
+_NEAR = 0.1  # relative half-width of the component nearest to g, for larger itemsets with exact subsets
 _LARGER_WEIGHTS = np.array([3.0, 0.4, 0.4, 1.5, 2.0])
 
 
-# ---- what is told
+# ---- posteriors of one size
 
 
 @dataclass(frozen=True, slots=True)
-class Level:
-    """Itemsets of one size, int64 (itemsets, k) with increasing ids, and what is told of them.
+class ItemsetLevel:
+    """Itemsets of one size, int64 (itemsets, k) with increasing ids, and their posteriors.
 
     Attributes:
-        parents: rows, in the level of one item less, of the sets without each of the items, int64 (itemsets, k).
-        sums: of each wave C_0 … C_k.
-        within: of each wave S_0 … S_k (waves.py), as they are thought to be.
-        expected: supports under independence (see 3 and 4 of the module's text); of items their own.
-        told: posteriors; ``support`` and ``error`` are their means and standard deviations.
-        unbiased, noise: estimates before any prior, in whole baskets, and their standard errors.
-        common: the relative error that they share with all others of their size.
-        undoing, undoing_error: F, the truncation correction, and the part of ``noise`` that its error is.
-        sampled, sampled_error: unbiased estimates within sampled items, of the first wave, and their standard errors.
+        parents: rows, in the level of one item less, of the subsets without each of the items, int64 (itemsets, k).
+        sums: C_0 … C_k of each round.
+        within: S_0 … S_k of each round at the posterior means (rounds.py).
+        expected: supports under independence (steps 3 and 4 above); of items their own supports.
+        posteriors: ``support`` and ``error`` are their means and standard deviations.
+        unbiased, noise: estimates for whole baskets before any prior, and their standard errors.
+        common: the relative error shared by all itemsets of the size.
+        truncation, truncation_error: F, the truncation correction, and the part of ``noise`` that comes from it.
+        sampled, sampled_error: unbiased estimates within truncated baskets, of the first round, and standard errors.
     """
 
     itemsets: Ints
@@ -70,14 +72,14 @@ class Level:
     sums: list[Ints]
     within: list[Floats]
     expected: Floats
-    told: Mixtures
+    posteriors: Mixtures
     support: Floats
     error: Floats
     unbiased: Floats
     noise: Floats
     common: Floats
-    undoing: Floats
-    undoing_error: Floats
+    truncation: Floats
+    truncation_error: Floats
     sampled: Floats
     sampled_error: Floats
 
@@ -86,140 +88,141 @@ class Level:
 
     @property
     def unbiased_error(self) -> Floats:
-        """Standard errors of ``unbiased``, with what all itemsets of the size share, float64 (itemsets,)."""
-        shared = shared_errors(self.common * self.support, self.undoing_error)
+        """Standard errors of ``unbiased`` with the error shared by the size, float64 (itemsets,)."""
+        shared = shared_errors(self.common * self.support, self.truncation_error)
         return np.asarray(np.hypot(self.noise, shared))
 
 
 @dataclass(frozen=True, slots=True)
-class _Shown:
-    """What is known of itemsets of one size before anything is told of them: their rows and counts, and estimates.
+class _Counts:
+    """Counts of itemsets of one size and the estimates from them, before any inference.
 
-    ``subsets`` are S_0 … S_k of each wave but for the last.
+    ``subsets`` are S_0 … S_(k−1) of each round.
     """
 
     itemsets: Ints
     parents: Ints
     sums: list[Ints]
-    seen: list[Seen]
+    estimates: list[SampledEstimate]
     subsets: list[Floats]
 
 
 @dataclass(frozen=True, slots=True)
 class _Evidence:
-    """Estimates in whole baskets, before any prior: values, variances, and the error that is common to all.
+    """Estimates for whole baskets before any prior: values, variances, and the error common to all.
 
-    Variances are those at supports as they are thought to be, ``means``. ``undoing`` is F of all waves together, and τ
-    its relative error; ``factors`` and ``errors`` are of each wave F, and the standard error within sampled items.
+    Variances hold at the supports ``means``. ``truncation`` is F of all rounds together, and ``tau`` its relative error
+    τ. ``factors`` are F of each round, ``errors`` its standard errors within truncated baskets.
     """
 
     x: Floats
     means: Floats
     variance: Floats
     common: Floats
-    undoing: Floats
-    unsure: Floats
+    truncation: Floats
+    tau: Floats
     factors: list[Floats]
     errors: list[Floats]
 
     def errors_at(self, supports: Floats) -> Floats:
-        """Return the standard errors that x would have at other supports, float64 (itemsets, parts)."""
-        moved = self.unsure[:, None] ** 2 * (supports**2 - self.means[:, None] ** 2)
+        """Return the standard errors that x would have at other supports, float64 (itemsets, components)."""
+        moved = self.tau[:, None] ** 2 * (supports**2 - self.means[:, None] ** 2)
         return np.sqrt(np.maximum(self.variance[:, None] + moved, _LEAST_VARIANCE))
 
     @property
     def shared(self) -> Floats:
-        """The relative error that all have together: of the law of sizes, and of the curve's form."""
-        return shared_errors(self.common, self.unsure)
+        """The relative error common to all: of the basket-size distribution, and of the curve's form."""
+        return shared_errors(self.common, self.tau)
 
 
-# ---- reading
+# ---- inference
 
 
-class Reading:
-    """What waves tell of all items, and of larger itemsets when asked."""
+class PosteriorModel:
+    """The posteriors of all items of some rounds, and of larger itemsets on request."""
 
-    def __init__(self, waves: Waves) -> None:
-        self.waves, self.n_items = waves.waves, len(waves.catalogue)
-        self._leans = [np.zeros(self.n_items) for _ in self.waves]
-        self._deviations = [np.full(self.n_items, FIRST_LEAN) for _ in self.waves]
-        self._curves: dict[tuple[int, int], Curve] = {}
-        self.items = self._read_items()
+    def __init__(self, rounds: Rounds) -> None:
+        self.rounds, self.n_items = rounds.rounds, len(rounds.catalogue)
+        self._effects = [np.zeros(self.n_items) for _ in self.rounds]
+        self._effect_errors = [np.full(self.n_items, INITIAL_EFFECT_SD) for _ in self.rounds]
+        self._curves: dict[tuple[int, int], TruncationCurve] = {}
+        self.items = self._infer_items()
 
-    def _curve(self, number: int, k: int) -> Curve:
+    def _curve(self, number: int, k: int) -> TruncationCurve:
         if (number, k) not in self._curves:
-            wave = self.waves[number]
-            self._curves[number, k] = Curve.of(wave.law, wave.transaction_size, k)
+            round_ = self.rounds[number]
+            self._curves[number, k] = TruncationCurve.from_sizes(round_.sizes, round_.transaction_size, k)
         return self._curves[number, k]
 
-    def _evidence(self, shown: _Shown, means: Floats) -> _Evidence:
-        """Return estimates in whole baskets, the sampling undone and errors had at these supports."""
-        k, zero = shown.itemsets.shape[1], np.zeros(len(means))
-        values, precisions, commons, undoing, unsures, all_factors, errors = zero, zero, zero, zero, zero, [], []
-        for number, (wave, seen) in enumerate(zip(self.waves, shown.seen, strict=True)):
-            if wave.itemset_size < k:
+    def _evidence(self, counts: _Counts, means: Floats) -> _Evidence:
+        """Return estimates for whole baskets, with truncation corrections and errors at these supports."""
+        k, zero = counts.itemsets.shape[1], np.zeros(len(means))
+        values, precisions, commons, truncation, taus, all_factors, errors = zero, zero, zero, zero, zero, [], []
+        for number, (round_, estimates) in enumerate(zip(self.rounds, counts.estimates, strict=True)):
+            if round_.itemset_size < k:
                 all_factors.append(zero + 1.0)
                 errors.append(zero + np.inf)
                 continue
-            leans = self._leans[number][shown.itemsets].mean(axis=1)
-            deviations = np.sqrt((self._deviations[number][shown.itemsets] ** 2).sum(axis=1)) / k
+            effects = self._effects[number][counts.itemsets].mean(axis=1)
+            spreads = np.sqrt((self._effect_errors[number][counts.itemsets] ** 2).sum(axis=1)) / k
             curve = self._curve(number, k)
-            factors, unsure = curve.undo(means, leans, deviations)
-            variance = wave.variances(np.column_stack([shown.subsets[number], means / factors]))
-            precision = seen.asked / np.maximum(factors**2 * variance + (unsure * means) ** 2, _LEAST_VARIANCE)
-            values = values + precision * factors * seen.support
+            factors, tau = curve.truncation_factors(means, effects, spreads)
+            variance = round_.variances(np.column_stack([counts.subsets[number], means / factors]))
+            precision = estimates.available / np.maximum(factors**2 * variance + (tau * means) ** 2, _LEAST_VARIANCE)
+            values = values + precision * factors * estimates.support
             precisions = precisions + precision
             commons = commons + (precision * curve.error) ** 2
-            undoing, unsures = undoing + precision * factors, unsures + (precision * unsure) ** 2
+            truncation, taus = truncation + precision * factors, taus + (precision * tau) ** 2
             all_factors.append(factors)
-            errors.append(np.where(seen.asked, np.sqrt(variance), np.inf))
+            errors.append(np.where(estimates.available, np.sqrt(variance), np.inf))
         precisions = np.maximum(precisions, _LEAST_PRECISION)
-        common, unsure = np.sqrt(commons) / precisions, np.sqrt(unsures) / precisions
+        common, tau = np.sqrt(commons) / precisions, np.sqrt(taus) / precisions
         return _Evidence(
-            values / precisions, means, 1 / precisions, common, undoing / precisions, unsure, all_factors, errors
+            values / precisions, means, 1 / precisions, common, truncation / precisions, tau, all_factors, errors
         )
 
-    def _shown(self, itemsets: Ints, parents: Ints, sums: list[Ints], smaller: list[Floats]) -> _Shown:
-        subsets = [add_subsets(each, parents) for each in smaller]
-        seen = [wave.seen(itemsets, each) for wave, each in zip(self.waves, sums, strict=True)]
-        return _Shown(itemsets, parents, sums, seen, subsets)
+    def _gather(self, itemsets: Ints, parents: Ints, sums: list[Ints], smaller: list[Floats]) -> _Counts:
+        subsets = [sum_over_subsets(each, parents) for each in smaller]
+        estimates = [round_.estimate(itemsets, each) for round_, each in zip(self.rounds, sums, strict=True)]
+        return _Counts(itemsets, parents, sums, estimates, subsets)
 
     # ---- items
 
-    def _read_items(self) -> Level:
+    def _infer_items(self) -> ItemsetLevel:
         itemsets = np.arange(self.n_items, dtype=np.int64)[:, None]
         parents = np.zeros((self.n_items, 1), dtype=np.int64)
-        sums = [wave.item_sums() for wave in self.waves]
-        small = [wave.seen_small() if wave.itemset_size > 1 else None for wave in self.waves]
-        shown = self._shown(itemsets, parents, sums, [np.ones((1, 1)) for _ in self.waves])
-        means = np.clip(shown.seen[0].support, 0.0, 1.0)
+        sums = [round_.item_sums() for round_ in self.rounds]
+        small = [round_.estimate_small() if round_.itemset_size > 1 else None for round_ in self.rounds]
+        counts = self._gather(itemsets, parents, sums, [np.ones((1, 1)) for _ in self.rounds])
+        means = np.clip(counts.estimates[0].support, 0.0, 1.0)
         for left in reversed(range(_PASSES)):
-            evidence = self._evidence(shown, means)
-            told = _item_posteriors(evidence)
-            means = told.mean
-            for number, told_small in enumerate(small if left else ()):
-                if told_small is not None:
-                    self._read_leans(number, *told_small, means, told.variance)
-        return _level(shown, evidence, means, told, means)
+            evidence = self._evidence(counts, means)
+            posteriors = _item_posteriors(evidence)
+            means = posteriors.mean
+            for number, small_estimate in enumerate(small if left else ()):
+                if small_estimate is not None:
+                    self._fit_effects(number, *small_estimate, means, posteriors.variance)
+        return _level(counts, evidence, means, posteriors, means)
 
-    def _read_leans(self, number: int, small: Seen, dummy: float, means: Floats, variances: Floats) -> None:
-        """Tell of each item how many of its holders have small baskets."""
-        wave, curve, asked = self.waves[number], self._curve(number, 1), np.flatnonzero(small.asked)
-        leans, deviations = self._leans[number], self._deviations[number]
-        supports = means[asked]
-        factors, shares = curve.undo(supports, leans[asked], deviations[asked])[0], curve.share_small(supports)
+    def _fit_effects(self, number: int, small: SampledEstimate, padding: float, means: Floats, spread: Floats) -> None:
+        """Estimate the size effect of each item: whether its holders have small baskets."""
+        round_, curve, rows = self.rounds[number], self._curve(number, 1), np.flatnonzero(small.available)
+        effects, spreads = self._effects[number], self._effect_errors[number]
+        supports = means[rows]
+        factors, _ = curve.truncation_factors(supports, effects[rows], spreads[rows])
+        shares = curve.small_share(supports)
         within = supports / factors
-        errors = np.sqrt(wave.variances(np.column_stack([np.ones(len(asked)), within + dummy, shares * within])))
-        found = fit_leans(shares, within, variances[asked] / factors**2, small.support[asked], errors)
-        leans[asked], deviations[asked] = found
+        errors = np.sqrt(round_.variances(np.column_stack([np.ones(len(rows)), within + padding, shares * within])))
+        found = fit_size_effects(shares, within, spread[rows] / factors**2, small.support[rows], errors)
+        effects[rows], spreads[rows] = found
 
     @cached_property
     def _null_models(self) -> tuple[tuple[NullModel, Floats], ...]:
         """The null models of baskets of fewer than M items and of the others, each with the items' supports there."""
-        wave, supports = self.waves[0], self.items.support
-        small = self._curve(0, 1).small_holders(supports, self._leans[0])
-        sizes, shares = np.minimum(wave.law.sizes, self.n_items), wave.law.shares
-        is_small, models = wave.law.sizes < wave.transaction_size, []
+        round_, supports = self.rounds[0], self.items.support
+        small = self._curve(0, 1).small_holders(supports, self._effects[0])
+        sizes, shares = np.minimum(round_.sizes.sizes, self.n_items), round_.sizes.shares
+        is_small, models = round_.sizes.sizes < round_.transaction_size, []
         for chosen, held in ((is_small, small), (~is_small, supports - small)):
             rows = np.flatnonzero(chosen & (sizes > 0) & (shares > _LEAST_SHARE))
             if shares[rows].sum() > _LEAST_WEIGHT and sizes[rows].max() > 1:
@@ -232,149 +235,150 @@ class Reading:
 
     # ---- larger itemsets
 
-    def asked(self, itemsets: Ints) -> Ints:
-        """Leave those that some wave was asked about as a whole."""
-        return itemsets[np.any([wave.asks(wave.entries[itemsets]) for wave in self.waves], axis=0)]
+    def covered(self, itemsets: Ints) -> Ints:
+        """Return the itemsets that at least one round estimates."""
+        return itemsets[np.any([round_.covers(round_.entries[itemsets]) for round_ in self.rounds], axis=0)]
 
-    def read(self, itemsets: Ints, levels: Sequence[Level], known: Level | None = None) -> Level:
-        """Return what is told of itemsets of k ≥ 2 items, given the levels of 1 … k − 1 items.
+    def infer(self, itemsets: Ints, levels: Sequence[ItemsetLevel], known: ItemsetLevel | None = None) -> ItemsetLevel:
+        """Return the posteriors of itemsets of k ≥ 2 items, given the levels of 1 … k − 1 items.
 
-        Itemsets are int64 (itemsets, k) in lexicographic order. What is ``known`` already is not counted again.
+        Itemsets are int64 (itemsets, k) in lexicographic order. Itemsets of the level ``known`` are not counted again.
         """
         k, smaller = itemsets.shape[1], levels[-1]
         parents = [find_itemsets(smaller.itemsets, np.delete(itemsets, dropped, axis=1)) for dropped in range(k)]
-        shown = self._counted(itemsets, np.column_stack(parents), smaller, known)
-        prior = self._prior(shown, smaller, levels[-2] if k > 2 else None)
-        means = prior.guess
+        counts = self._count(itemsets, np.column_stack(parents), smaller, known)
+        prior = self._prior(counts, smaller, levels[-2] if k > 2 else None)
+        means = prior.expected
         for turn in range(2):
-            evidence = self._evidence(shown, means)
-            told = prior.posteriors(evidence, fitted=turn == 1)
-            means = told.mean
-        lowered = np.minimum(means, smaller.support[shown.parents].min(axis=1))
-        return _level(shown, evidence, prior.guess, told.moved(lowered - means), lowered)
+            evidence = self._evidence(counts, means)
+            posteriors = prior.posteriors(evidence, fitted=turn == 1)
+            means = posteriors.mean
+        lowered = np.minimum(means, smaller.support[counts.parents].min(axis=1))
+        return _level(counts, evidence, prior.expected, posteriors.shifted(lowered - means), lowered)
 
-    def _counted(self, itemsets: Ints, parents: Ints, smaller: Level, known: Level | None) -> _Shown:
+    def _count(self, itemsets: Ints, parents: Ints, smaller: ItemsetLevel, known: ItemsetLevel | None) -> _Counts:
         places = np.full(len(itemsets), -1) if known is None else find_itemsets(known.itemsets, itemsets)
         new, sums = places < 0, []
-        for number, wave in enumerate(self.waves):
+        for number, round_ in enumerate(self.rounds):
             each = np.empty((len(itemsets), itemsets.shape[1] + 1), dtype=np.int64)
-            each[new] = wave.sums(itemsets[new], parents[new], smaller.sums[number])
+            each[new] = round_.count_subsets(itemsets[new], parents[new], smaller.sums[number])
             if known is not None:
                 each[~new] = known.sums[number][places[~new]]
             sums.append(each)
-        return self._shown(itemsets, parents, sums, smaller.within)
+        return self._gather(itemsets, parents, sums, smaller.within)
 
-    def read_again(self, itemsets: Sequence[Ints], known: Sequence[Level]) -> list[Level]:
-        """Return what is told of all items, and of given itemsets of 2, 3, … items, closed under taking subsets."""
+    def infer_closed(self, itemsets: Sequence[Ints], known: Sequence[ItemsetLevel]) -> list[ItemsetLevel]:
+        """Return the posteriors of all items, and of given itemsets of 2, 3, … items that include all their subsets."""
         levels = [self.items]
         for k, rows in enumerate(itemsets[1:], start=2):
-            levels.append(self.read(rows, levels, known[k - 1] if len(known) >= k else None))
+            levels.append(self.infer(rows, levels, known[k - 1] if len(known) >= k else None))
         return levels
 
-    def _prior(self, shown: _Shown, smaller: Level, smallest: Level | None) -> "_Prior":
-        itemsets, parents = shown.itemsets, shown.parents
+    def _prior(self, counts: _Counts, smaller: ItemsetLevel, smallest: ItemsetLevel | None) -> "_Prior":
+        itemsets, parents = counts.itemsets, counts.parents
         k, supports = itemsets.shape[1], smaller.support[parents]
         least = supports.argmin(axis=1)
         rows = np.arange(len(itemsets))
-        bound, error = supports[rows, least], smaller.error[parents[rows, least]]
+        upper, error = supports[rows, least], smaller.error[parents[rows, least]]
         spread = np.sqrt((smaller.error[parents] ** 2).sum(axis=1))
         if smallest is None:
-            guess = self.expected_pairs(itemsets)
+            expected = self.expected_pairs(itemsets)
             low = np.maximum(supports.sum(axis=1) - 1 - spread, 0.0)
         else:
-            guesses, low = [], np.zeros(len(itemsets))
+            expectations, low = [], np.zeros(len(itemsets))
             for i, j in combinations(range(k), 2):
                 both = smallest.support[smaller.parents[parents[:, i], j - 1]]
-                guesses.append(supports[:, i] * supports[:, j] / np.maximum(both, 1e-12))
+                expectations.append(supports[:, i] * supports[:, j] / np.maximum(both, 1e-12))
                 low = np.maximum(low, supports[:, i] + supports[:, j] - both - 2 * spread)
-            guess = np.median(guesses, axis=0)
-        guess = np.minimum(guess, bound)
-        return _Prior(np.maximum(guess, 1e-12), bound, error, np.minimum(low, guess), k == 2)
+            expected = np.median(expectations, axis=0)
+        expected = np.minimum(expected, upper)
+        return _Prior(np.maximum(expected, 1e-12), upper, error, np.minimum(low, expected), k == 2)
 
 
 @dataclass(frozen=True, slots=True)
 class _Prior:
-    """Guesses, upper bounds with their errors, lower bounds, float64 (itemsets,)."""
+    """Expected supports, upper bounds with their errors, and lower bounds, float64 (itemsets,)."""
 
-    guess: Floats
-    bound: Floats
+    expected: Floats
+    upper: Floats
     error: Floats
     low: Floats
     pairs: bool
 
     @property
     def weights(self) -> Floats:
-        """The weights of the parts before anything is fitted."""
+        """The weights of the components before any fit."""
         weights = _PAIR_WEIGHTS if self.pairs else _LARGER_WEIGHTS
         return np.asarray(weights / weights.sum())
 
     def intervals(self) -> tuple[Floats, Floats]:
-        """Return the ends of the uniform parts, float64 (itemsets, nodes, parts)."""
-        bound = np.maximum(self.bound[:, None] + NODES * self.error[:, None], 1e-9)
-        g = np.minimum(self.guess[:, None] * bound / np.maximum(self.bound, 1e-9)[:, None], 0.999 * bound)
+        """Return the ends of the uniform components, float64 (itemsets, nodes, components)."""
+        upper = np.maximum(self.upper[:, None] + NODES * self.error[:, None], 1e-9)
+        g = np.minimum(self.expected[:, None] * upper / np.maximum(self.upper, 1e-9)[:, None], 0.999 * upper)
         low, zero = np.minimum(self.low[:, None], g), np.zeros_like(g)
-        room = bound - g
-        w = np.sqrt(_NEAR**2 + 3 * (self.error / np.maximum(self.bound, 1e-9))[:, None] ** 2)
-        parts = (
-            [(0.87 * g, 1.15 * g), (zero, g), (0.7 * g, g), (g, 1.5 * g), (g, g + 0.1 * room), (g, bound),
-             (g + 0.6 * room, bound)]
+        room = upper - g
+        w = np.sqrt(_NEAR**2 + 3 * (self.error / np.maximum(self.upper, 1e-9))[:, None] ** 2)
+        components = (
+            [(0.87 * g, 1.15 * g), (zero, g), (0.7 * g, g), (g, 1.5 * g), (g, g + 0.1 * room), (g, upper),
+             (g + 0.6 * room, upper)]
             if self.pairs
-            else [((1 - w) * g, (1 + w) * g), (low, g), (low + 0.6 * (g - low), g), (g, g + 0.2 * room), (g, bound)]
+            else [((1 - w) * g, (1 + w) * g), (low, g), (low + 0.6 * (g - low), g), (g, g + 0.2 * room),
+                  (g, upper)]
         )  # fmt: skip
-        ends = [
-            np.clip(np.stack(each, axis=2), low[:, :, None], bound[:, :, None]) for each in zip(*parts, strict=True)
-        ]
-        return ends[0], ends[1]
+        stacked = (np.stack(each, axis=2) for each in zip(*components, strict=True))
+        low, high = (np.clip(each, low[:, :, None], upper[:, :, None]) for each in stacked)
+        return low, high
 
-    def _parts(self, evidence: _Evidence) -> tuple[Floats, Floats, Floats]:
-        """Return log densities, means and variances of the parts, float64 (itemsets, nodes, parts), block by block."""
+    def _components(self, evidence: _Evidence) -> tuple[Floats, Floats, Floats]:
+        """Return log densities, means and variances of the components, float64 (itemsets, nodes, components)."""
         low, high = self.intervals()
         found = tuple(np.empty(low.shape) for _ in range(3))
         for start in range(0, len(low), _BLOCK):
             rows = slice(start, start + _BLOCK)
             x, sd = evidence.x[rows, None, None], np.sqrt(evidence.variance)[rows, None, None]
-            for whole, part in zip(found, seen_in(x, sd, low[rows], high[rows]), strict=True):
-                whole[rows] = part
+            for whole, block in zip(found, truncated_moments(x, sd, low[rows], high[rows]), strict=True):
+                whole[rows] = block
         found[0][:] += np.log(NODE_WEIGHTS)[:, None]
         return found[0], found[1], found[2]
 
     def posteriors(self, evidence: _Evidence, *, fitted: bool) -> Mixtures:
-        """Return posteriors, with the weights of the parts fitted or as they are before."""
-        (density, means, variances), weights = self._parts(evidence), self.weights
-        by_row = np.tile(weights, (len(self.guess), 1))
+        """Return posteriors, with fitted weights of the components or with the initial ones."""
+        (density, means, variances), weights = self._components(evidence), self.weights
+        by_row = np.tile(weights, (len(self.expected), 1))
         if fitted and len(by_row):
             top = density.max(axis=(1, 2), keepdims=True)
-            likely = np.exp(density - top).sum(axis=1)
-            overall = fit_weights(likely, weights, _SET_PSEUDO, _SET_STEPS)
+            likelihoods = np.exp(density - top).sum(axis=1)
+            overall = fit_weights(likelihoods, weights, _SET_PSEUDO, _SET_STEPS)
             by_row[:] = overall
-            if len(likely) > _STRATA_FROM:
-                common = self.guess >= np.quantile(self.guess, 0.9)
+            if len(likelihoods) > _STRATA_FROM:
+                common = self.expected >= np.quantile(self.expected, 0.9)
                 for stratum in (common, ~common):
-                    by_row[stratum] = fit_weights(likely[stratum], overall, _SET_PSEUDO, _SET_STEPS)
-        shape = len(self.guess), density.shape[1] * density.shape[2]
+                    by_row[stratum] = fit_weights(likelihoods[stratum], overall, _SET_PSEUDO, _SET_STEPS)
+        shape = len(self.expected), density.shape[1] * density.shape[2]
         flat = [each.reshape(shape) for each in (density, means, variances)]
-        told = posterior(flat[0], np.tile(by_row, (1, len(NODES))), flat[1], flat[2])
-        return told.wider(evidence.shared)
+        posteriors = mixture_posteriors(flat[0], np.tile(by_row, (1, len(NODES))), flat[1], flat[2])
+        return posteriors.widened(evidence.shared)
 
 
-def _level(shown: _Shown, evidence: _Evidence, expected: Floats, told: Mixtures, support: Floats) -> Level:
+def _level(counts: _Counts, evidence: _Evidence, expected: Floats, fitted: Mixtures, support: Floats) -> ItemsetLevel:
     within = [
         np.column_stack([subsets, support / factors])
-        for subsets, factors in zip(shown.subsets, evidence.factors, strict=True)
+        for subsets, factors in zip(counts.subsets, evidence.factors, strict=True)
     ]
-    return Level(
-        shown.itemsets, shown.parents, shown.sums, within, expected, told, support, np.sqrt(told.variance),
-        evidence.x, np.sqrt(evidence.variance), evidence.common, evidence.undoing, evidence.unsure * evidence.means,
-        shown.seen[0].support, evidence.errors[0],
+    return ItemsetLevel(
+        counts.itemsets, counts.parents, counts.sums, within, expected, fitted, support,
+        np.sqrt(fitted.variance), evidence.x, np.sqrt(evidence.variance), evidence.common, evidence.truncation,
+        evidence.tau * evidence.means, counts.estimates[0].support, evidence.errors[0],
     )  # fmt: skip
 
 
 def _item_posteriors(evidence: _Evidence) -> Mixtures:
-    """Return the posteriors of items, whose prior is a mixture of uniforms from 0 on."""
+    """Return the posteriors of items; the prior is a mixture of uniforms from 0 on."""
     x, least = evidence.x[:, None], float(np.sqrt(evidence.variance.min()))
-    ends = np.geomspace(min(max(least / 8, 1e-5), 0.5), 1.0, _ITEM_PARTS)
-    density, means, variances = seen_in(x, evidence.errors_at(np.clip(x, 0.0, ends)), np.zeros_like(ends), ends)
-    start = np.full(_ITEM_PARTS, 1 / _ITEM_PARTS)
-    likely = np.exp(density - density.max(axis=1, keepdims=True))
-    weights = fit_weights(likely, start, 1.0, _ITEM_STEPS)
-    return posterior(density, weights, means, variances).wider(evidence.shared)
+    ends = np.geomspace(min(max(least / 8, 1e-5), 0.5), 1.0, _ITEM_COMPONENTS)
+    errors = evidence.errors_at(np.clip(x, 0.0, ends))
+    density, means, variances = truncated_moments(x, errors, np.zeros_like(ends), ends)
+    start = np.full(_ITEM_COMPONENTS, 1 / _ITEM_COMPONENTS)
+    likelihoods = np.exp(density - density.max(axis=1, keepdims=True))
+    weights = fit_weights(likelihoods, start, 1.0, _ITEM_STEPS)
+    return mixture_posteriors(density, weights, means, variances).widened(evidence.shared)

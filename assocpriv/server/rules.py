@@ -1,12 +1,12 @@
 """Association rules of mined itemsets, with credible intervals.
 
-**Supports.** A rule A → C has three supports: a of A, c of C, b of B = A ∪ C. The posterior of B (posterior.py) has
-for each node z of the upper bound on b a mean m_z, a variance v_z and a weight w_z. The bound is the rarest subset of B
-with one item less. If A is the bound, a_z = a + z σ_a; otherwise a_z = a; likewise for C. A row takes the means of this
-joint posterior: Σ w_z a_z, Σ w_z c_z and b, moved as little as needed to max(0, a + c − 1) ≤ b ≤ min(a, c). So some
-distribution has all three. Every measure of the row is mlxtend's formula of these three numbers; but the certainty ends
-at −1, the least that a certainty factor can be (Berzal et al., Intelligent Data Analysis 6(3), 2002). mlxtend's falls
-below that where C is frequent and A makes it rarer.
+**Supports.** A rule A → C has three supports: a of A, c of C, b of B = A ∪ C. The posterior of B (posterior.py) has for
+each node z of the upper bound on b a mean m_z, a variance v_z and a weight w_z. The bound is the support of the rarest
+subset of B with one item less. If A is that subset, a_z = a + z σ_a; otherwise a_z = a; likewise for C. A row takes the
+means of this joint posterior: Σ w_z a_z, Σ w_z c_z and b, moved as little as needed to max(0, a + c − 1) ≤ b ≤ min(a,
+c), so that some distribution has all three. Every measure of the row is mlxtend's formula of these three numbers; only
+the certainty ends at −1, the least value of a certainty factor (Berzal et al., Intelligent Data Analysis 6(3), 2002).
+mlxtend's falls below that where C is frequent and A makes it rarer.
 
 **Confidence.** The posterior probability of a confidence of at least q is
 
@@ -15,22 +15,23 @@ below that where C is frequent and A makes it rarer.
 V is at least a tenth of v_z. τ is the relative error that all itemsets of a size share; it cancels in ratios.
 Confidences beyond 0 and 1 count as 0 and 1. The interval of the confidence is central, with three extensions:
 
-- It reaches 100% where the reports allow b = a: the unbiased estimates of a and b differ by at most as many standard
-  errors as the level has (1.96 at 95%). The prior seldom expects that A always implies C, so without this intervals
-  ended below 100% for 27% of 1,019 certain implications of 40 simulated collections, with it for 1%.
+- It reaches 100% where the reports allow b = a: the unbiased estimates of a and b differ by at most z standard errors,
+  z the normal quantile of the level (1.96 at 95%). The prior seldom expects that A always implies C. Without this
+  extension intervals ended below 100% for 27% of 1,019 exact implications of 40 simulated collections, with it for 1%.
 - Likewise it reaches c/a, with the error of c, where the reports allow b = c.
 - It holds the confidence of the row.
 
 The lift is the confidence over c. Its interval takes c as independent, and holds the confidence's interval over c.
 
-**Worth.** With prices, the value of a rule is 1000 (b − a c) times the price of C's items: what is sold of C per
-thousand baskets together with A, beyond independence. The variance of b − a_z c is V = v_z + a² σ_c² [+ c² σ_a² where
-A is not the bound]. The covariances are left out, which makes intervals wider.
+**Value.** With prices, the value of a rule is 1000 (b − a c) times the price of C's items: the sales of C per thousand
+baskets together with A, beyond independence. The variance of b − a_z c is V = v_z + a² σ_c² [+ c² σ_a² where A is not
+the bound]. The covariances are left out, which makes intervals wider.
 
-**Selection.** A rule can be selected only if its row says something: the interval of the antecedent's support excludes
-0, and the confidence's interval is shorter than 95% of [0, 1]. Of these, rules are listed by falling P(confidence ≥ the
-minimum), while that is at least .5 and at most one in ten of the list is expected to be false. The marked ones ("sure")
-are those within one in twenty. The other rules that are more likely than not stay in the table, not listed.
+**Selection.** A rule can be selected only if its row is informative: the interval of the antecedent's support excludes
+0, and the confidence's interval is shorter than 95% of [0, 1]. Of these, rules are selected by falling P(confidence ≥
+the minimum), while that is at least .5 and at most one in ten of the selected rules is expected to be false (Bayesian
+FDR). ``selected_strict`` marks those within one in twenty. The other rules that are more likely than not stay in the
+table, not selected.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -42,14 +43,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.files.itemsets import AnyFrame, LightFrame, as_column, plain_record, write_plain
-from assocpriv.files.rules import published
-from assocpriv.promise.errors import EstimateError, counted
+from assocpriv.files.itemset_files import AnyFrame, LightFrame, as_column, plain_record, write_plain
+from assocpriv.files.rule_files import rules_to_text
+from assocpriv.guarantees.errors import EstimateError, pluralize
 from assocpriv.server.counting import find_itemsets
 from assocpriv.server.intervals import read_share
-from assocpriv.server.itemsets import ATTRIBUTE, mining_facts, parts_of
-from assocpriv.server.mixtures import NODE_WEIGHTS, NODES, chances, quantiles_of
-from assocpriv.server.search import LEAST_PROBABILITY, listed
+from assocpriv.server.itemsets import ATTRIBUTE, mining_facts, posterior_components
+from assocpriv.server.mixtures import NODE_WEIGHTS, NODES, find_quantiles, mixture_cdf
+from assocpriv.server.search import LEAST_PROBABILITY, select_by_fdr
 from assocpriv.server.selection import METRICS, RuleFilter
 from assocpriv.server.supports import normal_quantile
 
@@ -57,22 +58,22 @@ Floats = NDArray[np.float64]
 Rows = NDArray[np.int64]
 SIDES = ["antecedents", "consequents"]
 INTERVALS = ["confidence_ci_low", "confidence_ci_high", "lift_ci_low", "lift_ci_high"]
-VALUES = ["value", "value_ci_low", "value_ci_high"]  # per thousand baskets, where prices are known
-FALSE_RULES, SURE_RULES = 0.10, 0.05
+VALUES = ["value", "value_ci_low", "value_ci_high"]  # per thousand baskets, where prices are given
+RULE_FDR, STRICT_FDR = 0.10, 0.05
 MIN_CONFIDENCE = "50%"
-_LEAST_SUPPORT, _LEAST_PART = 1e-6, 10  # of a support, and of its mean, that nodes go down to
-_WHOLE_RANGE = 0.95  # an interval of a confidence that is as wide as this says nothing
-_LEAST_VARIANCE = 0.1  # of the larger itemset's, however much is common
-_AT_ONCE = 1 << 15  # rules
+_LEAST_SUPPORT, _LEAST_RATIO = 1e-6, 10  # lower limits of nodes: a support, and its mean over this
+_UNINFORMATIVE = 0.95  # width from which an interval of a confidence is uninformative
+_LEAST_VARIANCE = 0.1  # at least this share of the larger itemset's, whatever the shared error
+_BLOCK = 1 << 15  # rules at a time
 
 
 # ---- rules
 
 
 def check_rules(table: AnyFrame) -> None:
-    """Refuse what is no table of rules (EstimateError)."""
+    """Raise EstimateError for what is no table of rules."""
     if not {*SIDES, "support", "confidence", "lift", *INTERVALS} <= set(getattr(table, "columns", ())):
-        raise EstimateError("this is no table of rules; association_rules makes one of the itemsets that mine returns")
+        raise EstimateError("this is not a table of rules; association_rules makes one from the itemsets of mine")
 
 
 def derive_rules(
@@ -81,54 +82,54 @@ def derive_rules(
     wanted: RuleFilter | None = None,
     prices: Mapping[str, float] | None = None,
 ) -> LightFrame:
-    """Derive the rules that are likely to have some confidence, and give those of them that are wanted.
+    """Return the rules that are more likely than not to have the minimum confidence, those that match a filter.
 
-    :func:`assocpriv.association_rules` says what the table holds. ``attrs`` say how many rules are listed, how many of
-    these are expected to be false, and how many a filter hides.
+    :func:`assocpriv.association_rules` describes the table. ``attrs`` hold how many rules are selected, how many of
+    these are expected to be false, and how many the filter hides.
 
     Raises:
         EstimateError: the table does not carry what is needed, or a number is out of range.
     """
     threshold = float(read_share(min_confidence, "the minimum confidence"))
     facts = mining_facts(itemsets)
-    frame = LightFrame.of(itemsets)
-    table = _Table.of(frame)
-    parts = [
-        _Rules.of(table, sides, whole, bound)
+    frame = LightFrame.from_frame(itemsets)
+    table = _Table.from_frame(frame)
+    groups = [
+        _Rules.from_table(table, sides, whole, rarest)
         for subsets in _subset_rows(frame)
-        for sides, whole, bound in _splits(subsets, table.support)
+        for sides, whole, rarest in _splits(subsets, table.support)
     ]
-    worth = None if prices is None else _worth_of(frame, prices)
-    rules = _rule_frame(frame, _likely(parts, threshold), table, threshold, facts.confidence_level, worth)
-    said: dict[str, Any] = {
+    worth = None if prices is None else _itemset_prices(frame, prices)
+    rules = _rule_frame(frame, _keep_likely(groups, threshold), table, threshold, facts.confidence_level, worth)
+    content: dict[str, Any] = {
         "min_confidence": threshold,
-        "listed": int(rules["listed"].sum()),
-        "expected_false": float((1 - rules["probability"])[rules["listed"]].sum()),
+        "selected": int(rules["selected"].sum()),
+        "expected_false": float((1 - rules["probability"])[rules["selected"]].sum()),
     }
     n_rules = len(rules)
     if wanted is not None:
         rules = wanted.select(rules)
-    said |= {"hidden": n_rules - len(rules)}
+    content |= {"hidden": n_rules - len(rules)}
     if not len(rules):
-        said |= {"none": _why_none(frame, wanted or RuleFilter())}
-    rules.attrs[ATTRIBUTE] = said
+        content |= {"why_none": _why_none(frame, wanted or RuleFilter())}
+    rules.attrs[ATTRIBUTE] = content
     return rules
 
 
 def _why_none(itemsets: LightFrame, wanted: RuleFilter) -> str:
-    """Say why there is no rule; empty if nothing tells."""
+    """Return why there is no rule; empty if no reason is known."""
     if itemsets["length"].max(initial=0) < 2:  # also of an empty table
-        return "the table has no itemset of two items or more, of which rules are made"
+        return "rules need itemsets of two items or more, and the table has none"
     named = sorted({str(name) for name in (*wanted.contains, *wanted.antecedent, *wanted.consequent)})
     missing = [name for name in named if not any(name in itemset for itemset in itemsets["itemsets"])]
     if missing:
-        return f"no itemset of the table has {missing[0]!r}: it was not found, or is written otherwise"
+        return f"no itemset of the table has {missing[0]!r}: it was not found, or the name is misspelt"
     return ""
 
 
 @dataclass(frozen=True, slots=True)
 class _Table:
-    """Columns of a mined table that rules need, float64 (itemsets,), and the posteriors, (itemsets, nodes, 3)."""
+    """Columns of a mined table that rules need, float64 (itemsets,), and posterior components, (itemsets, nodes, 3)."""
 
     support: Floats
     std_error: Floats
@@ -136,15 +137,15 @@ class _Table:
     unbiased: Floats
     unbiased_error: Floats
     common_error: Floats
-    parts: Floats
+    components: Floats
 
     @classmethod
-    def of(cls, frame: LightFrame) -> "_Table":
-        columns = {name: frame[name] for name in list(cls.__slots__) if name != "parts"}
-        return cls(**columns, parts=parts_of(frame))
+    def from_frame(cls, frame: LightFrame) -> "_Table":
+        columns = {name: frame[name] for name in list(cls.__slots__) if name != "components"}
+        return cls(**columns, components=posterior_components(frame))
 
     def nodes(self, rows: Rows, moves: NDArray[np.bool_]) -> Floats:
-        """Return supports at the nodes, float64 (rules, nodes); where one does not move, its mean at each."""
+        """Return supports at the nodes, float64 (rules, nodes): the mean at each, except where ``moves``."""
         steps = np.where(moves[:, None], NODES, 0.0) * self.std_error[rows, None]
         return np.maximum(self.support[rows, None] + steps, _LEAST_SUPPORT)
 
@@ -152,7 +153,7 @@ class _Table:
 def _subset_rows(itemsets: LightFrame) -> Iterator[Rows]:
     """Yield for each size from 2 on the rows of all subsets of the itemsets, int64 (itemsets, 2^k).
 
-    Subsets go by mask, bit i for the i-th item by name; the empty one, which has no row, is given as 0.
+    Subsets are indexed by mask, bit i for the i-th item by name; the empty subset, which has no row, is 0.
     """
     sets = itemsets["itemsets"].tolist()
     number = {name: place for place, name in enumerate(sorted({name for itemset in sets for name in itemset}))}
@@ -172,14 +173,13 @@ def _subset_rows(itemsets: LightFrame) -> Iterator[Rows]:
         lacking = np.flatnonzero((subsets < 0).any(axis=1))
         if len(lacking):
             raise EstimateError(
-                f"the table lacks a subset of the itemset in row {rows[lacking[0]]}; rules need the whole table as it "
-                "was mined"
+                f"the table lacks a subset of the itemset in row {rows[lacking[0]]}; pass the whole table"
             )
         yield subsets
 
 
 def _splits(subsets: Rows, support: Floats) -> Iterator[tuple[Rows, Rows, Rows]]:
-    """Yield the rows of the sides, int64 (2, rules), of the wholes, and of the wholes' bounds, int64 (rules,)."""
+    """Yield the rows of the sides, int64 (2, rules), of the whole itemsets, and of their rarest subsets, (rules,)."""
     k, whole = (subsets.shape[1] - 1).bit_length(), subsets.shape[1] - 1
     without = subsets[:, [whole ^ 1 << i for i in range(k)]]
     least = without[np.arange(len(without)), support[without].argmin(axis=1)]
@@ -191,7 +191,7 @@ def _splits(subsets: Rows, support: Floats) -> Iterator[tuple[Rows, Rows, Rows]]
 
 @dataclass(frozen=True, slots=True)
 class _Rules:
-    """Rules: supports a, c, b, float64 (rules, 3), and the posteriors of confidences, (rules,) or (rules, nodes)."""
+    """Rules: supports a, c, b, float64 (rules, 3), and confidence posteriors, (rules,) or (rules, nodes)."""
 
     sides: Rows
     whole: Rows
@@ -204,17 +204,17 @@ class _Rules:
     common: Floats
 
     @classmethod
-    def of(cls, table: _Table, sides: Rows, whole: Rows, bound: Rows) -> "_Rules":
-        parts, a = table.parts[whole], sides[0]
-        weights, (antecedents, consequents) = parts[:, :, 0], (table.nodes(side, side == bound) for side in sides)
+    def from_table(cls, table: _Table, sides: Rows, whole: Rows, rarest: Rows) -> "_Rules":
+        nodes, a = table.components[whole], sides[0]
+        weights, (antecedents, consequents) = nodes[:, :, 0], (table.nodes(side, side == rarest) for side in sides)
         a_mean, c_mean = ((weights * each).sum(axis=1) for each in (antecedents, consequents))
         common = table.common_error[a] * table.common_error[whole] * table.support[a] * table.support[whole]
-        apart = np.where(a == bound, 0.0, table.std_error[a] ** 2)
+        apart = np.where(a == rarest, 0.0, table.std_error[a] ** 2)
         supports = _feasible(a_mean, c_mean, table.support[whole])
-        return cls(sides, whole, supports, weights, parts[:, :, 1], parts[:, :, 2] ** 2, antecedents, apart, common)
+        return cls(sides, whole, supports, weights, nodes[:, :, 1], nodes[:, :, 2] ** 2, antecedents, apart, common)
 
     def take(self, rows: NDArray[Any]) -> "_Rules":
-        """Return some of them."""
+        """Return the rules of these rows."""
         return _Rules(self.sides[:, rows], *(getattr(self, name)[rows] for name in list(self.__slots__)[1:]))
 
     def above(self, confidence: "Floats | float") -> Floats:
@@ -223,29 +223,29 @@ class _Rules:
         spread = self.variances - 2 * q * self.common[:, None] + q**2 * self.apart[:, None]
         spread = np.maximum(spread, np.maximum(_LEAST_VARIANCE * self.variances, 1e-30))
         scores = (self.means - q * self.antecedents) / np.sqrt(spread)
-        return chances(self.weights, scores)
+        return mixture_cdf(self.weights, scores)
 
-    def quantile(self, chance: float) -> Floats:
-        """Return what each confidence is below with this probability, in [0, 1], float64 (rules,)."""
-        inside = quantiles_of(self.above, chance, np.zeros(len(self)), np.ones(len(self)))
-        return np.where(self.above(1.0) > 1 - chance, 1.0, np.where(self.above(0.0) > 1 - chance, inside, 0.0))
+    def quantile(self, p: float) -> Floats:
+        """Return the quantile of each confidence at this p, in [0, 1], float64 (rules,)."""
+        inside = find_quantiles(self.above, p, np.zeros(len(self)), np.ones(len(self)))
+        return np.where(self.above(1.0) > 1 - p, 1.0, np.where(self.above(0.0) > 1 - p, inside, 0.0))
 
     @property
     def confidence(self) -> Floats:
-        """Confidences of the supports, float64 (rules,)."""
+        """Confidences b/a, float64 (rules,)."""
         return np.asarray(self.supports[:, 2] / self.supports[:, 0])
 
     def may_equal(self, table: _Table, level: float) -> NDArray[np.bool_]:
-        """Tell of A and of C whether the reports allow that its support is that of A ∪ C, bool (2, rules)."""
+        """Return for A and for C whether the reports allow that its support is that of A ∪ C, bool (2, rules)."""
         x, error = table.unbiased, table.unbiased_error
         reach = normal_quantile(level) * np.hypot(error[self.sides], error[self.whole])
         return np.asarray(x[self.sides] - x[self.whole] <= reach)
 
     def interval(self, table: _Table, level: float) -> tuple[Floats, Floats]:
         """Return the ends of the confidences' intervals, float64 (rules,) each."""
-        (a, c, _), (always, never_else) = self.supports.T, self.may_equal(table, level)
+        (a, c, _), (always, only_then) = self.supports.T, self.may_equal(table, level)
         most = np.minimum((c + normal_quantile(level) * table.std_error[self.sides[1]]) / a, 1.0)
-        high = np.where(always, 1.0, np.where(never_else, most, self.confidence))
+        high = np.where(always, 1.0, np.where(only_then, most, self.confidence))
         tails = self.quantile((1 - level) / 2), self.quantile((1 + level) / 2)
         return np.minimum(tails[0], self.confidence), np.maximum(tails[1], np.maximum(high, self.confidence))
 
@@ -253,49 +253,54 @@ class _Rules:
         return len(self.whole)
 
     def gains_above(self, gain: Floats, consequents: Floats, errors: Floats) -> Floats:
-        """Return P(b − a c ≥ gain), float64 (rules,); of consequents their supports and errors, float64 (rules,)."""
+        """Return P(b − a c ≥ gain), float64 (rules,), given consequents' supports and errors, float64 (rules,)."""
         c, a = consequents[:, None], self.antecedents
         spread = self.variances + (a * errors[:, None]) ** 2 + c**2 * self.apart[:, None]
-        return chances(self.weights, (self.means - a * c - gain[:, None]) / np.sqrt(np.maximum(spread, 1e-30)))
+        return mixture_cdf(self.weights, (self.means - a * c - gain[:, None]) / np.sqrt(np.maximum(spread, 1e-30)))
 
 
-def _worth_of(frame: LightFrame, prices: Mapping[str, float]) -> Floats:
-    """Return what all items of each itemset earn together, float64 (itemsets,)."""
+def _itemset_prices(frame: LightFrame, prices: Mapping[str, float]) -> Floats:
+    """Return the price of all items of each itemset together, float64 (itemsets,)."""
     lacking = sorted({name for itemset in frame["itemsets"] for name in itemset if name not in prices})
     if lacking:
-        raise EstimateError(f"there is no price of {counted(len(lacking), 'item')} of the table, as of {lacking[0]!r}")
+        raise EstimateError(f"the prices lack {pluralize(len(lacking), 'item')} of the table, such as {lacking[0]!r}")
     return np.array([sum(prices[name] for name in itemset) for itemset in frame["itemsets"]], dtype=np.float64)
 
 
-def _likely(parts: Sequence[_Rules], threshold: float) -> list[_Rules]:
-    """Leave the rules that are more likely than not to have a confidence."""
-    return [part.take(np.flatnonzero(part.above(threshold) >= LEAST_PROBABILITY)) for part in parts]
+def _keep_likely(groups: Sequence[_Rules], threshold: float) -> list[_Rules]:
+    """Return the rules whose confidence is more likely than not to reach the threshold."""
+    return [group.take(np.flatnonzero(group.above(threshold) >= LEAST_PROBABILITY)) for group in groups]
 
 
 def _rule_frame(
-    frame: LightFrame, parts: Sequence[_Rules], table: _Table, threshold: float, level: float, worth: Floats | None
+    frame: LightFrame,
+    groups: Sequence[_Rules],
+    table: _Table,
+    threshold: float,
+    level: float,
+    worth: Floats | None,
 ) -> LightFrame:
-    """Put rules into a table, the listed ones first, by what their confidence surely is, or their value."""
+    """Return a table of rules: selected ones first, by the lower end of the confidence's interval or of the value's."""
     pieces = [
-        part.take(np.arange(start, min(start + _AT_ONCE, len(part))))
-        for part in parts
-        for start in range(0, len(part), _AT_ONCE)
+        group.take(np.arange(start, min(start + _BLOCK, len(group))))
+        for group in groups
+        for start in range(0, len(group), _BLOCK)
     ]
     if not pieces:
         return empty_rules() if worth is None else empty_rules().assign(**{name: np.empty(0) for name in VALUES})
     sides = np.concatenate([piece.sides for piece in pieces], axis=1)
-    told = [rule_columns(piece, table, level) | {"probability": piece.above(threshold)} for piece in pieces]
+    blocks = [rule_columns(piece, table, level) | {"probability": piece.above(threshold)} for piece in pieces]
     if worth is not None:
-        told = [each | _values(piece, table, level, worth) for each, piece in zip(told, pieces, strict=True)]
-    columns = {name: np.concatenate([each[name] for each in told]) for name in told[0]}
+        blocks = [each | _values(piece, table, level, worth) for each, piece in zip(blocks, pieces, strict=True)]
+    columns = {name: np.concatenate([each[name] for each in blocks]) for name in blocks[0]}
     width = columns["confidence_ci_high"] - columns["confidence_ci_low"]
-    telling = (table.ci_low[sides[0]] > _LEAST_SUPPORT) & (width < _WHOLE_RANGE)
-    for name, budget in (("listed", FALSE_RULES), ("sure", SURE_RULES)):
-        columns[name] = np.zeros(len(telling), dtype=np.bool_)
-        columns[name][telling] = listed(columns["probability"][telling], budget)
+    informative = (table.ci_low[sides[0]] > _LEAST_SUPPORT) & (width < _UNINFORMATIVE)
+    for name, fdr in (("selected", RULE_FDR), ("selected_strict", STRICT_FDR)):
+        columns[name] = np.zeros(len(informative), dtype=np.bool_)
+        columns[name][informative] = select_by_fdr(columns["probability"][informative], fdr)
     names = frame["itemsets"]
-    surely = columns["confidence_ci_low" if worth is None else "value_ci_low"]
-    order = np.lexsort((-surely, ~columns["listed"]))
+    ranking = columns["confidence_ci_low" if worth is None else "value_ci_low"]
+    order = np.lexsort((-ranking, ~columns["selected"]))
     named = {side: as_column([names[row] for row in rows]) for side, rows in zip(SIDES, sides, strict=True)}
     return LightFrame({name: values[order] for name, values in (named | columns).items()})
 
@@ -313,24 +318,24 @@ def _lift_interval(
     """Return the ends of the lifts' intervals, which hold those of the confidences over the consequent's support."""
     c, zero = rules.supports[:, 1], np.zeros(len(rules))
     nodes = c[:, None] + NODES * table.std_error[rules.sides[1], None]
-    nodes = np.maximum(nodes, np.maximum(c / _LEAST_PART, _LEAST_SUPPORT)[:, None])
+    nodes = np.maximum(nodes, np.maximum(c / _LEAST_RATIO, _LEAST_SUPPORT)[:, None])
     least = nodes.min(axis=1)
 
     def above(lift: Floats) -> Floats:
         each = [np.where(lift * node > 1, 0.0, rules.above(np.minimum(lift * node, 1.0))) for node in nodes.T]
         return np.asarray(NODE_WEIGHTS @ np.array(each))
 
-    low, high = (quantiles_of(above, tail, zero, 1 / least) for tail in ((1 - level) / 2, (1 + level) / 2))
+    low, high = (find_quantiles(above, tail, zero, 1 / least) for tail in ((1 - level) / 2, (1 + level) / 2))
     extended = rules.may_equal(table, level).any(axis=0)
     return np.minimum(low, confidence[0] / c), np.maximum(high, confidence[1] / np.where(extended, least, c))
 
 
 def _values(rules: _Rules, table: _Table, level: float, worth: Floats) -> dict[str, Floats]:
-    """Return what rules are worth per thousand baskets, and its interval, float64 (rules,) each."""
+    """Return the value of rules per thousand baskets, and its interval, float64 (rules,) each."""
     rows, price = rules.sides[1], 1000 * worth[rules.sides[1]]
     (a, c, b), error, one = rules.supports.T, table.std_error[rows], np.ones(len(rules))
     ends = [
-        price * quantiles_of(lambda gain: rules.gains_above(gain, c, error), tail, -one, one)
+        price * find_quantiles(lambda gain: rules.gains_above(gain, c, error), tail, -one, one)
         for tail in ((1 - level) / 2, (1 + level) / 2)
     ]
     value = price * (b - a * c)
@@ -339,9 +344,9 @@ def _values(rules: _Rules, table: _Table, level: float, worth: Floats) -> dict[s
 
 
 def empty_rules() -> LightFrame:
-    """Return a table of no rules."""
+    """Return a table without rules."""
     numbers = {name: np.empty(0) for name in [*METRICS, *INTERVALS, "probability"]}
-    flags = {name: np.empty(0, dtype=np.bool_) for name in ("listed", "sure")}
+    flags = {name: np.empty(0, dtype=np.bool_) for name in ("selected", "selected_strict")}
     return LightFrame({name: np.empty(0, dtype=object) for name in SIDES} | numbers | flags)
 
 
@@ -382,80 +387,85 @@ def _measures(a: Floats, c: Floats, b: Floats) -> dict[str, Floats]:
         }
 
 
-def asked_rules(frame: LightFrame, sides: Rows, whole: Rows, level: float) -> LightFrame:
-    """Return rules that were asked for, by the rows of their sides, int64 (2, rules), and of their wholes."""
-    table, rules = _asked(frame, sides, whole)
+def chosen_rules(frame: LightFrame, sides: Rows, whole: Rows, level: float) -> LightFrame:
+    """Return chosen rules, by the rows of their sides, int64 (2, rules), and of their whole itemsets."""
+    table, rules = _chosen(frame, sides, whole)
     sets = frame["itemsets"]
     named = {side: as_column([sets[row] for row in each]) for side, each in zip(SIDES, sides.tolist(), strict=True)}
     return LightFrame(named | rule_columns(rules, table, level))
 
 
-def asked_confidences(
+def chosen_confidences(
     frame: LightFrame, sides: Rows, whole: Rows, level: float, least: float
 ) -> tuple[Floats, Floats, Floats, Floats]:
-    """Return of such rules P(confidence ≥ the least), the confidence and its interval, float64 (rules,) each."""
-    table, rules = _asked(frame, sides, whole)
+    """Return P(confidence ≥ least), the confidence and its interval of chosen rules, float64 (rules,) each."""
+    table, rules = _chosen(frame, sides, whole)
     return rules.above(least), rules.confidence, *rules.interval(table, level)
 
 
-def _asked(frame: LightFrame, sides: Rows, whole: Rows) -> tuple[_Table, _Rules]:
-    table, sets = _Table.of(frame), frame["itemsets"].tolist()
+def _chosen(frame: LightFrame, sides: Rows, whole: Rows) -> tuple[_Table, _Rules]:
+    table, sets = _Table.from_frame(frame), frame["itemsets"].tolist()
     rows = {itemset: row for row, itemset in enumerate(sets)}
     least = [
         min((rows[sets[row] - {name}] for name in sorted(sets[row])), key=lambda each: table.support[each])
         for row in whole.tolist()
     ]
-    return table, _Rules.of(table, sides, whole, np.array(least, dtype=np.int64))
+    return table, _Rules.from_table(table, sides, whole, np.array(least, dtype=np.int64))
 
 
-def listed_rules(rules: AnyFrame) -> LightFrame:
-    """Return the rules that are listed; all of a table that does not say."""
-    frame = LightFrame.of(rules)
-    return frame.take(np.flatnonzero(frame.columns.get("listed", np.ones(len(frame)))))
+def selected_rules(rules: AnyFrame) -> LightFrame:
+    """Return the selected rules; all rules of a table without the column ``selected``."""
+    frame = LightFrame.from_frame(rules)
+    return frame.take(np.flatnonzero(frame.columns.get("selected", np.ones(len(frame)))))
 
 
 def rule_records(rules: AnyFrame) -> list[dict[str, Any]]:
-    """Return rules as plain objects, sides being sorted lists of names; an infinite conviction is null."""
-    records = [plain_record(row) for row in LightFrame.of(rules).to_dict()]
+    """Return rules as JSON objects with sorted lists of names; an infinite conviction is null."""
+    records = [plain_record(row) for row in LightFrame.from_frame(rules).to_dict()]
     for record in records:
         record |= {side: sorted(record[side]) for side in SIDES}
     return records
 
 
 def write_rules(rules: AnyFrame, path: str | Path, *, everything: bool = False, force: bool = False) -> None:
-    """Write the listed rules as Parquet, CSV, or JSON for devices (files/rules.py), by extension.
+    """Write the selected rules as Parquet, CSV, or JSON for devices (files/rule_files.py), by extension.
 
     Args:
-        rules: a table as :func:`assocpriv.association_rules` returns it.
+        rules: a table that :func:`assocpriv.association_rules` returned.
         path: the file, ``.parquet``, ``.csv`` or ``.json``.
-        everything: write the other rules too; ``listed`` tells them apart, and devices leave them out.
+        everything: write the other rules too; the column ``selected`` distinguishes them, and devices skip them.
         force: replace an existing file.
 
     Raises:
-        EstimateError: no table of rules.
-        FileError: unknown extension, existing file without ``force``, or the disk refuses.
+        EstimateError: not a table of rules.
+        FileError: unknown extension, existing file without ``force``, or the file cannot be written.
 
     >>> from tempfile import mkdtemp
     >>> import assocpriv as ap
-    >>> made = ap.plan(["milk", "tea"], transaction_size=2, promise=ap.Breach("5%", "50%"))
+    >>> made = ap.plan(["milk", "tea"], transaction_size=2, guarantee=ap.Guarantee("5%", "50%"))
     >>> found = ap.mine(ap.randomize([{"milk", "tea"}] * 20_000, made))
     >>> ap.write_rules(ap.association_rules(found, "60%"), f"{mkdtemp()}/rules.csv")
     """
     check_rules(rules)
-    chosen = LightFrame.of(rules) if everything else listed_rules(rules)
-    write_plain(chosen, SIDES, lambda: published(rule_records(chosen), marked=everything), path, force=force)
+    chosen = LightFrame.from_frame(rules) if everything else selected_rules(rules)
+    write_plain(chosen, SIDES, lambda: rules_to_text(rule_records(chosen), marked=everything), path, force=force)
 
 
 def to_arules(rules: Any) -> Any:
-    """Return rules as the R package arules writes them: ``rules`` as ``{a,b} => {c}``, then its measures.
+    """Return rules in the format of the R package arules: ``rules`` as ``{a,b} => {c}``, then its measures.
 
-    The ends of confidences' and lifts' intervals come after them, under their own names.
+    Args:
+        rules: a table that :func:`assocpriv.association_rules` returned.
+
+    Returns:
+        A pandas data frame. The ends of the intervals of confidence and lift follow the measures, under their own
+            names.
 
     Raises:
-        EstimateError: no table of rules.
+        EstimateError: not a table of rules.
 
     >>> import assocpriv as ap
-    >>> made = ap.plan(["milk", "tea"], transaction_size=2, promise=ap.Breach("5%", "50%"))
+    >>> made = ap.plan(["milk", "tea"], transaction_size=2, guarantee=ap.Guarantee("5%", "50%"))
     >>> found = ap.mine(ap.randomize([{"milk", "tea"}] * 20_000, made), 0.5)
     >>> sorted(ap.to_arules(ap.association_rules(found, "60%"))["rules"])
     ['{milk} => {tea}', '{tea} => {milk}']

@@ -1,15 +1,15 @@
-"""The search for itemsets: which are counted, which are listed.
+"""The search for itemsets: which are counted, which are selected.
 
-**Which are counted.** All items; larger itemsets as in Apriori, of those one item smaller that may reach the floor: the
-minimum support, or the least that is wanted. The likeliest come first: of pairs half by the product of their items'
-supports, half by the lesser of these; of larger ones those whose subsets are largest. Then twice as many are counted,
-again and again, until no more than one in a hundred of those that are new reaches the floor.
+**Counting.** All items are counted; larger itemsets as in Apriori, joined from smaller ones that may reach the
+threshold: the minimum support, or the least support wanted. The likeliest candidates come first: of pairs half by the
+product of their items' supports, half by the smaller of the two; of larger itemsets those with the largest subsets.
+Their number is doubled until at most one in a hundred of the new ones reaches the threshold.
 
-**Which are listed** at a minimum support S: by falling P(s ≥ S), as long as P ≥ .5 and the mean of 1 − P is at most
-.05. So about one in twenty of a list is expected to be below S, of any list at most so many.
+**Selection** at a minimum support S: by falling posterior probability P(s ≥ S), as long as P ≥ .5 and the mean of 1 − P
+is at most .05 (Bayesian FDR). So at most one in twenty of the selected itemsets is expected to be below S.
 
-**Where no minimum is given** it is the least t, from the items' median standard error on, at which the itemsets of mean
-t or more are below t/2 with at most 5% on average.
+**The default minimum support** is the least t, from the items' median standard error on, at which the itemsets with
+mean t or more are below t/2 with a probability of at most 5% on average.
 """
 
 from collections.abc import Callable, Sequence
@@ -19,30 +19,31 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.server.counting import find_itemsets
-from assocpriv.server.posterior import Level, Reading
+from assocpriv.server.posterior import ItemsetLevel, PosteriorModel
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-LEAST_PROBABILITY, FALSE_SHARE = 0.5, 0.05
-_FIRST, _FEW = 5_000, 0.01
-_STEP = 1.02  # of the minimum support that is looked for
+Threshold = Callable[[list[ItemsetLevel]], float]
+LEAST_PROBABILITY, DEFAULT_FDR = 0.5, 0.05
+_FIRST, _NEW_SHARE = 5_000, 0.01
+_STEP = 1.02  # ratio of successive minimum supports tried
 
 
-def listed(probability: Floats, budget: float = FALSE_SHARE) -> NDArray[np.bool_]:
-    """Tell which are listed, of probabilities to be true, float64 (n,).
+def select_by_fdr(probability: Floats, fdr: float = DEFAULT_FDR) -> NDArray[np.bool_]:
+    """Return which rows are selected, given their probabilities to be true, float64 (n,), at a Bayesian FDR.
 
-    >>> listed(np.array([0.99, 0.4, 0.93, 0.6])).tolist()
+    >>> select_by_fdr(np.array([0.99, 0.4, 0.93, 0.6])).tolist()
     [True, False, True, False]
     """
     order = np.argsort(-probability, kind="stable")
-    wrong = np.cumsum(1 - probability[order]) / np.arange(1, len(order) + 1)
+    false_share = np.cumsum(1 - probability[order]) / np.arange(1, len(order) + 1)
     chosen = np.zeros(len(order), dtype=np.bool_)
-    chosen[order] = (probability[order] >= LEAST_PROBABILITY) & (wrong <= budget)
+    chosen[order] = (probability[order] >= LEAST_PROBABILITY) & (false_share <= fdr)
     return chosen
 
 
-def automatic_minimum(levels: Sequence[Level]) -> float:
-    """Return the least support from which on what is found is likely to be more than half of it."""
+def automatic_min_support(levels: Sequence[ItemsetLevel]) -> float:
+    """Return the least minimum support whose itemsets are likely to have more than half of it."""
     least = float(np.median(levels[0].noise))
     support = np.concatenate([level.support for level in levels])
     while True:
@@ -50,83 +51,80 @@ def automatic_minimum(levels: Sequence[Level]) -> float:
         count = sum(map(len, at))
         if not count:
             return min(least, 1.0)
-        below = sum(
-            float((1 - level.told.take(rows).above(least / 2)).sum()) for level, rows in zip(levels, at, strict=True)
-        )
-        if below <= FALSE_SHARE * count:
+        reached = [level.posteriors.take(rows).above(least / 2) for level, rows in zip(levels, at, strict=True)]
+        below = sum(float((1 - each).sum()) for each in reached)
+        if below <= DEFAULT_FDR * count:
             return least
         larger = support[support > least * _STEP]
         least = max(least * _STEP, float(larger.min(initial=1.0)) if len(larger) == count else 0.0)
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """What was counted, by size; how many could have been of each, and of which sizes there was no room for more."""
+class SearchResult:
+    """The counted levels; by size how many itemsets were possible; sizes with candidates cut for lack of memory."""
 
-    levels: list[Level]
+    levels: list[ItemsetLevel]
     possible: list[int]
-    crowded: list[int]
+    incomplete_sizes: list[int]
 
     @property
     def counted(self) -> list[list[int]]:
-        """How many were counted, and how many could have been, of each size."""
+        """The numbers of itemsets counted and possible, [counted, possible] of each size."""
         return [[len(level), possible] for level, possible in zip(self.levels, self.possible, strict=True)]
 
 
-def search(
-    reading: Reading, floor: Callable[[list[Level]], float], largest: int, most: int, first: int = _FIRST
-) -> Found:
-    """Count and read itemsets of up to ``largest`` items: ``first`` of each size to begin with, at most ``most``."""
-    levels, possible, crowded = [reading.items], [reading.n_items], []
+def search(model: PosteriorModel, threshold: Threshold, largest: int, most: int, first: int = _FIRST) -> SearchResult:
+    """Count and infer itemsets of up to ``largest`` items: ``first`` of each size initially, at most ``most``."""
+    levels, possible, incomplete_sizes = [model.items], [model.n_items], []
     while len(levels) < largest:
-        last, least = levels[-1], floor(levels)
-        may = np.flatnonzero(last.support + last.error >= least)
-        joined = count_joins(last.itemsets[may])
+        last, least = levels[-1], threshold(levels)
+        frequent = np.flatnonzero(last.support + last.error >= least)
+        joined = count_joins(last.itemsets[frequent])
         if not joined:
             break
-        level, wanted = _search_size(reading, levels, may, floor, min(first, most), most)
-        crowded += [len(levels) + 1] if most <= wanted < joined else []
+        level, limit = _search_size(model, levels, frequent, threshold, min(first, most), most)
+        incomplete_sizes += [len(levels) + 1] if most <= limit < joined else []
         possible.append(len(level) if len(levels) > 1 and joined <= most else joined)
         levels.append(level)
-    return Found(levels, possible, crowded)
+    return SearchResult(levels, possible, incomplete_sizes)
 
 
 def _search_size(
-    reading: Reading, levels: list[Level], may: Ints, floor: Callable[[list[Level]], float], wanted: int, most: int
-) -> tuple[Level, int]:
-    """Read ever more of the itemsets of one item more that are made of some rows, while some of them are found.
+    model: PosteriorModel, levels: list[ItemsetLevel], frequent: Ints, threshold: Threshold, limit: int, most: int
+) -> tuple[ItemsetLevel, int]:
+    """Infer more and more of the itemsets joined from some rows, as long as some of the new ones reach the threshold.
 
-    Returned is also how many were wanted at last.
+    Also return the last limit on their number.
     """
     last = levels[-1]
-    all_joined = count_joins(last.itemsets[may])
-    level, known = reading.read(reading.asked(likeliest(last, may, wanted)), levels), last.itemsets[:0]
-    while wanted < min(all_joined, most):
-        fresh = find_itemsets(known, level.itemsets) < 0
-        found = int((fresh & (level.support >= floor([*levels, level]))).sum())
-        if found <= _FEW * int(fresh.sum()):
+    all_joined = count_joins(last.itemsets[frequent])
+    level, known = model.infer(model.covered(likeliest_candidates(last, frequent, limit)), levels), last.itemsets[:0]
+    while limit < min(all_joined, most):
+        new = find_itemsets(known, level.itemsets) < 0
+        found = int((new & (level.support >= threshold([*levels, level]))).sum())
+        if found <= _NEW_SHARE * int(new.sum()):
             break
-        known, wanted = level.itemsets, min(2 * wanted, most)
-        level = reading.read(reading.asked(likeliest(last, may, wanted)), levels, level)
-    return level, wanted
+        known, limit = level.itemsets, min(2 * limit, most)
+        level = model.infer(model.covered(likeliest_candidates(last, frequent, limit)), levels, level)
+    return level, limit
 
 
-def likeliest(level: Level, may: Ints, count: int) -> Ints:
-    """Return about so many itemsets of one item more than these rows have, the likeliest, in lexicographic order."""
+def likeliest_candidates(level: ItemsetLevel, frequent: Ints, count: int) -> Ints:
+    """Return about ``count`` of the likeliest itemsets joined from these rows, in lexicographic order."""
     if level.itemsets.shape[1] == 1:
-        return likeliest_pairs(may, level.support, count)
-    ranked = may[np.argsort(-level.support[may], kind="stable")]
+        return likeliest_pairs(frequent, level.support, count)
+    ranked = frequent[np.argsort(-level.support[frequent], kind="stable")]
     few, many = 0, len(ranked)
-    if count_joins(level.itemsets[may]) <= count:
+    if count_joins(level.itemsets[frequent]) <= count:
         few = many
-    while many - few > 1:  # as many sets as can be joined
+    while many - few > 1:  # bisection of the number of sets to join
         middle = (few + many) // 2
         few, many = (middle, many) if count_joins(level.itemsets[np.sort(ranked[:middle])]) <= count else (few, middle)
     return join_candidates(level.itemsets[np.sort(ranked[:few])])
 
 
 def likeliest_pairs(items: Ints, supports: Floats, count: int) -> Ints:
-    """Return about so many pairs of items, int64 (pairs, 2): half by product, half by the lesser support."""
+    """Return about ``count`` pairs of items, int64 (pairs, 2): half by product, half by the smaller support."""
     order = items[np.argsort(-supports[items], kind="stable")]
     n = len(order)
     if n * (n - 1) // 2 <= count:
@@ -142,7 +140,7 @@ def likeliest_pairs(items: Ints, supports: Floats, count: int) -> Ints:
 
 
 def _by_product(supports: Floats, count: int) -> tuple[Ints, Ints]:
-    """Return places (i < j) of about so many pairs of the largest products; supports fall."""
+    """Return places (i < j) of about ``count`` pairs of the largest products; supports fall."""
     rising, places = supports[::-1], np.arange(len(supports))
 
     def partners(least: float) -> Ints:
@@ -159,22 +157,22 @@ def _by_product(supports: Floats, count: int) -> tuple[Ints, Ints]:
 
 
 def count_joins(itemsets: Ints) -> int:
-    """Return how many pairs of itemsets, in lexicographic order, share all but the last item."""
+    """Return how many pairs of itemsets, in lexicographic order, share all items but the last."""
     groups = _group_sizes(itemsets)
     return int((groups * (groups - 1) // 2).sum())
 
 
 def join_candidates(itemsets: Ints) -> Ints:
-    """Return the itemsets one larger all of whose subsets one smaller are given (the apriori join and prune).
+    """Return the itemsets one item larger whose subsets are all given (the Apriori join and prune).
 
-    Those given are int64 (sets, k) in lexicographic order, k ≥ 1, each row increasing.
+    ``itemsets`` are int64 (sets, k) in lexicographic order, k ≥ 1, each row increasing.
 
     >>> join_candidates(np.array([[0, 1], [0, 2], [0, 3], [1, 2]])).tolist()
     [[0, 1, 2]]
     """
     n_sets, k = itemsets.shape
-    group_end = np.cumsum(_group_sizes(itemsets))[np.cumsum(_is_fresh(itemsets)) - 1] if n_sets else np.empty(0, int)
-    partners = group_end - np.arange(n_sets) - 1  # sets after this one that share all but the last item
+    group_end = np.cumsum(_group_sizes(itemsets))[np.cumsum(_is_first(itemsets)) - 1] if n_sets else np.empty(0, int)
+    partners = group_end - np.arange(n_sets) - 1  # later sets that share all but the last item
     left = np.repeat(np.arange(n_sets), partners)
     within = np.arange(len(left)) - np.repeat(np.cumsum(partners) - partners, partners)
     candidates = np.column_stack([itemsets[left], itemsets[left + 1 + within, -1]])
@@ -184,12 +182,12 @@ def join_candidates(itemsets: Ints) -> Ints:
     return candidates[alive]
 
 
-def _is_fresh(itemsets: Ints) -> NDArray[np.bool_]:
-    """Tell which itemsets share all but the last item with none before."""
-    fresh = np.ones(len(itemsets), dtype=np.bool_)
-    fresh[1:] = (itemsets[1:, :-1] != itemsets[:-1, :-1]).any(axis=1)
-    return fresh
+def _is_first(itemsets: Ints) -> NDArray[np.bool_]:
+    """Return which itemsets start a group that shares all items but the last."""
+    new = np.ones(len(itemsets), dtype=np.bool_)
+    new[1:] = (itemsets[1:, :-1] != itemsets[:-1, :-1]).any(axis=1)
+    return new
 
 
 def _group_sizes(itemsets: Ints) -> Ints:
-    return np.diff(np.append(np.flatnonzero(_is_fresh(itemsets)), len(itemsets)))
+    return np.diff(np.append(np.flatnonzero(_is_first(itemsets)), len(itemsets)))

@@ -1,11 +1,11 @@
-"""Selection of the rows to show: filters, orders, some rows of every itemset size where not all are shown.
+"""Filters and orders of the rows to show, with some rows of every itemset size where not all are shown.
 
-Filters look at what was mined and listed already; no claim changes with them. A list's share of false ones is one among
-*all* that are listed: of those that a filter leaves it can be larger.
+Filters apply to the finished table and change none of its statements. The share of false rows holds among *all*
+selected rows; among those that a filter leaves it can be larger.
 
-A rule A → C is redundant where a rule A' → C of fewer of its antecedent's items has at least its confidence: its
+A rule A → C is redundant where a rule A' → C with fewer of its antecedent's items has at least its confidence: its
 improvement, the least of conf(A → C) − conf(A' → C), is not above 0. A' may be empty: conf(∅ → C) is the support of C.
-All are estimates, so of rules that differ by less than their errors which one is pruned is partly chance.
+All are estimates, so of rules that differ by less than their errors, which one is pruned is partly chance.
 
 Source: Bayardo, Agrawal, Gunopulos, Constraint-based rule mining in large, dense databases, ICDE 1999, section 2.
 """
@@ -19,13 +19,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.plans.baskets import Plan
+from assocpriv.guarantees.errors import EstimateError
+from assocpriv.plans.basket_plan import Plan
 from assocpriv.plans.catalogue import sort_key
-from assocpriv.promise.errors import EstimateError
 
 if TYPE_CHECKING:
-    from assocpriv.files.itemsets import LightFrame
-    from assocpriv.plans.published import PublishedPlan
+    from assocpriv.files.itemset_files import LightFrame
+    from assocpriv.plans.published_plan import PublishedPlan
 
 Mask = NDArray[np.bool_]
 Rows = NDArray[np.int64]
@@ -33,9 +33,9 @@ METRICS = [
     "antecedent support", "consequent support", "support", "confidence", "lift", "representativity",
     "leverage", "conviction", "zhangs_metric", "jaccard", "certainty", "kulczynski",
 ]  # fmt: skip
-SURE = "sure"
+PROBABILITY = "probability"
 _SIZES = re.compile(r"([0-9]{1,9})|([0-9]{0,9})\.\.([0-9]{0,9})")
-_ORDERS = (SURE, "support", "size", "name")
+_ORDERS = (PROBABILITY, "support", "size", "name")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,51 +45,53 @@ class ItemsetFilter:
     Attributes:
         contains: names that an itemset must all hold.
         size: number of items, as 2, ``"2..3"``, ``"2.."`` or ``"..3"``.
-        sort: ``sure`` (of every size its share, the largest supports first), ``support``, ``size`` or ``name``.
+        sort: ``probability`` (selected rows first, by support, each itemset size in turn), ``support``, ``size`` or
+            ``name``.
 
     Raises:
-        EstimateError: a size or an order that there is not.
+        EstimateError: an unknown size or order.
 
     >>> import assocpriv as ap
-    >>> made = ap.plan(["milk", "tea"], transaction_size=2, promise=ap.Breach("5%", "50%"))
+    >>> made = ap.plan(["milk", "tea"], transaction_size=2, guarantee=ap.Guarantee("5%", "50%"))
     >>> found = ap.mine(ap.randomize([{"milk", "tea"}] * 20_000, made), 0.5)
-    >>> shown = ap.show.itemsets.mined(found, wanted=ap.ItemsetFilter(contains=["tea"], size=2)).to_json()
+    >>> shown = ap.show.itemset_views.mined(found, wanted=ap.ItemsetFilter(contains=["tea"], size=2)).to_json()
     >>> [row["itemset"] for row in shown["itemsets"]], shown["hidden"]
     ([['milk', 'tea']], 2)
     """
 
     contains: Collection[str] = ()
     size: "int | str | None" = None
-    sort: str = SURE
+    sort: str = PROBABILITY
 
     def __post_init__(self) -> None:
         read_sizes(self.size, "the size")
         if self.sort not in _ORDERS:
-            raise EstimateError(f"itemsets are sorted by {', '.join(_ORDERS)}, not by {self.sort!r}")
+            raise EstimateError(f"sort must be one of {', '.join(_ORDERS)}, got {self.sort!r}")
 
     def check(self, plans: "Sequence[PublishedPlan]") -> None:
-        """Refuse names that no plan has, as those that are misspelt; else they would look like no find."""
+        """Raise EstimateError for names that no plan has, since a misspelt name would look like an empty result."""
         for name in map(str, self.contains):
-            if not any(name in plan.as_a(Plan).catalogue.index_of for plan in plans):
+            if not any(name in plan.require_type(Plan).catalogue.index_of for plan in plans):
                 raise EstimateError(f"{name!r} is not in the plan's catalogue")
 
     def matches(self, frame: "LightFrame") -> Mask:
-        """Tell which rows are wanted, bool (rows,)."""
-        return _holding(frame["itemsets"], self.contains) & _within(frame["length"], self.size, "the size")
+        """Return which rows match, bool (rows,)."""
+        return _contain_all(frame["itemsets"], self.contains) & _match_size(frame["length"], self.size, "the size")
 
 
 @dataclass(frozen=True, slots=True)
 class RuleFilter:
-    """Which rules to give, and in which order; whatever is None does not filter.
+    """Which rules to return, and in which order; None does not filter.
 
     Attributes:
         size, antecedent_size: number of items of the rule and of its antecedent, as for :class:`ItemsetFilter`.
         contains, antecedent, consequent: names that the rule, its antecedent and its consequent must all hold.
         prune: leave out redundant rules.
-        sort: ``sure`` (by the lower end of the confidence's interval), a metric, ``size`` or ``name``.
+        sort: ``probability`` (the order of :func:`assocpriv.association_rules`: selected rows first, by the lower end
+            of the confidence's interval), a metric, ``size`` or ``name``.
 
     Raises:
-        EstimateError: a metric, threshold, size or order that there is not.
+        EstimateError: an unknown metric, threshold, size or order.
     """
 
     size: "int | str | None" = None
@@ -98,41 +100,41 @@ class RuleFilter:
     antecedent: Collection[str] = ()
     consequent: Collection[str] = ()
     prune: bool = False
-    sort: str = SURE
+    sort: str = PROBABILITY
 
     def __post_init__(self) -> None:
         read_sizes(self.size, "the size")
         read_sizes(self.antecedent_size, "the antecedent's size")
-        orders = [SURE, *METRICS, "size", "name"]
+        orders = [PROBABILITY, *METRICS, "size", "name"]
         if self.sort not in orders:
-            raise EstimateError(f"rules are sorted by {', '.join(orders)}, not by {self.sort!r}")
+            raise EstimateError(f"sort must be one of {', '.join(orders)}, got {self.sort!r}")
 
     def select(self, rules: "LightFrame") -> "LightFrame":
-        """Return the rules wanted, in the order wanted; what is redundant is so among all that are given."""
+        """Return the matching rules in the requested order; redundancy is judged among all rules given."""
         sides = rules["antecedents"], rules["consequents"]
-        wanted = _holding(sides[0], self.antecedent) & _holding(sides[1], self.consequent)
+        wanted = _contain_all(sides[0], self.antecedent) & _contain_all(sides[1], self.consequent)
         whole = [left | right for left, right in zip(*sides, strict=True)]
         lengths = np.array([len(names) for names in whole], dtype=np.int64)
-        wanted &= _holding(whole, self.contains) & _within(lengths, self.size, "the size")
+        wanted &= _contain_all(whole, self.contains) & _match_size(lengths, self.size, "the size")
         left = np.array([len(names) for names in sides[0]], dtype=np.int64)
-        wanted &= _within(left, self.antecedent_size, "the antecedent's size")
+        wanted &= _match_size(left, self.antecedent_size, "the antecedent's size")
         if self.prune:
-            wanted &= ~redundant(rules)
+            wanted &= ~find_redundant(rules)
         rows = np.flatnonzero(wanted)
         if self.sort == "size":
             rows = rows[np.argsort(lengths[rows], kind="stable")]
         elif self.sort == "name":
             rows = rows[_by_name([(sides[0][row], sides[1][row]) for row in rows])]
-        elif self.sort != SURE:
+        elif self.sort != PROBABILITY:
             rows = rows[np.argsort(-rules[self.sort][rows], kind="stable")]
         return rules.take(rows)
 
 
-def redundant(rules: "LightFrame") -> Mask:
-    """Tell which rules have no more confidence than one of fewer items, or none, in the antecedent.
+def find_redundant(rules: "LightFrame") -> Mask:
+    """Return which rules have no more confidence than one with fewer items, or none, in the antecedent.
 
-    With none the confidence is the consequent's support in the rule's own row: so what has a lift above 1 is not pruned
-    for that.
+    Without an antecedent the confidence is the consequent's support in the rule's own row, so a rule with a lift above
+    1 is not pruned for that.
     """
     sides = list(zip(rules["antecedents"], rules["consequents"], strict=True))
     values = rules["confidence"].tolist()
@@ -149,16 +151,16 @@ def redundant(rules: "LightFrame") -> Mask:
 
 
 def rows_to_show(frame: "LightFrame", wanted: ItemsetFilter, most: int) -> Rows:
-    """Return at most so many of the rows that a filter leaves, in its order.
+    """Return at most ``most`` of the rows that match a filter, in its order.
 
-    In the usual order every itemset size has its share of them: as many rows as the others, or all of its own if these
-    are fewer. What is listed stands before what is not.
+    In the default order every itemset size gets the same number of rows, or all of its own if these are fewer.
+    Selected rows come before the others.
     """
     rows = np.flatnonzero(wanted.matches(frame))
     sizes, support = frame["length"], frame["support"]
-    if wanted.sort == SURE:
-        rows = rows[np.lexsort((-support[rows], ~frame["listed"][rows]))]
-        # by turns: the n-th row of each size stands before the (n + 1)-th of any
+    if wanted.sort == PROBABILITY:
+        rows = rows[np.lexsort((-support[rows], ~frame["selected"][rows]))]
+        # in turn: the n-th row of each size comes before the (n + 1)-th of any
         turns = np.zeros(len(rows), dtype=np.int64)
         for size in np.flatnonzero(np.bincount(sizes[rows])).tolist():
             own = sizes[rows] == size
@@ -171,28 +173,28 @@ def rows_to_show(frame: "LightFrame", wanted: ItemsetFilter, most: int) -> Rows:
 
 
 def read_sizes(given: "int | str | None", what: str) -> tuple[int, float]:
-    """Read the least and the greatest number of items, as 2, 2..3, 2.. or ..3.
+    """Return the least and the greatest number of items, from 2, 2..3, 2.. or ..3.
 
     >>> read_sizes("2..3", "the size"), read_sizes(2, "the size")
     ((2, 3), (2, 2))
     """
     match = _SIZES.fullmatch("1.." if given is None else str(given).strip())
     if match is None or isinstance(given, bool) or not any(match.groups()):
-        raise EstimateError(f"{what} must be a number of items or a range, as 2, 2..3, 2.. or ..3, got {given!r}")
+        raise EstimateError(f"{what} must be a number of items or a range: 2, 2..3, 2.. or ..3, got {given!r}")
     one, least, most = match.groups()
     low, high = int(one or least or 1), float("inf") if one is None and not most else int(one or most)
     if not 1 <= low <= high:
-        raise EstimateError(f"{what} must go from at least 1 up, as 2..3, got {given!r}")
+        raise EstimateError(f"{what} must be a rising range from at least 1, such as 2..3, got {given!r}")
     return low, high
 
 
-def _within(lengths: NDArray[Any], size: "int | str | None", what: str) -> Mask:
+def _match_size(lengths: NDArray[Any], size: "int | str | None", what: str) -> Mask:
     least, most = read_sizes(size, what)
     return np.asarray((lengths >= least) & (lengths <= most))
 
 
-def _holding(itemsets: Iterable[frozenset[str]], names: Collection[str]) -> Mask:
-    """Tell which itemsets hold all the names; a number is its digits."""
+def _contain_all(itemsets: Iterable[frozenset[str]], names: Collection[str]) -> Mask:
+    """Return which itemsets hold all the names; a number is its digits."""
     if isinstance(names, str):
         raise TypeError(f"items must be a list of names, got the text {names!r}; write [{names!r}]")
     wanted = {str(name) for name in names}
@@ -204,4 +206,4 @@ def _by_name(rows: Sequence[tuple[frozenset[str], ...]]) -> Rows:
     return np.array(sorted(range(len(rows)), key=keys.__getitem__), dtype=np.int64)
 
 
-EVERYTHING = ItemsetFilter()
+NO_FILTER = ItemsetFilter()

@@ -1,16 +1,16 @@
-"""Supports of itemsets from superset counts, with their variances; the lowest ones that a plan can discover.
+"""Supports of itemsets from superset counts, with their variances; the lowest supports that a plan can detect.
 
 For an itemset A of k items let Z_A be the value q[l'] of plans/transition.py, an unbiased estimate from one report of
 whether its transaction holds A. With means over the N reports:
 
     ŝ(A)        = mean Z_A
-    Var ŝ(A)    ≈ (mean Z_A² − ŝ(A)) / N            for the N transactions at hand
+    Var ŝ(A)    ≈ (mean Z_A² − ŝ(A)) / N            for the N transactions collected
                 ≈ (mean Z_A² − ŝ(A)²) / (N−1)       for the population they were drawn from
 
-All are unbiased. The first variance is what randomization adds: given the transactions, E Z_A² − E Z_A.
+All are unbiased. The first variance is the one added by randomization: given the transactions, E Z_A² − E Z_A.
 
-By |D| = j the weights of the counts c_D, D ⊆ A, in mean Z_A and mean Z_A² are equal, so the sums C_j = Σ_{|D|=j} c_D
-are all that one itemset needs.
+The weights of the counts c_D, D ⊆ A, in mean Z_A and mean Z_A² are equal for all |D| = j, so the sums C_j = Σ_{|D|=j}
+c_D suffice for one itemset.
 
 Source: ESAG02, section 4 (estimator and variance).
 """
@@ -24,29 +24,29 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.plans.baskets import Plan
+from assocpriv.guarantees.errors import EstimateError
+from assocpriv.plans.basket_plan import Plan
 from assocpriv.plans.transition import ERRORS_OF_ONE, SupportModel, lowest_support
-from assocpriv.promise.errors import EstimateError
 
 # ---- supports
 
 
 @dataclass(frozen=True, slots=True)
 class Respondents:
-    """Who reported: how many reports N, and the model of their operator."""
+    """The number of reports N about items, and the model of their operator."""
 
     n_reports: int
     model: SupportModel
 
     @classmethod
-    def of(cls, plan: Plan, n_reports: int) -> "Respondents":
-        """Return who tells of items among so many reports of a plan, on average."""
-        return cls(round(n_reports * plan.share(plan.items)), SupportModel.of(plan.items.operator))
+    def from_plan(cls, plan: Plan, n_reports: int) -> "Respondents":
+        """Return the expected respondents about items among this many reports of a plan."""
+        return cls(round(n_reports * plan.share(plan.items)), SupportModel(plan.items.operator))
 
 
 @dataclass(frozen=True, slots=True)
 class SupportEstimates:
-    """Estimates of many itemsets: raw (not clipped) supports and unbiased variances, arrays of shape (itemsets,)."""
+    """Estimates of many itemsets: unclipped supports and unbiased variances, arrays of shape (itemsets,)."""
 
     support: NDArray[Any]
     variance: NDArray[Any]
@@ -65,32 +65,32 @@ def estimate_supports(
     Args:
         subset_sums: C_0 … C_k of every itemset, int64 (itemsets, k + 1): C_j sums, over the subsets of j items, the
             number of reports showing all of them; C_0 is N.
-        respondents: whose reports they are.
+        respondents: the reports counted.
         exact: compute in fractions (arrays of dtype object) instead of doubles.
 
     Raises:
-        EstimateError: no reports, or the operator says nothing about this size.
+        EstimateError: no reports, or the operator has no estimator for this size.
 
-    >>> estimate_supports(np.array([[100, 40]]), Respondents(100, SupportModel.plain())).support.tolist()
+    >>> estimate_supports(np.array([[100, 40]]), Respondents(100, SupportModel.unrandomized())).support.tolist()
     [0.4]
     """
     n_reports, model = respondents.n_reports, respondents.model
     if n_reports < 1:
-        raise EstimateError("there are no reports to estimate from")
+        raise EstimateError("there are no reports to estimate from; collect some first")
     k = subset_sums.shape[1] - 1
-    kind = object if exact else np.float64
-    sums = subset_sums.astype(kind)
-    support, square = (sums @ np.array(model.size_weights(k, power)).astype(kind) / n_reports for power in (1, 2))
+    dtype = object if exact else np.float64
+    sums = subset_sums.astype(dtype)
+    support, square = (sums @ np.array(model.size_weights(k, power)).astype(dtype) / n_reports for power in (1, 2))
     drawn = np.full(len(sums), np.inf) if n_reports == 1 else (square - support**2) / (n_reports - 1)
     return SupportEstimates(support, (square - support) / n_reports, drawn)
 
 
-def lowest_discoverable_support(respondents: Respondents, k: int, errors: float = ERRORS_OF_ONE) -> float:
-    """Return the support s that is so many of its standard errors, s = zσ_k(s): LDS_k with four (EGS03, section 5).
+def detectable_support(respondents: Respondents, k: int, errors: float = ERRORS_OF_ONE) -> float:
+    """Return the support s that is z of its standard errors, s = zσ_k(s): LDS_k with z = 4 (EGS03, section 5).
 
-    σ_k(s) is by the plan alone, where no other transaction holds an item of A: whoever holds some of the items adds to
-    it. It is that of one itemset named beforehand; among many, some that nobody has exceed it (intervals.py). May
-    exceed 1 or be infinite: then nothing of this size can be discovered from these reports.
+    σ_k(s) follows from the plan alone, assuming that no other transaction holds an item of A; transactions that hold
+    some of the items add to it. It applies to one itemset chosen beforehand. Among many itemsets, some of support 0
+    exceed it (intervals.py). The value may exceed 1 or be infinite: then these reports can detect nothing of this size.
     """
     if not respondents.n_reports:
         return math.inf

@@ -1,6 +1,6 @@
 """Decision trees on released values as a scikit-learn estimator.
 
-Released values, as people read them, become the codes that reports hold; growth is that of trees.py.
+This module converts released values into the codes that reports hold; trees.py grows the tree.
 """
 
 import contextlib
@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from assocpriv.guarantees.errors import EstimateError
 from assocpriv.plans import tree_model
-from assocpriv.plans.columns import CategoryColumn, Column, NumberColumn, default_intervals
-from assocpriv.plans.tables import TablePlan, shortened
-from assocpriv.promise.errors import EstimateError
-from assocpriv.server.histograms import release_grid
-from assocpriv.server.tree_positions import Channel, Codes, Released, channel_of
-from assocpriv.server.trees import ClassColumn, TreeRequest, build, class_of, class_place
+from assocpriv.plans.table_columns import CategoryColumn, Column, NumberColumn, default_intervals
+from assocpriv.plans.table_plan import TablePlan, shortened
+from assocpriv.server.histograms import INCLUDED, release_grid
+from assocpriv.server.tree_positions import Codes, ReleasedRecords, TreeChannel, channel_of
+from assocpriv.server.trees import ClassColumn, TreeRequest, build_tree, find_class_position, require_class_column
 
 try:
     from sklearn.base import BaseEstimator, ClassifierMixin
@@ -29,32 +29,30 @@ except ModuleNotFoundError as error:
 
 Floats = NDArray[np.float64]
 
-ASKED = " asked"  # ends the name of released_frame's column that says whether a column was asked
-
 
 class ReleasedTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """A decision tree grown on released values, whose ``predict`` takes raw ones (AS00, section 4).
 
     Args:
-        plan: the table plan that released the values. Without one every column holds numbers as they are, cut into
-            equal intervals: one for each 100 records, from 10 to 100.
-        label: the plan's column that is the class; its only label by default.
+        plan: The table plan that released the values. Without one every column holds raw numbers, cut into equal
+            intervals: one for each 100 records, from 10 to 100.
+        label: The plan's column that is the class; by default its only label.
         method: ``"by-class"`` and ``"global"`` reconstruct each column once, for each class or over all; ``"local"``
-            for each class at every node, ``"joint"`` in every leaf; ``"randomized"`` takes released values at their
-            word, for comparison.
-        max_depth, min_samples_split, min_samples_leaf: limits of growth, as scikit-learn's; the last is by default one
-            in a thousand records, 1 at least and 100 at most.
+            for each class at every node, ``"joint"`` in every leaf; ``"randomized"`` does not correct released values,
+            for comparison.
+        max_depth, min_samples_split, min_samples_leaf: Limits of growth, as in scikit-learn; by default a leaf has at
+            least a thousandth of the records, between 1 and 100.
         pruning: ``"description-length"`` as in AS00, or ``"none"``.
-        random_state: seed of the order in which equal values are taken.
+        random_state: Seed of the random order of equal values.
 
-    ``fit`` takes X with the plan's columns but for the label: a frame as ``released_frame`` gives, by name, or an array
-    in the plan's order; y holds released classes. ``predict`` takes X alike, with raw values. A number beyond its range
-    goes where the nearest one goes; a missing value, or a category that the plan does not have, where most such records
-    went.
+    ``fit`` takes X with the plan's columns except the label: a frame as ``released_frame`` gives, by name, or an array
+    in the plan's order; y holds released classes. ``predict`` takes the same X with raw values. A number outside its
+    range goes to the nearest end. A missing value, and a category that the plan does not have, go where most such
+    records went.
 
     Attributes:
-        classes_: the classes, in the plan's order, or sorted.
-        model_: the tree, as :func:`assocpriv.numeric.write_tree` writes it.
+        classes_: The classes, in the plan's order, or sorted without a plan.
+        model_: The tree, as :func:`assocpriv.numeric.write_tree` writes it.
 
     Source: Agrawal, Srikant, Privacy-Preserving Data Mining, SIGMOD 2000, section 4.
 
@@ -92,7 +90,8 @@ class ReleasedTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
         """Grow the tree on released values X, (n, columns), and released classes y, (n,).
 
         Raises:
-            EstimateError: one class only, no records, more intervals than records, or values that no report holds.
+            EstimateError: There is only one class, there are no records or more intervals than records, or a value is
+                in no report of the plan.
         """
         growth = {each.name: getattr(self, each.name) for each in fields(TreeRequest) if each.name != "seed"}
         request = TreeRequest(**growth, seed=self.random_state)
@@ -102,29 +101,29 @@ class ReleasedTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
             self.classes_, labels = np.unique(y, return_inverse=True)
             target = ClassColumn("class", tuple(map(str, range(len(self.classes_)))))
             names = getattr(self, "feature_names_in_", [f"x{place}" for place in range(X.shape[1])])
-            channels, codes = _as_they_are(X, [str(name) for name in names])
-            self.model_ = build(Released(codes, labels, channels, len(target.values)), target, request)
+            channels, codes = _cut_raw_numbers(X, [str(name) for name in names])
+            self.model_ = build_tree(ReleasedRecords(codes, labels, channels, len(target.values)), target, request)
         else:
             self._fit_plan(self.plan, X, y, request)
         return self
 
     def _fit_plan(self, plan: TablePlan, X: Any, y: ArrayLike, request: TreeRequest) -> None:
-        TablePlan.of(plan)
-        at = class_place(plan, self.label)
+        TablePlan.require(plan)
+        at = find_class_position(plan, self.label)
         places = [place for place in range(len(plan.columns)) if place != at]
         corrected = request.method != "randomized"
         channels = [channel_of(plan, place, corrected=corrected) for place in places]
         columns = _columns_of(X, [plan.columns[place].name for place in places])
         codes = [
-            _codes(values, plan.columns[place], plan.unasked_code(place), asked)
-            for place, (values, asked) in zip(places, columns, strict=True)
+            _codes(values, plan.columns[place], plan.omitted_code(place), included)
+            for place, (values, included) in zip(places, columns, strict=True)
         ]
-        target = ClassColumn.of(class_of(plan, at))
+        target = ClassColumn.from_column(require_class_column(plan, at))
         labels = _labels(y, target, len(codes[0]))
         self.classes_ = np.array(target.values)
         self.n_features_in_ = len(places)
-        released = Released(codes, labels, channels, len(target.values))
-        self.model_ = build(released, target, request, plan.plan_id)
+        released = ReleasedRecords(codes, labels, channels, len(target.values))
+        self.model_ = build_tree(released, target, request, plan.plan_id)
 
     def _raw(self, X: Any) -> Floats:
         check_is_fitted(self, "model_")
@@ -143,7 +142,7 @@ class ReleasedTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
         return found
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Return the likeliest class of raw records, (n,)."""
+        """Return the most probable class of raw records, (n,)."""
         leaves = self.model_leaves(X)
         best = np.array([self.model_.likeliest(place) for place in range(len(self.model_.nodes))])
         predicted: NDArray[Any] = self.classes_[best[leaves]]
@@ -156,7 +155,7 @@ class ReleasedTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
 
     def model_leaves(self, X: Any) -> NDArray[np.int64]:
         """Return the leaves of raw records, positions of nodes of ``model_``, int64 (n,)."""
-        raw = self._raw(X)  # which says so if there is no model yet
+        raw = self._raw(X)  # raises if the estimator is not fitted
         return self.model_.leaves(raw)
 
     def export_text(self) -> str:
@@ -180,33 +179,36 @@ class ReleasedTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
         return tags
 
 
-def _as_they_are(X: Floats, names: list[str]) -> tuple[list[Channel], list[Codes]]:
-    """Return the channels and codes of numbers as they are, in equal intervals between the least and the largest."""
+def _cut_raw_numbers(X: Floats, names: list[str]) -> tuple[list[TreeChannel], list[Codes]]:
+    """Return the channels and codes of raw numbers, in equal intervals from the smallest to the largest."""
     n_intervals = default_intervals(len(X))
-    channels: list[Channel] = []
+    channels: list[TreeChannel] = []
     codes: list[Codes] = []
     for name, values in zip(names, X.T, strict=True):
         known = values[~np.isnan(values)]
         low, high = (float(known.min()), float(known.max())) if len(known) else (0.0, 0.0)
         edges = np.linspace(low, high, n_intervals + 1)
-        if not (np.diff(edges) > 0).all():  # a constant, or numbers too near each other to be told apart so
+        if not (np.diff(edges) > 0).all():  # a constant, or numbers too close for separate edges
             edges = np.array([low, np.nextafter(high, np.inf)])
         inner = np.searchsorted(edges[1:-1], values, side="right")
         n = len(edges) - 1
         codes.append(np.where(np.isnan(values), n, inner).astype(np.uint16))
-        told = tree_model.NumberInput(name, float(edges[0]), float(edges[-1]), len(known) < len(values))
-        channels.append(Channel(told, edges, np.arange(n + 1), missing_code=n))
+        column = tree_model.NumberInput(name, float(edges[0]), float(edges[-1]), len(known) < len(values))
+        channels.append(TreeChannel(column, edges, np.arange(n + 1), missing_code=n))
     return channels, codes
 
 
 def _columns_of(X: Any, names: list[str]) -> list[tuple[NDArray[Any], NDArray[np.bool_] | None]]:
-    """Return the columns of a frame, by name, or of an array, in order, with who was asked if the frame says so."""
+    """Return the columns of a frame, by name, or of an array, in order; from a frame also which reports include it."""
     if hasattr(X, "columns"):
         missing = [name for name in names if name not in X.columns]
         if missing:
             raise EstimateError(f"X lacks {len(missing)} of the plan's columns: {shortened(missing)}")
         return [
-            (np.asarray(X[name]), np.asarray(X[name + ASKED], dtype=np.bool_) if name + ASKED in X.columns else None)
+            (
+                np.asarray(X[name]),
+                np.asarray(X[flag], dtype=np.bool_) if (flag := name + INCLUDED) in X.columns else None,
+            )
             for name in names
         ]
     array = np.asarray(X)
@@ -215,45 +217,45 @@ def _columns_of(X: Any, names: list[str]) -> list[tuple[NDArray[Any], NDArray[np
     return [(column, None) for column in array.T]
 
 
-def _codes(values: NDArray[Any], column: Column, unasked: int | None, asked: NDArray[np.bool_] | None) -> Codes:
-    """Return the released codes of a column, of what ``released_frame`` says of them."""
+def _codes(values: NDArray[Any], column: Column, omitted: int | None, included: NDArray[np.bool_] | None) -> Codes:
+    """Return the released codes of a column from its values in ``released_frame``."""
     if isinstance(column, NumberColumn):
         width, first = release_grid(column)
         numbers = _numbers(values, column.name)
         steps = np.rint((numbers - float(column.origin + first)) / float(width) - 0.5)
-        wrong = (steps < 0) | (steps >= column.law.outputs)
-        codes = np.where(np.isnan(numbers), column.law.outputs, steps)
+        wrong = (steps < 0) | (steps >= column.mechanism.outputs)
+        codes = np.where(np.isnan(numbers), column.mechanism.outputs, steps)
     else:
         assert isinstance(column, CategoryColumn)
         codes = _places(values, column.values)
         wrong = codes < 0
-        codes[np.isnan(codes)] = column.law.outputs
+        codes[np.isnan(codes)] = column.mechanism.outputs
     if wrong.any():
         raise EstimateError(
-            f"column {column.name} has {int(wrong.sum())} values that no report of the plan holds; released_frame "
-            "shows what reports hold"
+            f"column {column.name} has {int(wrong.sum())} values that no report of the plan holds; use the values of "
+            "released_frame"
         )
-    silent = codes == column.law.outputs
-    if unasked is not None and asked is None and column.optional and silent.any():
+    empty = codes == column.mechanism.outputs
+    if omitted is not None and included is None and column.optional and empty.any():
         raise EstimateError(
-            f"column {column.name} does not say whether a value is missing or was not asked; give the frame of "
-            f"released_frame, whose column {column.name + ASKED!r} does"
+            f"column {column.name} does not distinguish missing values from values left out of the report; give the "
+            f"frame of released_frame with its column {column.name + INCLUDED!r}"
         )
-    if unasked is not None:
-        codes = np.where(silent if asked is None else ~asked, unasked, codes)
-    elif silent.any() and not column.optional:
-        raise EstimateError(f"column {column.name} has {int(silent.sum())} missing values, but none may be missing")
+    if omitted is not None:
+        codes = np.where(empty if included is None else ~included, omitted, codes)
+    elif empty.any() and not column.optional:
+        raise EstimateError(f"column {column.name} has {int(empty.sum())} missing values, but none may be missing")
     return codes.astype(np.uint16)
 
 
 def _numbers(values: NDArray[Any], name: str) -> Floats:
-    with contextlib.suppress(TypeError, ValueError, OverflowError):  # their texts show values
+    with contextlib.suppress(TypeError, ValueError, OverflowError):  # their messages show values
         return np.asarray(values, dtype=np.float64)
     raise EstimateError(f"column {name} must hold numbers, NaN where a value is missing")
 
 
 def _places(values: NDArray[Any], known: tuple[str, ...]) -> Floats:
-    """Return the positions of named values, float64 (n,), −1 of those that are none and NaN of missing ones."""
+    """Return the positions of named values, float64 (n,): −1 for unknown ones, NaN for missing ones."""
     import pandas as pd
 
     series = pd.Series(values)
@@ -267,5 +269,5 @@ def _labels(y: ArrayLike, target: ClassColumn, n: int) -> NDArray[np.int64]:
     if len(places) != n:
         raise EstimateError(f"X has {n:,} records, but y {len(places):,} classes")
     if not (places >= 0).all():
-        raise EstimateError(f"y has {int((~(places >= 0)).sum())} values that are no class of {target.name}")
+        raise EstimateError(f"y has {int((~(places >= 0)).sum())} values that are not classes of {target.name}")
     return places.astype(np.int64)

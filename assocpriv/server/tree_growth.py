@@ -1,24 +1,23 @@
-"""Growth of decision trees, and their pruning. Every node is a box.
+"""Growth and pruning of decision trees. Every node is a box.
 
-A box knows its mass of each class, and how each column is distributed inside. The split is taken that lowers the gini
-index most, over all columns and, where the number of leaves has an end, over all leaves. What a box's halves hold is
-another matter for each method:
+A box has its mass of each class, and the distribution of each column inside. Growth takes the split that lowers the
+Gini index most, over all columns and, if the number of leaves is limited, over all leaves. The methods differ in how
+they compute the halves of a box:
 
-* *records*: those of each half by their positions (tree_positions.py), corrected once for all nodes, globally or by
-  class; *local* corrects them again at every node on the way, in the columns that its path has not split on. Where it
-  has, its records are those whose released values lie on one side, and noise as the plan states it no longer describes
-  these: they keep the positions that they were split by;
-* *joint*: a mixture of leaves that is fitted anew after every split (tree_mixture.py);
-* *distributions alone*: where nobody answers two columns, or a promise is so strong that pairs of answers tell next to
-  nothing, reports say no more than each column's distribution by class (class_distributions.py). Then masses are
-  π_k Π_u F_ku(box_u), as naive Bayes has them, and no record is needed.
+* *records*: by the positions of its records (tree_positions.py), corrected once for all nodes, globally or by class.
+  *local* corrects them again at every node, in the columns that its path has not split. In split columns, records have
+  released values on one side, which the plan's noise no longer describes; they keep their positions.
+* *joint*: by a mixture of leaves that is fitted again after every split (tree_mixture.py).
+* *distributions alone*: if no report includes two columns, or a strong guarantee leaves almost no information in pairs
+  of values, reports identify only each column's distribution by class (class_distributions.py). Then masses are
+  π_k Π_u F_ku(box_u), as in naive Bayes, and no records are needed.
 
-On records as they are the tree is that of scikit-learn.
+On raw records the tree is that of scikit-learn.
 
-**Pruning**, from the leaves up: a node stays split where that is the cheaper description of its records (Mehta,
-Agrawal, Rissanen, SLIQ, EDBT 1996, section 4.2; AS00). A leaf costs 1 for being one, and 1 for each record that is not
-of its class; a split costs 1 for being one, its test, and its two parts. A test of a number costs 1, a test of a
-category ln n, where n tests of the tree ask for this column. Equal costs are for the leaf.
+**Pruning**, from the leaves up: a node stays split if that is the cheaper description of its records (Mehta, Agrawal,
+Rissanen, SLIQ, EDBT 1996, section 4.2; AS00). A leaf costs 1, and 1 for each record that is not of its class. A split
+costs 1, its test, and its two parts. A test of a number costs 1, a test of a category ln n, where n is the number of
+tests of this column in the tree. At equal costs the node becomes a leaf.
 """
 
 import math
@@ -30,10 +29,10 @@ from heapq import heappop, heappush
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.server.tree_positions import Positions, Released
+from assocpriv.server.tree_positions import Positions, ReleasedRecords
 
 Floats = NDArray[np.float64]
-_LEAST_RECONSTRUCTED = 300  # records of a class; of 300, 1,000, 3,000 and 10,000 best on F2 and F3 at 100% privacy
+_LEAST_RECONSTRUCTED = 300  # records of a class: the best of 300, 1,000, 3,000, 10,000 on F2 and F3 at 100% privacy
 _TINY = 1e-300
 
 
@@ -41,32 +40,32 @@ _TINY = 1e-300
 class Box:
     """A node: its mass by class, float64 (classes,), and each column's distribution inside, float64 (classes, inputs).
 
-    ``inside`` are the inputs that it takes of the columns that lead to it. ``number`` is 1 of the root, 2i and 2i + 1
-    of the halves of i.
+    ``inside`` are the inputs that it takes, for the columns on the path to it. ``number`` is 1 for the root, 2i and
+    2i + 1 for the halves of box i.
     """
 
     mass: Floats
     columns: list[Floats]
     inside: dict[int, NDArray[np.bool_]] = field(default_factory=dict)
     number: int = 1
-    split: "Cut | None" = None
+    split: "CandidateSplit | None" = None
     below: "tuple[Box, Box] | None" = None
 
     def in_preorder(self) -> "list[Box]":
         """Return the box and all below it, each before its halves."""
-        found, waiting = [], [self]
-        while waiting:
-            found.append(waiting.pop())
-            waiting += reversed(found[-1].below or ())
+        found, stack = [], [self]
+        while stack:
+            found.append(stack.pop())
+            stack += reversed(found[-1].below or ())
         return found
 
     @property
     def leaves(self) -> "list[Box]":
-        """The boxes below that are not divided."""
+        """The boxes below that are not split."""
         return [box for box in self.in_preorder() if box.below is None]
 
-    def halves(self, cut: "Cut", row: int) -> "tuple[Box, Box]":
-        """Return both halves as if columns were independent inside; ``row`` of the inputs are in a row."""
+    def halves(self, cut: "CandidateSplit", row: int) -> "tuple[Box, Box]":
+        """Return both halves for independent columns; the first ``row`` inputs are intervals or values, not missing."""
         shares = self.columns[cut.column]
         left = np.arange(shares.shape[1]) < cut.at
         left[row:] = cut.missing_left
@@ -83,8 +82,8 @@ class Box:
 
 
 @dataclass(frozen=True, slots=True)
-class Cut:
-    """A split with what it gains: inputs of a column below ``at`` go left, a missing value where it says."""
+class CandidateSplit:
+    """A possible split and its gain: inputs below ``at`` go left, and missing values if ``missing_left``."""
 
     gain: float
     column: int
@@ -93,16 +92,12 @@ class Cut:
 
 
 @dataclass(frozen=True, slots=True)
-class Bounds:
-    """When growth ends.
-
-    Masses of a leaf and of a box that is split, and gain of a split, are the least, leaves and splits above one the
-    most that there may be.
-    """
+class GrowthLimits:
+    """Limits of growth: least masses of a leaf and of a split box, least gain, most leaves, and depth."""
 
     least_leaf: float = 0.0
     least_split: float = 0.0
-    least_gain: float = -1e-9  # rounding apart, every split gains
+    least_gain: float = -1e-9  # every split gains, except for rounding
     most_leaves: float = math.inf
     max_depth: float | None = None
 
@@ -110,40 +105,40 @@ class Bounds:
 def grow(
     root: Box,
     rows: Sequence[int],
-    bounds: Bounds,
-    divide: Callable[[Box, Cut], tuple[Box, Box]] | None = None,
+    bounds: GrowthLimits,
+    divide: Callable[[Box, CandidateSplit], tuple[Box, Box]] | None = None,
     refit: Callable[[list[Box]], None] | None = None,
 ) -> None:
-    """Split a box on and on, best first.
+    """Split a box repeatedly, the best split first.
 
     Args:
-        root: the box of all people.
-        rows: how many inputs of each column stand in a row; one more, if there is one, is that of a missing value.
-        bounds: in the unit of the root's mass.
-        divide: makes the halves of a box; by default as if columns were independent inside.
-        refit: tells masses and columns of all leaves anew, after each split.
+        root: The box of all people.
+        rows: Number of intervals or values of each column; a further input is that of a missing value.
+        bounds: Limits, in the unit of the root's mass.
+        divide: Returns the halves of a box; by default for independent columns.
+        refit: Estimates masses and columns of all leaves again, after each split.
     """
-    waiting: list[tuple[float, int, Box, Cut]] = []
+    queue: list[tuple[float, int, Box, CandidateSplit]] = []
 
     def consider(box: Box) -> None:
         cut = _best_cut(box, rows, bounds)
         if cut and cut.gain > bounds.least_gain:
-            heappush(waiting, (-cut.gain, box.number, box, cut))
+            heappush(queue, (-cut.gain, box.number, box, cut))
 
     consider(root)
     n_leaves = 1
-    while waiting and n_leaves < bounds.most_leaves:
-        _, _, box, cut = heappop(waiting)
+    while queue and n_leaves < bounds.most_leaves:
+        _, _, box, cut = heappop(queue)
         box.below = divide(box, cut) if divide else box.halves(cut, rows[cut.column])
         box.split, box.columns, n_leaves = cut, [], n_leaves + 1
         if refit is not None:
-            waiting.clear()
+            queue.clear()
             refit(root.leaves)
         for each in box.below if refit is None else root.leaves:
             consider(each)
 
 
-def _best_cut(box: Box, rows: Sequence[int], bounds: Bounds) -> Cut | None:
+def _best_cut(box: Box, rows: Sequence[int], bounds: GrowthLimits) -> CandidateSplit | None:
     too_deep = bounds.max_depth is not None and box.number.bit_length() > bounds.max_depth
     if too_deep or box.mass.sum() < bounds.least_split or np.count_nonzero(box.mass) < 2:
         return None
@@ -154,7 +149,7 @@ def _best_cut(box: Box, rows: Sequence[int], bounds: Bounds) -> Cut | None:
     below = np.cumsum(mass * in_row, axis=1)
     below -= (below[:, starts] - (mass * in_row)[:, starts])[:, of]
     missing = np.add.reduceat(mass * ~in_row, starts, axis=1)
-    best = Cut(-1.0, 0, 0, False)
+    best = CandidateSplit(-1.0, 0, 0, False)
     for missing_left in (False, True) if missing.any() else (False,):
         left = below + missing[:, of] if missing_left else below  # the last: all values but missing ones go left
         right = np.maximum(box.mass[:, None] - left, 0)
@@ -165,17 +160,16 @@ def _best_cut(box: Box, rows: Sequence[int], bounds: Bounds) -> Cut | None:
         if gains[at] > best.gain:
             column = int(of[at])
             first, row = at - int(starts[column]), rows[column]
-            fuller = np.flatnonzero(
-                n_left[at:][: row - first] > n_left[at] + 1e-9 * box.mass.sum()
-            )  # nobody is between
+            # inputs without mass around the split: it goes to their middle
+            fuller = np.flatnonzero(n_left[at:][: row - first] > n_left[at] + 1e-9 * box.mass.sum())
             middle = first + 1 + int(fuller[0]) // 2 if len(fuller) else row
             goes_left = missing_left if missing[:, column].any() else bool(n_left[at] > n_right[at])
-            best = Cut(float(gains[at]), column, middle, goes_left)
+            best = CandidateSplit(float(gains[at]), column, middle, goes_left)
     return best
 
 
 def _purity(mass: Floats) -> Floats:
-    """Return Σ_k m_k² / Σ_k m_k: the mass less its gini index."""
+    """Return Σ_k m_k² / Σ_k m_k: the mass less its Gini index."""
     found: Floats = (mass**2).sum(axis=0) / np.maximum(mass.sum(axis=0), _TINY)
     return found
 
@@ -183,27 +177,27 @@ def _purity(mass: Floats) -> Floats:
 # ---- records
 
 
-class Records:
-    """Records, each with a position in every column, and the boxes that they lie in.
+class PositionedRecords:
+    """Records with a position in every column, and their boxes.
 
-    With ``local`` columns are corrected again in every box where each class has at least ``least`` records, or none.
+    With ``local``, columns are corrected again in every box where each class has at least ``least`` records, or none.
     """
 
-    def __init__(self, released: Released, seed: int, *, local: bool, least: int = _LEAST_RECONSTRUCTED) -> None:
+    def __init__(self, released: ReleasedRecords, seed: int, *, local: bool, least: int = _LEAST_RECONSTRUCTED) -> None:
         self.released, self.seed, self.local, self.least = released, seed, local, least
         sizes = [channel.n_positions + 1 for channel in released.channels]
         self.starts, self.size = np.cumsum([0, *sizes[:-1]]), sum(sizes)
         self.held: dict[int, tuple[NDArray[np.int64], NDArray[np.int64]]] = {}  # records, and the cells they count in
 
-    def root(self, told: Sequence[Floats]) -> Box:
-        """Return the box of all records, whose columns are corrected by what is told of their shares."""
-        places = self.released.corrected(told, np.random.default_rng(self.seed))
+    def root(self, distributions: Sequence[Floats]) -> Box:
+        """Return the box of all records, with positions corrected to these shares of the columns' inputs."""
+        places = self.released.corrected(distributions, np.random.default_rng(self.seed))
         box, rows = Box(np.empty(0), []), np.arange(len(places))
         self._fill(box, rows, self._cells(rows, places, self.starts))
         return box
 
     def _cells(self, rows: NDArray[np.int64], positions: Positions, starts: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return where positions in columns that start there are counted, by class."""
+        """Return the cells of the histogram in which positions are counted, by class; columns begin at ``starts``."""
         return np.ascontiguousarray((self.released.labels[rows] * self.size)[:, None] + starts + positions)
 
     def _fill(self, box: Box, rows: NDArray[np.int64], cells: NDArray[np.int64]) -> None:
@@ -214,7 +208,7 @@ class Records:
         box.columns = [each / np.maximum(box.mass, 1)[:, None] for each in columns]
         self.held[box.number] = rows, cells
 
-    def divide(self, box: Box, cut: Cut) -> tuple[Box, Box]:
+    def divide(self, box: Box, cut: CandidateSplit) -> tuple[Box, Box]:
         """Return both halves of a box."""
         u, (rows, cells) = cut.column, self.held.pop(box.number)
         halves = box.halves(cut, self.released.channels[u].n_positions)
@@ -231,7 +225,7 @@ class Records:
     def _correct_again(self, box: Box, rows: NDArray[np.int64], cells: NDArray[np.int64]) -> None:
         channels = self.released.channels
         places = [u for u, each in enumerate(channels) if each.matrix is not None and u not in box.inside]
-        inner = self.released.of(rows, places)
+        inner = self.released.select(rows, places)
         present = inner.masses[inner.masses > 0]
         if len(present) > 1 and present.min() >= self.least:
             found = inner.corrected(inner.shares, np.random.default_rng([self.seed, box.number]))
@@ -242,19 +236,19 @@ class Records:
 
 
 def prune(root: Box, categories: Collection[int], *, whole: bool = False) -> None:
-    """Leave the cheapest of the trees that are left when boxes become leaves; masses are added up from the leaves.
+    """Prune to the tree with the cheapest description, and add up masses from the leaves.
 
-    ``categories`` are the columns of named values. The ``whole`` tree stays as it is.
+    ``categories`` are the columns of named values. With ``whole`` the tree is not pruned.
     """
     boxes = root.in_preorder()
-    asked = Counter(box.split.column for box in boxes if box.split)
+    tests = Counter(box.split.column for box in boxes if box.split)
     costs: dict[int, float] = {}
     for box in reversed(boxes):
         if box.below:
             box.mass = box.below[0].mass + box.below[1].mass
         cost = 1 + float(box.mass.sum() - box.mass.max())
         if box.split and box.below:
-            test = math.log(asked[box.split.column]) if box.split.column in categories else 1
+            test = math.log(tests[box.split.column]) if box.split.column in categories else 1
             divided = 1 + test + sum(costs[half.number] for half in box.below)
             if cost <= divided and not whole:
                 box.split = box.below = None

@@ -1,5 +1,5 @@
-"""What people are shown: a result as text, as JSON content or as a page."""
+"""Renderers: results as text, JSON or an HTML page."""
 
-from assocpriv.fronts import names_of_stub
+from assocpriv.lazy_exports import read_stub
 
-__getattr__, __dir__, __all__ = names_of_stub(globals())
+__getattr__, __dir__, __all__ = read_stub(globals())

@@ -17,8 +17,8 @@ from textwrap import wrap
 from typing import Any
 
 from assocpriv.files.atomic import atomic_output
-from assocpriv.promise.errors import FileError
-from assocpriv.show.figures import names, size_name
+from assocpriv.guarantees.errors import FileError
+from assocpriv.show.number_format import names, size_name
 
 _WIDTH, _LEFT, _RIGHT = 440.0, 48.0, 14.0
 _LINE, _LETTERS = 22.0, 44  # of a list of intervals: the height of a line, letters of a name
@@ -50,7 +50,7 @@ class Chart:
     width: float = field(default=_WIDTH, repr=False)
 
     def __bool__(self) -> bool:
-        """Tell whether there is something to see."""
+        """Return whether there is something to see."""
         return bool(self.inner)
 
     def __html__(self) -> str:
@@ -162,7 +162,7 @@ def _axis(low: float, high: float, height: float) -> str:
 
 
 def _legend(keys: Sequence[tuple[str, str]], y: float, width: float) -> tuple[str, int]:
-    """Return words beside dots, or lines, of their class, as many on a line as it has room for; and the lines."""
+    """Return words beside dots, or lines, of their class, a full line at a time; and the number of lines."""
     parts, x, rows = list[str](), 16.0, 0
     for words, name in keys:
         wide = 34 + _LETTER * len(words)
@@ -209,7 +209,9 @@ def supports_chart(min_support: float, marks: Sequence[tuple[int, float, bool]])
         y, name = 36.0 * place + 22, size_name(size).removeprefix("single ").replace("itemsets of ", "of ")
         parts.append(_text(_LEFT - 6, y + 4, name, anchor="end"))
         for mark, wanted in (("tick", True), ("tick doubt", False)):
-            spots = {round(_at(each, low, high)) for of, each, is_listed in marks if of == size and is_listed is wanted}
+            spots = {
+                round(_at(each, low, high)) for of, each, is_selected in marks if of == size and is_selected is wanted
+            }
             drawn = "".join(f"M{x} {y - 8:g}v16" for x in sorted(spots))
             parts.append(f'<path class="{mark}" d="{drawn}"/>' if drawn else "")
         if min_support > 0:
@@ -221,7 +223,7 @@ def supports_chart(min_support: float, marks: Sequence[tuple[int, float, bool]])
 def intervals(rows: Sequence[Mapping[str, Any]], title: str) -> Chart:
     """Draw supports with their intervals, a line each, on one axis from 0.
 
-    A row has ``name``, ``support``, ``ci_low``, ``ci_high``, and maybe ``listed`` (pale where not) and
+    A row has ``name``, ``support``, ``ci_low``, ``ci_high``, and maybe ``selected`` (pale where not) and
     ``true_support``, a circle.
     """
     if not rows:
@@ -238,7 +240,7 @@ def intervals(rows: Sequence[Mapping[str, Any]], title: str) -> Chart:
         parts.append(f'<path class="grid" d="M{x:.1f} 6V{height - 24:g}"/>')
         parts.append(_text(x, height - 8, f"{100 * tick * step:.6g}%", anchor="middle"))
     for place, row in enumerate(rows):
-        y, doubt = 20 + _LINE * place, "" if row.get("listed", True) else " doubt"
+        y, doubt = 20 + _LINE * place, "" if row.get("selected", True) else " doubt"
         low, at, high = (left + min(max(row[each], 0.0), 1.0) * scale for each in ("ci_low", "support", "ci_high"))
         parts.append(_text(left - 8, y + 4, shown[place], anchor="end"))
         parts.append(
@@ -269,7 +271,7 @@ def rules_chart(rules: Sequence[Mapping[str, Any]]) -> Chart:
 
 
 def rules_graph(rules: Sequence[Mapping[str, Any]]) -> Chart:
-    """Draw the first rules between single items, of as many items as there is room for, as arrows on a circle."""
+    """Draw the first rules between single items, as arrows on a circle."""
     items: dict[str, int] = {}
     edges: list[tuple[int, int, Mapping[str, Any]]] = []
     for row in rules:
@@ -316,7 +318,7 @@ def column_chart(
 ) -> Chart:
     """Draw a column: its distribution function, with those of classes, or its commonest values with their shares.
 
-    Intervals of shares reach so many standard errors to either side.
+    Intervals of shares reach this number of standard errors to either side.
     """
     (shown,) = names([name])
     if "edges" not in column:

@@ -1,6 +1,6 @@
-"""The progress towards a result, by rich: for anything that takes more than two seconds.
+"""Progress bars by rich, for work that takes more than two seconds.
 
-On a terminal a line on standard error; for the ``progress`` of any function in notebooks and scripts a bar.
+Commands show a line on standard error; scripts and notebooks pass a bar as the ``progress`` of a function.
 """
 
 import contextlib
@@ -11,18 +11,18 @@ from threading import Timer
 from time import monotonic
 from typing import Any, ClassVar
 
-_PATIENCE_SECONDS = 2.0  # before a bar comes
+_PATIENCE_SECONDS = 2.0  # before a bar appears
 _IN_BYTES = {"reading"}  # stages that count bytes
 
 
 class Progress:
-    """A bar for each stage with the rate and the time left; silent where standard error is no terminal.
+    """A bar for each stage with the rate and the time left; silent unless standard error is a terminal.
 
     It is called with (stage, done, total) or (done, total), as functions call their ``progress``.
     """
 
-    is_silent: ClassVar[bool] = False  # for all of them
-    _shown: ClassVar["Progress | None"] = None  # whose bar stands there
+    is_silent: ClassVar[bool] = False  # for all bars
+    _shown: ClassVar["Progress | None"] = None  # the bar on the terminal
 
     def __init__(self, console: Any = None) -> None:
         self._console = console
@@ -30,9 +30,9 @@ class Progress:
         self._bar: Any = None
         self._task: Any = None
 
-    def __call__(self, *told: Any, in_bytes: bool = False) -> None:
-        """Report that ``done`` of ``total`` steps of a stage are done."""
-        stage, done, total = told if len(told) > 2 else ("", *told)
+    def __call__(self, *step: Any, in_bytes: bool = False) -> None:
+        """Show that ``done`` of ``total`` steps of a stage are done."""
+        stage, done, total = step if len(step) > 2 else ("", *step)
         if stage != self._stage:
             self.close()
             self._stage = stage
@@ -50,7 +50,7 @@ class Progress:
     @classmethod
     @contextlib.contextmanager
     def while_busy(cls, what: str) -> Iterator[None]:
-        """Say for how long something has been at work that does not tell how far it is."""
+        """Show the elapsed time of work that does not report progress."""
         busy = cls()
         busy._stage = what
         wait = Timer(_PATIENCE_SECONDS, lambda: busy._open(None) if busy._may_show() else None)
@@ -80,16 +80,16 @@ class Progress:
             progress.BarColumn(), progress.TaskProgressColumn(),
             *([progress.TransferSpeedColumn()] if in_bytes else []), progress.TimeRemainingColumn(),
         ]  # fmt: skip
-        said, console = progress.TextColumn("{task.description}", markup=False), self._console or Console(stderr=True)
+        label, console = progress.TextColumn("{task.description}", markup=False), self._console or Console(stderr=True)
         self._bar = progress.Progress(
-            said, *ends, console=console, transient=True, redirect_stdout=False, redirect_stderr=False
+            label, *ends, console=console, transient=True, redirect_stdout=False, redirect_stderr=False
         )
         self._bar.start()
         self._task = self._bar.add_task(self._stage, total=total)
         Progress._shown = self
 
     def close(self) -> None:
-        """Take the bar away."""
+        """Remove the bar."""
         if self._bar is not None:
             self._bar.stop()
             self._bar = None
@@ -97,21 +97,24 @@ class Progress:
 
     @classmethod
     def make_room(cls) -> None:
-        """Take the line away, if there is one, for what is said next."""
+        """Remove the bar on the terminal, if there is one, before other output."""
         if cls._shown is not None:
             cls._shown.close()
 
 
 def progress_bar(console: Any = None) -> Progress:
-    """Return a bar for the ``progress`` of any function here, by rich; in notebooks, too.
+    """Return a progress bar by rich for the ``progress`` argument of any function; it also works in notebooks.
 
-    It comes where something takes more than two seconds, with the time left.
+    The bar appears after two seconds and shows the time left.
 
     Args:
-        console: rich's ``Console`` to show it on; standard error by default.
+        console: A rich ``Console`` for the bar; standard error by default.
+
+    Returns:
+        A callable that takes (stage, done, total) or (done, total).
 
     >>> import assocpriv as ap
-    >>> plan = ap.plan(["tea", "milk", "rye"], ap.Breach("5%", "50%"), mean_size=2)
+    >>> plan = ap.plan(["tea", "milk", "rye"], ap.Guarantee("5%", "50%"), mean_size=2)
     >>> reports = ap.randomize([{"tea"}] * 20_000, plan)
     >>> len(ap.mine(reports, "50%", progress=ap.progress_bar()))
     1

@@ -1,7 +1,4 @@
-"""The demonstration, from baskets to rules, beside the truth that only a demo may know.
-
-A newcomer sees the whole way: baskets, a plan, reports, itemsets, rules.
-"""
+"""The demonstration: baskets, a plan, reports, itemsets and rules, compared with the truth."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,47 +10,47 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from assocpriv.files.atomic import check_writable
-from assocpriv.files.plans import write_plan
-from assocpriv.planning.baskets import make_plan
-from assocpriv.planning.discovery import Prospects, foresee
-from assocpriv.planning.sampling_loss import SamplingLoss, sampling_loss
+from assocpriv.files.plan_files import write_plan
+from assocpriv.guarantees.amplification import Guarantee
+from assocpriv.guarantees.errors import FileError, build_options
+from assocpriv.planning.basket_planner import make_plan
+from assocpriv.planning.detection_limits import Forecast, forecast
+from assocpriv.planning.truncation_loss import TruncationLoss, measure_truncation_loss
 from assocpriv.plans.catalogue import Catalogue
-from assocpriv.promise.breaches import Breach
-from assocpriv.promise.errors import FileError, options_of
 from assocpriv.records.basket_files import read_baskets
 from assocpriv.records.baskets import Baskets, count_sizes
 from assocpriv.records.layout import ReadOptions
 from assocpriv.server.itemsets import write_itemsets
 from assocpriv.server.mining import MiningRequest
 from assocpriv.server.rules import derive_rules, write_rules
-from assocpriv.simulation.simulate import Progress, Simulation, simulate
+from assocpriv.simulation.basket_simulation import Progress, Simulation, simulate
 from assocpriv.simulation.synthetic import QuestSettings, generate_quest
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
-PAGE = "itemsets.html"  # written by who shows the demo
+PAGE = "itemsets.html"  # written by the command
 _FILES = ("plan.json", "reports.parquet", "itemsets.parquet", "rules.csv", PAGE)
 
 
 @dataclass(frozen=True, slots=True)
 class DemoSettings:
-    """What to demonstrate, checked.
+    """The settings of a demonstration.
 
     Attributes:
-        baskets: a file, and how it is read in the words of ``read_baskets``; None to generate them.
-        size: how many baskets to generate.
-        items: of so many items.
-        promise: the breach that no report may cause.
-        min_support: as ``"2%"``; None for the least that is likely to be told from noise.
-        seed: makes the demo repeatable; None for reports from the operating system's entropy (baskets are as of 0).
+        baskets: a file, and its reading options as for ``read_baskets``; None to generate baskets.
+        size: number of baskets to generate.
+        items: number of items to generate.
+        guarantee: the privacy guarantee of each report.
+        min_support: minimum support, as ``"2%"``; None for the smallest distinguishable from noise.
+        seed: random seed; None draws reports from the operating system's entropy, and generates the baskets of seed 0.
 
     Raises:
-        AssocprivError: a minimum support or confidence that is none.
+        AssocprivError: an invalid minimum support or confidence.
 
     >>> import assocpriv as ap
-    >>> settings = ap.DemoSettings(None, 100, 50, ap.Breach("5%", "50%"), None, seed=1)
+    >>> settings = ap.DemoSettings(None, 100, 50, ap.Guarantee("5%", "50%"), None, seed=1)
     >>> settings.size, settings.items
     (100, 50)
     """
@@ -61,7 +58,7 @@ class DemoSettings:
     baskets: tuple[Path, Mapping[str, Any]] | None
     size: int
     items: int
-    promise: Breach
+    guarantee: Guarantee
     min_support: str | None
     seed: int | None
 
@@ -71,13 +68,13 @@ class DemoSettings:
 
 @dataclass(frozen=True, slots=True)
 class DemoStart:
-    """A demo before anybody has reported: raw baskets, the plan with what as many reports can show, files to write."""
+    """A demo before the collection: raw baskets, the plan with its detection limits, and the files to write."""
 
     settings: DemoSettings
     paths: tuple[Path, ...]
     baskets: Baskets
-    prospects: Prospects
-    loss: SamplingLoss
+    prospects: Forecast
+    loss: TruncationLoss
     seconds: dict[str, float]
 
     def finish(self, progress: Progress) -> "Demo":
@@ -87,7 +84,7 @@ class DemoStart:
         clock = [perf_counter()]
         rules = derive_rules(simulation.itemsets).to_pandas()
         clock.append(perf_counter())
-        # what a server would have: no column of truths
+        # as a server would have it, without the true supports
         mined = simulation.itemsets.drop(columns=["true_support"])
         write_plan(plan, self.paths[0], force=True)
         simulation.reports.write(self.paths[1], force=True)
@@ -100,7 +97,7 @@ class DemoStart:
 
 @dataclass(frozen=True, slots=True)
 class Demo:
-    """What a demo found, beside the truth; ``rules`` tell their ``true_confidence``, too."""
+    """The result of a demo with the truth; ``rules`` also have their ``true_confidence``."""
 
     start: DemoStart
     simulation: Simulation
@@ -109,26 +106,26 @@ class Demo:
 
 
 def start_demo(settings: DemoSettings, folder: Path, *, force: bool, progress: Progress) -> DemoStart:
-    """Read or generate baskets, and plan for them; files go to a folder, which is made if it is missing.
+    """Read or generate baskets, and make a plan for them.
 
     Args:
-        settings: what to demonstrate.
-        folder: for the plan, reports, itemsets and rules that ``finish`` writes.
-        force: replace existing files.
-        progress: called with (stage, done, total).
+        settings: The settings of the demonstration.
+        folder: The folder for the plan, reports, itemsets and rules that ``finish`` writes; created if it is missing.
+        force: Replace existing files.
+        progress: Called with (stage, done, total).
 
     Returns:
-        The ``baskets``, the plan with what can be expected of it (``prospects``), and what sampling loses; its
+        The ``baskets``, the plan with its detection limits (``prospects``), and the loss by truncation; its
         ``finish(progress)`` makes the reports and mines them.
 
     Raises:
-        FileError: files that exist already without ``force``, or a folder that cannot be made.
-        AssocprivError: baskets that cannot be read or generated, or that no operator fits.
+        FileError: Files that exist without ``force``, or a folder that cannot be created.
+        AssocprivError: Baskets that cannot be read or generated, or that no operator fits.
 
     >>> from pathlib import Path
     >>> from tempfile import mkdtemp
     >>> import assocpriv as ap
-    >>> settings = ap.DemoSettings(None, 100, 50, ap.Breach("5%", "50%"), None, seed=1)
+    >>> settings = ap.DemoSettings(None, 100, 50, ap.Guarantee("5%", "50%"), None, seed=1)
     >>> ap.start_demo(settings, Path(mkdtemp()), force=False, progress=lambda *_: None).baskets
     Baskets(100 baskets over 50 items)
     """
@@ -136,9 +133,14 @@ def start_demo(settings: DemoSettings, folder: Path, *, force: bool, progress: P
     clock = [perf_counter()]
     baskets = _baskets(settings, progress)
     clock.append(perf_counter())
-    plan = make_plan(baskets.catalogue, settings.promise, reports=len(baskets))  # no collector knows its baskets' sizes
+    plan = make_plan(
+        baskets.catalogue, settings.guarantee, reports=len(baskets)
+    )  # no collector knows its baskets' sizes
     clock.append(perf_counter())
-    prospects, loss = foresee(plan, len(baskets), forged=False), sampling_loss(count_sizes(baskets), plan)
+    prospects, loss = (
+        forecast(plan, len(baskets), manipulated=False),
+        measure_truncation_loss(count_sizes(baskets), plan),
+    )
     seconds = {"read" if settings.baskets else "generate": clock[1] - clock[0], "plan": clock[2] - clock[1]}
     return DemoStart(settings, paths, baskets, prospects, loss, seconds)
 
@@ -147,21 +149,21 @@ def _check_folder(folder: Path, force: bool) -> tuple[Path, ...]:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise FileError(f"cannot make the folder {folder}: {error.strerror or error}") from None
+        raise FileError(f"cannot create the folder {folder}: {error.strerror or error}") from None
     return tuple(check_writable(folder / name, force=force) for name in _FILES)
 
 
 def _baskets(settings: DemoSettings, progress: Progress) -> Baskets:
     if settings.baskets is not None:
-        path, said = settings.baskets
+        path, layout = settings.baskets
         own = {"repeats": "merge", "empty": "keep", "progress": partial(progress, "reading")}
-        return _of_used_items(read_baskets(path, None, options_of(ReadOptions, own | dict(said)))[0])
+        return _of_used_items(read_baskets(path, None, build_options(ReadOptions, own | dict(layout)))[0])
     quest = QuestSettings(n_baskets=settings.size, n_items=settings.items, seed=settings.seed or 0)
     return generate_quest(quest, progress=partial(progress, "generating"))
 
 
 def _of_used_items(baskets: Baskets) -> Baskets:
-    """Return baskets over a catalogue of the items that occur: numbers of a file leave gaps that are no items."""
+    """Return baskets over a catalogue of the items that occur; item numbers of a file may have gaps."""
     items = baskets.items[baskets.offsets[0] : baskets.offsets[-1]]
     used, numbers = np.unique(items, return_inverse=True)
     if len(used) in (0, len(baskets.catalogue)):

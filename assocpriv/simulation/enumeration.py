@@ -1,6 +1,6 @@
-"""The exact law of a randomizer: the shipping code, run once for every way its draws can fall.
+"""The exact output distribution of a randomizer: the shipped code, run once for every sequence of draws.
 
-Beside it stands repeatable randomness for tests and simulations; never for reports of real people.
+The module also has seeded randomness for tests and simulations, never for reports of real people.
 """
 
 from collections.abc import Callable, Hashable, Sequence
@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from assocpriv.promise.entropy import Entropy, SystemEntropy, WordEntropy
-from assocpriv.promise.numbers import check_whole
+from assocpriv.guarantees.entropy import Entropy, SystemEntropy, WordEntropy
+from assocpriv.guarantees.exact_numbers import check_whole
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -20,60 +20,60 @@ _Outcome = TypeVar("_Outcome", bound=Hashable)
 
 
 class _ScriptedEntropy:
-    """Answers draws from a script, and records the probability of all answers and the next answers to try.
+    """Returns draws from a script, and records the draws, their numbers of outcomes and their joint probability.
 
-    The probability is ``ways`` / ``total``, not in lowest terms: these take longer than all else.
+    The probability is ``ways`` / ``total``, not in lowest terms, since reducing fractions would dominate the run time.
     """
 
     def __init__(self, script: Sequence[int]) -> None:
         self._script = script
-        self.answers: list[int] = []
+        self.drawn: list[int] = []
         self.counts: list[int] = []
         self.ways = self.total = 1
 
     def _draw(self, count: int) -> int:
-        place = len(self.answers)
-        answer = self._script[place] if place < len(self._script) else 0
-        self.answers.append(answer)
+        place = len(self.drawn)
+        outcome = self._script[place] if place < len(self._script) else 0
+        self.drawn.append(outcome)
         self.counts.append(count)
-        return answer
+        return outcome
 
     def below(self, n: int) -> int:
         self.total *= n
         return self._draw(n)
 
     def pick(self, cumulative: Sequence[int]) -> int:
-        answer = self._draw(len(cumulative))
-        self.ways *= cumulative[answer] - (cumulative[answer - 1] if answer else 0)
+        outcome = self._draw(len(cumulative))
+        self.ways *= cumulative[outcome] - (cumulative[outcome - 1] if outcome else 0)
         self.total *= cumulative[-1]
-        return answer
+        return outcome
 
-    def coins(self, count: int, num: int, bits: int) -> int:
-        answer = self._draw(1 << count)
-        ones = answer.bit_count()
+    def random_bits(self, count: int, num: int, bits: int) -> int:
+        outcome = self._draw(1 << count)
+        ones = outcome.bit_count()
         self.ways *= num**ones * ((1 << bits) - num) ** (count - ones)
         self.total <<= bits * count
-        return answer
+        return outcome
 
 
 def distribution(run: Callable[[Entropy], _Outcome]) -> dict[_Outcome, Fraction]:
-    """Return the probability of every outcome of a randomizer applied to a fixed input, as fractions that add up to 1.
+    """Return the exact probability of each outcome of a randomizer for a fixed input.
 
     ``run`` is called once for every sequence of draws.
 
     >>> distribution(lambda entropy: entropy.below(3) % 2)
     {0: Fraction(2, 3), 1: Fraction(1, 3)}
     """
-    outcomes: dict[_Outcome, dict[int, int]] = {}  # of each the ways it comes about, by their total
+    outcomes: dict[_Outcome, dict[int, int]] = {}  # the ways of each outcome, by their total
     script: list[int] | None = []
     while script is not None:
         entropy = _ScriptedEntropy(script)
         ways = outcomes.setdefault(run(entropy), {})
         ways[entropy.total] = ways.get(entropy.total, 0) + entropy.ways
-        # the last draw that has another answer is advanced; where none has, all sequences have been walked
-        answers = entropy.answers
-        open_places = [place for place, answer in enumerate(answers) if answer + 1 < entropy.counts[place]]
-        script = [*answers[: open_places[-1]], answers[open_places[-1]] + 1] if open_places else None
+        # advance the last draw that has another outcome; if none has, all sequences are done
+        drawn = entropy.drawn
+        open_places = [place for place, outcome in enumerate(drawn) if outcome + 1 < entropy.counts[place]]
+        script = [*drawn[: open_places[-1]], drawn[open_places[-1]] + 1] if open_places else None
     return {
         outcome: sum((Fraction(count, total) for total, count in ways.items()), Fraction(0))
         for outcome, ways in outcomes.items()
@@ -81,7 +81,7 @@ def distribution(run: Callable[[Entropy], _Outcome]) -> dict[_Outcome, Fraction]
 
 
 class SeededEntropy(WordEntropy):
-    """Words of a PCG-64 generator: whoever knows the seed can undo every report drawn from it."""
+    """Random words of a PCG-64 generator; knowing the seed reveals the raw data of every report drawn from it."""
 
     __slots__ = ("_generator",)
 
@@ -93,6 +93,6 @@ class SeededEntropy(WordEntropy):
         return self._generator.integers(0, 1 << 64, size=count, dtype=np.uint64)
 
 
-def source_of(seed: int | None) -> WordEntropy:
-    """Return a source that a seed repeats, or without one the operating system's."""
+def entropy_source(seed: int | None) -> WordEntropy:
+    """Return a seeded entropy source, or without a seed the operating system's."""
     return SystemEntropy() if seed is None else SeededEntropy(check_whole("seed", seed))

@@ -1,16 +1,15 @@
 """Synthetic data with known structure: retail-like baskets, or records with a class.
 
-Demos, benches and simulations use it. Nobody's purchases or data are in here, so numpy's seeded generator is the right
-source of randomness. Numbered comments say where we differ from the sources.
+Demos, benchmarks and simulations use it. The data are not about real people, so numpy's seeded generator is an
+appropriate source of randomness. Numbered comments mark differences from the sources.
 
-Baskets are retail-like. As by the IBM Quest generator every basket is filled with instances of a fixed list of
-overlapping patterns, each losing some of its items.
+Baskets are retail-like: as in the IBM Quest generator, each basket is filled with instances of a fixed list of
+overlapping patterns, and each instance loses some of its items.
 
 Source: Agrawal & Srikant, Fast Algorithms for Mining Association Rules, VLDB 1994, section 2.4.3.
 
-Records are of loan applicants with a class, as decision trees have been compared on since 1992: nine attributes, and
-five functions that say which class a record has. Half of the records are of each class: records are drawn until each
-has enough.
+Records are loan applicants with a class, a benchmark for decision trees since 1992: nine attributes, and five functions
+that determine the class. Half of the records are in each class: records are drawn until each class has enough.
 
 Source: Agrawal, Imielinski, Swami, Database Mining: A Performance Perspective, IEEE TKDE 1993 (the generator of 1992);
 functions and attributes as in AS00, section 5.1.
@@ -30,9 +29,9 @@ from numpy.typing import NDArray
 
 from assocpriv.files.arrow import arrow_csv, pa, pq
 from assocpriv.files.atomic import atomic_output, check_writable
+from assocpriv.guarantees.errors import AssocprivError, BasketError, FileError, RecordError
+from assocpriv.guarantees.exact_numbers import as_whole
 from assocpriv.plans.catalogue import MAX_ITEMS, Catalogue
-from assocpriv.promise.errors import AssocprivError, BasketError, FileError, RecordError
-from assocpriv.promise.numbers import as_whole
 from assocpriv.records.baskets import Baskets
 
 if TYPE_CHECKING:
@@ -48,7 +47,7 @@ _WHOLE_NUMBERS = {
     "n_baskets": (1, MAX_BASKETS), "n_items": (1, MAX_ITEMS), "n_patterns": (1, MAX_PATTERNS),
     "seed": (0, (1 << 128) - 1),
 }  # fmt: skip
-_NUMBERS = {  # by the largest; means are above 0
+_NUMBERS = {  # the largest value allowed; means are above 0
     "mean_size": MAX_MEAN, "mean_pattern_size": MAX_MEAN, "correlation": 1.0, "corruption_mean": 1.0,
     "corruption_sd": 1.0, "item_skew": 10.0, "pattern_skew": 10.0,
 }  # fmt: skip
@@ -72,7 +71,7 @@ LABEL, CLASSES = "class", ("A", "B")
 _RECORD_ENDINGS = (".csv", ".parquet")
 _FLOATS = ("age", "hyears")
 _LIMITS = {"function": (1, 5), "n_records": (2, 1 << 31), "seed": (0, (1 << 128) - 1)}
-_SPARE = 1.2  # more records are drawn at a time than are expected to be needed
+_SPARE = 1.2  # records drawn at a time, relative to the expected need
 Records = dict[str, NDArray[Any]]
 
 
@@ -81,14 +80,22 @@ Records = dict[str, NDArray[Any]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuestSettings:
-    """What :func:`generate_quest` makes; the defaults look like a supermarket's small baskets.
+    """Settings of :func:`generate_quest`; the defaults resemble small supermarket baskets.
 
-    With the defaults, and baskets sampled down to 5 items, 30 items, 21 pairs, 9 triples and one set of four have a
-    support above 2 %. ``mean_size``: mean of the Poisson law of wanted basket sizes. ``mean_pattern_size``: how many
-    items a pattern holds on average. ``correlation``: mean of the exponential law of the fraction a pattern takes over
-    from the one before. ``corruption_mean`` and ``corruption_sd``: the normal law of a pattern's corruption level,
-    clipped to [0, 1]; the source gives a *variance* of 0.1, which is a deviation of 0.32. ``item_skew`` and
-    ``pattern_skew``: exponents a of the Zipf factor (1 + rank)^−a on the weights of items and patterns (source: 0).
+    With the defaults, and baskets truncated to 5 items, 30 items, 21 pairs, 9 triples and one set of four have a
+    support above 2%.
+
+    Attributes:
+        n_baskets: number of baskets.
+        n_items: number of items.
+        mean_size: mean of the Poisson distribution of target basket sizes, in items.
+        n_patterns: number of patterns.
+        mean_pattern_size: mean number of items of a pattern.
+        correlation: mean of the exponential distribution of the fraction that a pattern shares with the one before.
+        corruption_mean, corruption_sd: mean and standard deviation of the normal distribution of a pattern's corruption
+            level, clipped to [0, 1]; the source gives a *variance* of 0.1, which is a deviation of 0.32.
+        item_skew, pattern_skew: exponents a of the Zipf factor (1 + rank)^−a on item and pattern weights (source: 0).
+        seed: random seed.
 
     Raises:
         BasketError: a number outside its range.
@@ -121,7 +128,7 @@ class QuestSettings:
 
 
 def _check_whole(settings: Any, limits: dict[str, tuple[int, int]], error: type[AssocprivError]) -> None:
-    """Make fields of settings whole numbers; an error of this type if one is not, or outside its limits."""
+    """Convert fields of settings to whole numbers; raise ``error`` for another value or one outside its limits."""
     for name, (low, high) in limits.items():
         given = getattr(settings, name)
         value = as_whole(given)
@@ -132,9 +139,9 @@ def _check_whole(settings: Any, limits: dict[str, tuple[int, int]], error: type[
 
 @dataclass(frozen=True, slots=True)
 class _Patterns:
-    """The itemsets baskets are made of."""
+    """The patterns: itemsets that baskets are made of."""
 
-    items: NDArray[np.int64]  # (n, L), row i meaning its first sizes[i] entries
+    items: NDArray[np.int64]  # (n, L), the first sizes[i] entries of row i count
     sizes: NDArray[np.int64]
     cumulative: NDArray[np.float64]  # running sum of the weights, ending in 1
     corruption: NDArray[np.float64]  # (n,), 0..1
@@ -152,12 +159,12 @@ def _zipf(count: int, skew: float) -> NDArray[np.float64]:
 
 def _draw_patterns(settings: QuestSettings, rng: np.random.Generator) -> _Patterns:
     count = settings.n_patterns
-    # 1. A size is 1 + Poisson(mean - 1), so that no pattern is empty and the mean is the wanted one; a mean
-    #    below 1 gives patterns of one item.
+    # 1. A size is 1 + Poisson(mean - 1), so that no pattern is empty and the mean is as set; a mean below 1 gives
+    #    patterns of one item.
     sizes = 1 + rng.poisson(max(settings.mean_pattern_size - 1.0, 0.0), count)
     sizes = np.minimum(sizes, settings.n_items).astype(np.int64)
-    # 2. The source draws a pattern's items uniformly. Sales are skewed, so ours have Zipf-like weights, and
-    #    so has a pattern: its exponential weight is multiplied by a Zipf factor of its position.
+    # 2. The source draws a pattern's items uniformly. Sales are skewed, so items here have Zipf-like weights, and so
+    #    have patterns: the exponential weight of a pattern is multiplied by a Zipf factor of its position.
     popular = _cumulative(_zipf(settings.n_items, settings.item_skew))
     weights = rng.exponential(size=count) * _zipf(count, settings.pattern_skew)
     shared = np.minimum(rng.exponential(settings.correlation, count), 1.0)
@@ -173,7 +180,7 @@ def _draw_patterns(settings: QuestSettings, rng: np.random.Generator) -> _Patter
 
 
 def _draw_distinct(cumulative: NDArray[np.float64], start: list[int], size: int, rng: np.random.Generator) -> list[int]:
-    """Return ``start`` and further items, drawn by weight one after another, up to ``size`` distinct ones."""
+    """Return ``start`` and further items, drawn by weight one by one, up to ``size`` distinct ones."""
     chosen = dict.fromkeys(start)
     draws = np.searchsorted(cumulative, rng.random(4 * size + 16), side="right").tolist()
     # the first new values among independent draws are a weighted sample without replacement
@@ -181,7 +188,7 @@ def _draw_distinct(cumulative: NDArray[np.float64], start: list[int], size: int,
     if len(chosen) < size:
         weights = np.diff(cumulative, prepend=0.0)
         weights[list(chosen)] = 0.0
-        # exponential races: the smallest Exp / weight are the same sample, but look at every item
+        # exponential races: the smallest Exp / weight give the same sample, but need every item
         race = rng.exponential(size=weights.size) / np.maximum(weights, 1e-300)
         race[list(chosen)] = math.inf
         chosen |= dict.fromkeys(np.argsort(race)[: size - len(chosen)].tolist())
@@ -189,14 +196,14 @@ def _draw_distinct(cumulative: NDArray[np.float64], start: list[int], size: int,
 
 
 def _draw_sizes(settings: QuestSettings, rng: np.random.Generator, count: int) -> NDArray[np.int64]:
-    """Return wanted basket sizes, int64 (count,): Poisson, with 0 raised to 1."""
+    """Return target basket sizes, int64 (count,): Poisson, with 0 raised to 1."""
     return np.maximum(rng.poisson(settings.mean_size, count), 1).astype(np.int64)
 
 
 def _draw_instances(
     patterns: _Patterns, count: int, rng: np.random.Generator
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return instances: int64 (count, L) items in random order, int64 (count,) how many of a row to use."""
+    """Return instances: items in random order, int64 (count, L), and how many of each row to use, int64 (count,)."""
     chosen = np.searchsorted(patterns.cumulative, rng.random(count), side="right")
     sizes = patterns.sizes[chosen]
     # "drop an item while a uniform draw is below c" drops G items, P[G ≥ g] = c^g; so G = ⌊ln u / ln c⌋
@@ -204,7 +211,7 @@ def _draw_instances(
         log_level = np.log(patterns.corruption)
     log_level = np.minimum(log_level, -1e-12)[chosen]
     dropped = np.minimum(np.log(1.0 - rng.random(count)) / log_level, sizes).astype(np.int64)
-    # 3. One item always stays, so every instance brings something and the loop over instances ends.
+    # 3. One item always stays, so every instance adds an item and the loop over instances ends.
     lengths = np.maximum(sizes - dropped, 1)
     keys = rng.random((count, patterns.items.shape[1]), dtype=np.float32)
     keys[np.arange(keys.shape[1]) >= sizes[:, None]] = 2.0
@@ -215,7 +222,7 @@ def _draw_instances(
 def _fill_chunk(
     settings: QuestSettings, patterns: _Patterns, count: int, rng: np.random.Generator
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return ``count`` baskets: their sizes and, basket after basket, their increasing items, both int64."""
+    """Return ``count`` baskets: their sizes, and their increasing items basket by basket, both int64."""
     room = _draw_sizes(settings, rng, count)
     open_rows = np.arange(count)
     keys = []
@@ -223,16 +230,16 @@ def _fill_chunk(
     while open_rows.size:
         items, lengths = _draw_instances(patterns, open_rows.size, rng)
         fits = lengths <= room[open_rows]
-        # 4. An instance too large for the room left goes in anyway half of the time, as in the source;
-        #    otherwise it ends the basket, where the source moves it to the next one. A first instance always
-        #    goes in.
+        # 4. An instance too large for the room left is added anyway with probability 1/2, as in the source;
+        #    otherwise it ends the basket, whereas the source moves it to the next one. A first instance is always
+        #    added.
         placed = np.ones(fits.size, dtype=np.bool_) if first else fits | (rng.random(fits.size) < 0.5)
         used = placed[:, None] & (np.arange(items.shape[1]) < lengths[:, None])
         keys.append((open_rows[:, None] * settings.n_items + items)[used])
         room[open_rows] -= lengths
         open_rows = open_rows[fits & (room[open_rows] > 0)]
         first = False
-    # 5. An item met twice counts once, so a basket can be smaller than wanted.
+    # 5. A repeated item counts once, so a basket can be smaller than its target.
     merged = np.sort(np.concatenate(keys))
     merged = merged[np.concatenate(([True], merged[1:] != merged[:-1]))]
     rows, distinct = np.divmod(merged, settings.n_items)
@@ -242,9 +249,17 @@ def _fill_chunk(
 def generate_quest(settings: QuestSettings, *, progress: Callable[[int, int], None] | None = None) -> Baskets:
     """Generate retail-like baskets; the same settings give the same baskets.
 
-    Items are named by :func:`product_names`; those that patterns take more readily come first. A basket holds
-    an item or more; by comments 4 and 5 the mean is near ``mean_size``, not equal (5.3 with the defaults).
-    ``progress`` is called with (baskets done, baskets in all).
+    Items are named by :func:`product_names`, those with larger weights first. A basket has at least one item. By
+    comments 4 and 5 the mean size is near ``mean_size``, not equal (5.3 with the defaults).
+
+    Args:
+        settings: The settings, with the seed.
+        progress: Called with (baskets done, total).
+
+    Returns:
+        The baskets.
+
+    Source: Agrawal & Srikant, Fast Algorithms for Mining Association Rules, VLDB 1994, section 2.4.3.
 
     >>> baskets = generate_quest(QuestSettings(n_baskets=100, seed=7))
     >>> len(baskets.offsets), len(baskets.catalogue)
@@ -265,7 +280,7 @@ def generate_quest(settings: QuestSettings, *, progress: Callable[[int, int], No
 
 
 def product_names(n_items: int) -> list[str]:
-    """Return distinct product names, neighbours unlike each other; after 1,000 they carry a number.
+    """Return distinct product names in a mixed order; after 1,000 they have a number.
 
     >>> product_names(3)
     ['organic oat milk', 'light wheat bread', 'budget bananas']
@@ -282,10 +297,10 @@ def product_names(n_items: int) -> list[str]:
 
 
 def write_baskets(baskets: Baskets, stream: BinaryIO, format: Literal["dat", "basket"]) -> None:  # noqa: A002
-    r"""Write baskets, one a line, an empty one as an empty line.
+    r"""Write baskets, one per line; an empty basket is an empty line.
 
-    The format is ``dat``, item ids with blanks between them, or ``basket``, comma-separated names, UTF-8, quoted where
-    the csv module quotes; another is a BasketError.
+    The format is ``dat``, item ids separated by blanks, or ``basket``, comma-separated names in UTF-8, quoted as by the
+    csv module; another one is a BasketError.
 
     >>> stream = io.BytesIO()
     >>> write_baskets(generate_quest(QuestSettings(n_baskets=2, n_items=1)), stream, "basket")
@@ -299,7 +314,7 @@ def write_baskets(baskets: Baskets, stream: BinaryIO, format: Literal["dat", "ba
     else:
         raise BasketError("format must be 'dat' or 'basket'")
     encoded = [name.encode() for name in names]
-    # every item as it stands inside a line, then as it stands at the end of one, then an empty line
+    # tokens of items inside a line, of items at the end of a line, and of an empty line
     tokens = [name + separator for name in encoded] + [name + b"\n" for name in encoded] + [b"\n"]
     for codes in _token_codes(baskets):
         stream.write(b"".join(map(tokens.__getitem__, codes.tolist())))
@@ -308,20 +323,20 @@ def write_baskets(baskets: Baskets, stream: BinaryIO, format: Literal["dat", "ba
 def generate_file(
     settings: QuestSettings, path: Path, *, force: bool, progress: Callable[[int, int], None] | None = None
 ) -> Baskets:
-    """Generate baskets into a file: ids where its name ends in .dat, names where it ends in .csv.
+    """Write generated baskets to a file: ids if its name ends in .dat, names if it ends in .csv.
 
     Args:
-        settings: which baskets; the same ones give the same file.
-        path: the file; it appears whole or not at all.
-        force: replace an existing file.
-        progress: called with (baskets done, baskets in all).
+        settings: The settings; the same ones give the same file.
+        path: The file; it appears complete or not at all.
+        force: Replace an existing file.
+        progress: Called with (baskets done, total).
 
     Returns:
         The baskets.
 
     Raises:
-        FileError: the file exists and ``force`` is not set, or cannot be written.
-        BasketError: another ending.
+        FileError: The file exists and ``force`` is not set, or cannot be written.
+        BasketError: Another file ending.
 
     Source: Agrawal & Srikant, Fast Algorithms for Mining Association Rules, VLDB 1994, section 2.4.3.
 
@@ -347,7 +362,7 @@ def _csv_field(name: str) -> str:
 
 
 def _token_codes(baskets: Baskets) -> Iterator[NDArray[np.int64]]:
-    """Yield positions in the token table of :func:`write_baskets` for a chunk of baskets at a time."""
+    """Yield positions in the token table of :func:`write_baskets`, for one chunk of baskets at a time."""
     n_items = len(baskets.catalogue)
     for start in range(0, len(baskets.offsets) - 1, CHUNK_BASKETS):
         offsets = baskets.offsets[start : start + CHUNK_BASKETS + 1]
@@ -362,10 +377,7 @@ def _token_codes(baskets: Baskets) -> Iterator[NDArray[np.int64]]:
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """The range of an attribute, and how many values it has if they are few.
-
-    ``is_amount``: they are many whole numbers.
-    """
+    """The range of an attribute, and its number of values if they are few; ``is_amount``: many whole numbers."""
 
     low: int
     high: int
@@ -374,13 +386,13 @@ class Range:
 
     @property
     def as_schema(self) -> list[str]:
-        """The lines of a schema that say which numbers these are."""
+        """The schema lines of the range."""
         is_whole = self.is_amount or self.values is not None
         high = self.high - (self.values is not None)
         return [f"whole = {str(is_whole).lower()}", f"low = {self.low}", f"high = {high}"]
 
 
-# the range of few whole numbers ends one above the largest: AS00 take v for the interval from v to v + 1
+# the range of few whole numbers ends one above the largest: in AS00 v stands for the interval from v to v + 1
 ATTRIBUTES = {
     "salary": Range(20_000, 150_000, is_amount=True),
     "commission": Range(0, 75_000, is_amount=True),
@@ -396,7 +408,8 @@ ATTRIBUTES = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgrawalSettings:
-    """Which records :func:`generate_agrawal` makes: the function that says their class, how many, and a seed.
+    """Settings of :func:`generate_agrawal`: the function that determines the class, the number of records, and the
+    seed.
 
     Raises:
         RecordError: a number outside its range.
@@ -414,7 +427,7 @@ class AgrawalSettings:
 
 
 def _draw(count: int, rng: np.random.Generator) -> Records:
-    """Draw records of either class."""
+    """Draw records of both classes."""
     salary = rng.integers(20_000, 150_000, count, endpoint=True)  # 1. amounts are whole numbers, years hundredths
     commission = np.where(salary >= 75_000, 0, rng.integers(10_000, 75_000, count, endpoint=True))
     zipcode = rng.integers(1, 10, count)
@@ -425,7 +438,7 @@ def _draw(count: int, rng: np.random.Generator) -> Records:
         "elevel": rng.integers(0, 5, count),
         "car": rng.integers(1, 21, count),
         "zipcode": zipcode,
-        # 2. the source leaves open which zip code has which k in 0 … 9; here k is the zip code
+        # 2. the source does not state which zip code has which k in 0 … 9; here k is the zip code
         "hvalue": np.rint(zipcode * (50_000 + 100_000 * rng.random(count))).astype(np.int64),
         "hyears": rng.integers(1_00, 30_00, count) / 100,
         "loan": rng.integers(0, 500_000, count, endpoint=True),
@@ -482,7 +495,7 @@ FUNCTIONS: dict[int, Callable[[Records], Any]] = {
 
 
 def _chunk(wanted: tuple[int, int], function: int, rng: np.random.Generator) -> Records:
-    """Return so many records of class A and of class B, in random order."""
+    """Return the wanted numbers of records of class A and of class B, in random order."""
     pieces: list[Records] = []
     found = np.zeros(2, dtype=np.int64)
     while (found < wanted).any():
@@ -504,7 +517,15 @@ def _chunks(settings: AgrawalSettings) -> Iterator[Records]:
 
 
 def generate_agrawal(settings: AgrawalSettings) -> "pd.DataFrame":
-    """Return records as a frame: the nine attributes, and ``class``, A where the function holds and B elsewhere.
+    """Return records as a data frame: the nine attributes, and ``class``, A where the function holds, else B.
+
+    Args:
+        settings: The settings, with the seed.
+
+    Returns:
+        A pandas data frame, one row per record.
+
+    Source: Agrawal, Imielinski, Swami, Database Mining: A Performance Perspective, IEEE TKDE 1993.
 
     >>> made = generate_agrawal(AgrawalSettings(function=1, n_records=1000))
     >>> made["class"].value_counts().to_dict() == {"A": 500, "B": 500}
@@ -521,9 +542,9 @@ def generate_agrawal(settings: AgrawalSettings) -> "pd.DataFrame":
 
 
 def check_record_output(path: str | Path) -> None:
-    """Refuse a name for records whose ending says neither CSV nor Parquet; raises FileError."""
+    """Check that a file name ends in .csv or .parquet; FileError otherwise."""
     if Path(path).suffix.lower() not in _RECORD_ENDINGS:
-        raise FileError(f"{path} must end in .csv or .parquet to say what to write")
+        raise FileError(f"{path} must end in .csv or .parquet to select the format")
 
 
 def generate_agrawal_file(
@@ -534,17 +555,20 @@ def generate_agrawal_file(
     force: bool = False,
     progress: Callable[[int, int], None] | None = None,
 ) -> int:
-    """Write records to a CSV or Parquet file, part by part, and return their number.
+    """Write records to a CSV or Parquet file in parts, and return their number.
 
     Args:
-        settings: which records.
-        path: file to write, .csv or .parquet.
-        schema: also write a schema for ``assocpriv plan --schema``: all with Gaussian noise at 100% privacy.
-        force: replace existing files.
-        progress: called with (records done, all).
+        settings: The settings, with the seed.
+        path: The file to write, .csv or .parquet.
+        schema: Also write a schema for ``assocpriv plan --schema`` to this path: Gaussian noise at 100% privacy.
+        force: Replace existing files.
+        progress: Called with (records done, total).
+
+    Returns:
+        The number of records.
 
     Raises:
-        FileError: another ending, or a file that exists or cannot be written.
+        FileError: Another file ending, or a file that exists or cannot be written.
 
     Source: Agrawal, Imielinski, Swami, Database Mining: A Performance Perspective, IEEE TKDE 1993.
 
@@ -582,7 +606,7 @@ def _write(
 
 
 def agrawal_schema(release: str = "gaussian", privacy: str = "100%") -> str:
-    """Return a schema for ``assocpriv plan --schema``, TOML: all released with noise, the class as it is."""
+    """Return a TOML schema for ``assocpriv plan --schema``: attributes with noise, the class raw."""
     lines = []
     for name, known in ATTRIBUTES.items():
         lines += [f"[columns.{name}]", 'kind = "number"', *known.as_schema]

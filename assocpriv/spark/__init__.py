@@ -1,7 +1,7 @@
-"""Spark's front: reports in files or DataFrames, counted by tasks for all that is asked of reports elsewhere.
+"""Reports in files or DataFrames of Apache Spark, counted by Spark tasks.
 
-:func:`read_reports` and :func:`reports_of` return a collection that :func:`assocpriv.mine`, ``ask``,
-``ap.reconstruct`` and ``guided.collect`` take as they take any other; results are the same to the last integer.
+:func:`read_reports` and :func:`reports_from_frame` return a collection for :func:`assocpriv.mine`, ``ask``,
+``ap.reconstruct`` and ``guided.collect``; all counts are identical to those without Spark.
 """
 
 from collections.abc import Iterable
@@ -12,9 +12,9 @@ if TYPE_CHECKING:
     import pandas as pd
     from pyspark.sql import DataFrame, SparkSession
 
-    from assocpriv.plans.baskets import Plan
-    from assocpriv.plans.published import PublishedPlan
-    from assocpriv.server.spark import SparkReports
+    from assocpriv.plans.basket_plan import Plan
+    from assocpriv.plans.published_plan import PublishedPlan
+    from assocpriv.server.spark_counting import SparkReports
 
 
 def connect(master: str = "local[*]") -> "SparkSession":
@@ -22,17 +22,20 @@ def connect(master: str = "local[*]") -> "SparkSession":
 
     Args:
         master: ``local[2]`` (cores of this machine), ``spark://host:7077``, ``yarn``, ``k8s://host:port``, or
-            ``sc://host:15002`` for a server of Spark Connect.
+            ``sc://host:15002`` for a Spark Connect server.
+
+    Returns:
+        The session.
 
     Raises:
-        SparkError: PySpark or Java is missing or too old, or the master is none, or does not answer.
+        SparkError: PySpark or Java is missing or too old, or the master is invalid or does not answer.
 
     >>> import assocpriv as ap
     >>> spark = ap.spark.connect("local[2]")  # doctest: +SKIP
     >>> len(ap.spark.read_reports("collection", spark))  # doctest: +SKIP
     2317000
     """
-    from assocpriv.spark.session import start_session
+    from assocpriv.spark.spark_session import start_session
 
     return start_session(master)
 
@@ -43,51 +46,57 @@ def read_reports(
     """Open report files, or folders of them, as a collection that Spark's tasks read.
 
     Args:
-        paths: as for :func:`assocpriv.read_reports`; every task must find the files by the same paths.
-        spark: a session; without one, one is started on ``master``.
-        master: as for :func:`connect`.
+        paths: As for :func:`assocpriv.read_reports`; every task must find the files under the same paths.
+        spark: A session; by default one is started on ``master``.
+        master: As for :func:`connect`.
+
+    Returns:
+        The collection.
 
     Raises:
-        SparkError: as :func:`connect`.
-        WireError, PlanError: as :func:`assocpriv.read_reports`.
+        SparkError: As :func:`connect`.
+        WireError, PlanError: As :func:`assocpriv.read_reports`.
 
     >>> import assocpriv as ap
     >>> reports = ap.spark.read_reports("collection", master="spark://host:7077")  # doctest: +SKIP
     >>> itemsets = ap.mine(reports, "2%")  # doctest: +SKIP
     """
-    from assocpriv.files.reports import read_reports as read
-    from assocpriv.server.spark import SparkReports
+    from assocpriv.files.report_files import read_reports as read
+    from assocpriv.server.spark_counting import SparkReports
 
     reports = read(paths)
-    return SparkReports.of_files(reports, connect(master) if spark is None else spark)
+    return SparkReports.from_files(reports, connect(master) if spark is None else spark)
 
 
-def reports_of(
+def reports_from_frame(
     frame: "DataFrame",
     plan: "PublishedPlan | str | Path",
     column: str = "report",
 ) -> "SparkReports":
-    """Return reports in a column of a DataFrame as a collection.
+    """Return the reports in a column of a DataFrame as a collection.
 
     Args:
-        frame: of Spark, classic or Connect; a row is a report.
-        plan: the plan they were made with, or a file of it.
-        column: which holds them, as bytes.
+        frame: A Spark DataFrame, classic or Connect, with one report per row.
+        plan: The plan of the reports, or its file.
+        column: The column of reports, as bytes.
+
+    Returns:
+        The collection.
 
     Raises:
-        WireError: no such column, or of another type; rows that are missing, or are no reports of the plan.
-        PlanError: a file that is no plan.
-        SparkError: Spark gave up.
+        WireError: No such column, or of another type; missing rows, or rows that are not reports of the plan.
+        PlanError: A file that is not a plan.
+        SparkError: Spark failed.
 
     >>> import assocpriv as ap
     >>> frame = ap.spark.connect().read.parquet("s3a://shop/reports")  # doctest: +SKIP
-    >>> itemsets = ap.mine(ap.spark.reports_of(frame, "plan.json"), "2%")  # doctest: +SKIP
+    >>> itemsets = ap.mine(ap.spark.reports_from_frame(frame, "plan.json"), "2%")  # doctest: +SKIP
     """
-    from assocpriv.files.plans import read_plan
-    from assocpriv.server.spark import SparkReports
+    from assocpriv.files.plan_files import read_plan
+    from assocpriv.server.spark_counting import SparkReports
 
     chosen = read_plan(plan) if isinstance(plan, str | Path) else plan
-    return SparkReports.of_frame(frame, chosen, column)
+    return SparkReports.from_frame(frame, chosen, column)
 
 
 def mine(
@@ -100,41 +109,45 @@ def mine(
     master: str = "local[*]",
     **options: Any,
 ) -> "pd.DataFrame":
-    """Find frequent itemsets from reports that Spark's tasks read; what comes back is :func:`assocpriv.mine`'s table.
+    """Estimate frequent itemsets from reports that Spark tasks read.
 
     Args:
-        reports: a DataFrame, or files and folders, which carry their plan, and may be of several.
-        plan: of a DataFrame's reports, or a file of it.
-        min_support, options: as for :func:`assocpriv.mine`.
-        column, spark, master: as for :func:`reports_of` and :func:`read_reports`.
+        reports: A DataFrame, or files and folders, which contain their plans, and may be of several plans.
+        plan: The plan of a DataFrame's reports, or its file.
+        min_support, options: As for :func:`assocpriv.mine`.
+        column, spark, master: As for :func:`reports_from_frame` and :func:`read_reports`.
+
+    Returns:
+        The table of :func:`assocpriv.mine`.
 
     Raises:
-        EstimateError: as :func:`assocpriv.mine`; ``certain`` by ``split`` of a DataFrame, whose rows have no order.
-        PlanError: a DataFrame without a plan, or files with one.
-        WireError, SparkError: as :func:`reports_of` and :func:`read_reports`.
+        EstimateError: As :func:`assocpriv.mine`; ``fdr`` with ``fdr_by="split"`` of a DataFrame, whose rows have no
+            order.
+        PlanError: A DataFrame without a plan, or files with one.
+        WireError, SparkError: As :func:`reports_from_frame` and :func:`read_reports`.
 
     >>> import assocpriv as ap
     >>> itemsets = ap.spark.mine("collection", min_support="2%", master="yarn")  # doctest: +SKIP
     >>> rules = ap.association_rules(itemsets, min_confidence="60%")  # doctest: +SKIP
     """
     from assocpriv.api import mine as run
-    from assocpriv.files.reports import by_plan
-    from assocpriv.promise.errors import PlanError
+    from assocpriv.files.report_files import group_by_plan
+    from assocpriv.guarantees.errors import PlanError
 
     chosen: Any
     if hasattr(reports, "mapInArrow"):
         if plan is None:
-            raise PlanError("a DataFrame does not say which plan its reports are of; give the plan, or a file of it")
-        chosen = reports_of(cast("DataFrame", reports), plan, column)
+            raise PlanError("a DataFrame does not contain its plan; give the plan or its file")
+        chosen = reports_from_frame(cast("DataFrame", reports), plan, column)
     elif plan is not None:
-        raise PlanError("report files carry their plan; give none")
+        raise PlanError("report files contain their plan; leave plan out")
     else:
-        chosen = [read_reports(paths, spark, master=master) for paths in by_plan(cast("str | Path", reports))]
+        chosen = [read_reports(paths, spark, master=master) for paths in group_by_plan(cast("str | Path", reports))]
     found: pd.DataFrame = run(chosen, min_support, **options)
     return found
 
 
-# ---- the clients' side: whoever holds baskets, and shares reports
+# ---- clients: owners of baskets who share reports
 
 
 def randomize(
@@ -149,48 +162,49 @@ def randomize(
     unknown: str = "error",
     repeats: str = "error",
 ) -> int:
-    """Randomize the baskets of a DataFrame into a new folder of report files, a report a basket.
+    """Randomize the baskets of a DataFrame into a new folder of report files, one report per basket.
 
-    Every task draws from the operating system's entropy where it runs. Of a task that is tried again, or twice at
-    once, the reports of one attempt are kept and nothing of the others; the folder appears whole or not at all.
+    Every task draws from the operating system's entropy where it runs. If a task is repeated, or runs twice at once,
+    the reports of one attempt are kept. The folder appears complete or not at all.
 
     Args:
-        baskets: a row is a basket, or with ``transaction_column`` an item of one.
-        plan: the published plan, or a file of it.
-        output: the folder, which every task must be able to write by this path.
-        item_column: a column of arrays of names, or with ``transaction_column`` of names: strings or whole numbers.
-        transaction_column: which basket a row's item belongs to.
-        person: with ``transaction_column``, whose a transaction is: as many of each person are reported as the plan
-            promises, drawn by the operating system's entropy. Without it every basket counts as another person's.
-        person_as: ``checked`` to refuse ids that may be one person's (case, blanks, Unicode form, 7 and 007), or
-            ``written`` to take each as a person.
-        unknown: ``error``, or ``drop`` to leave out names that the plan does not know.
-        repeats: ``error``, or ``merge`` to count a name once that a basket repeats.
+        baskets: One basket per row, or with ``transaction_column`` one item of a basket per row.
+        plan: The published plan, or its file.
+        output: The folder; every task must be able to write to this path.
+        item_column: A column of arrays of names, or with ``transaction_column`` of names: strings or whole numbers.
+        transaction_column: The column that identifies a row's basket.
+        person: With ``transaction_column``, the column that identifies a basket's person. At most the plan's number of
+            reports per person is made, from baskets drawn by the operating system's entropy. By default every basket
+            counts as one person.
+        person_as: ``checked`` refuses ids that may be one person (case, blanks, Unicode form, 7 and 007), ``written``
+            takes each id as a person.
+        unknown: ``error``, or ``drop`` to skip names outside the plan's catalogue.
+        repeats: ``error``, or ``merge`` to count a repeated name of a basket once.
 
     Returns:
-        How many reports were written.
+        The number of reports written.
 
     Raises:
-        BasketError: no such column, one of another type, no basket, or one that does not fit the plan; nothing is
+        BasketError: No such column, one of another type, no basket, or one that does not fit the plan; nothing is
             written.
-        FileError: the folder exists, or cannot be written.
-        SparkError: Spark gave up; nothing is written.
+        FileError: The folder exists, or cannot be written.
+        SparkError: Spark failed; nothing is written.
 
     Warns:
-        UserWarning: of what sampling long baskets loses.
+        UserWarning: The loss by truncation of long baskets.
 
     >>> import assocpriv as ap
     >>> receipts = ap.spark.connect().read.parquet("receipts")  # doctest: +SKIP
     >>> ap.spark.randomize(receipts, "plan.json", "reports", transaction_column="receipt")  # doctest: +SKIP
     2317000
     """
-    from assocpriv.client.spark import randomize_frame
-    from assocpriv.files.plans import read_plan
-    from assocpriv.planning.sampling_loss import warn_of_sampling
-    from assocpriv.plans.baskets import Plan
+    from assocpriv.client.spark_client import randomize_frame
+    from assocpriv.files.plan_files import read_plan
+    from assocpriv.planning.truncation_loss import warn_of_truncation
+    from assocpriv.plans.basket_plan import Plan
 
-    chosen = read_plan(plan, Plan) if isinstance(plan, str | Path) else Plan.of(plan)
+    chosen = read_plan(plan, Plan) if isinstance(plan, str | Path) else Plan.require(plan)
     columns = item_column, transaction_column, person
     sizes = randomize_frame(baskets, chosen, Path(output), columns, unknown, repeats, person_as)
-    warn_of_sampling(sizes, chosen)
+    warn_of_truncation(sizes, chosen)
     return sizes.total()

@@ -1,11 +1,10 @@
-"""Suppression: data leave their owner when no named inference can be drawn from them above a confidence.
+"""Suppression: publish tables and baskets with bounded confidence of named inferences.
 
-Of tables: ``check`` lists what one tells, ``suppress`` returns one in memory that tells no more than templates allow,
-and ``suppress_file`` writes one. Of baskets: ``check_items`` and ``suppress_items``. ``check_record``,
-``publication_record`` and ``item_record`` give results as JSON has them. Templates are files, mappings, or
-:class:`Template`.
+``check`` lists the inferences of a table, or of baskets, above their bounds. ``suppress`` returns data in memory with
+cells hidden so that all bounds hold; ``suppress_file`` writes a file. ``record`` returns results as JSON content.
+Templates are files, mappings, or :class:`Template`.
 """
 
-from assocpriv.fronts import names_of_stub
+from assocpriv.lazy_exports import read_stub
 
-__getattr__, __dir__, __all__ = names_of_stub(globals())
+__getattr__, __dir__, __all__ = read_stub(globals())

@@ -1,4 +1,4 @@
-"""Inferences ic → π: what the records that agree on a channel tell about a sensitive value.
+"""Inferences ic → π: the share of a sensitive value among the records that agree on a channel.
 
 Source: Wang, Fung, Yu, Template-Based Privacy Preservation in Classification Problems, 2005, definition 3.1.
 """
@@ -10,30 +10,30 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.suppress.checking import Checked
-from assocpriv.suppress.table import CodedColumn, CodedTable, text_order
+from assocpriv.suppress.coded_table import CodedColumn, CodedTable, text_order
+from assocpriv.suppress.release_checks import Inference
 
 if TYPE_CHECKING:
-    from assocpriv.suppress.templates import Bound
+    from assocpriv.suppress.inference_templates import ConfidenceBound
 
-_DENSE = 4  # a histogram over all combinations of values has at most so many cells a record; beyond, records are sorted
-_MOST_KEYS = 2**62
+_DENSE = 4  # cells per record of a histogram over all value combinations; beyond, records are sorted
+_MAX_KEYS = 2**62
 _BLOCK = 1 << 16  # records at a time, so that they stay in the cache
 Ints = NDArray[np.int64]
 
 
-def inferences(table: CodedTable, bound: "Bound", *, above: Fraction | None = None) -> list[Checked]:
-    """Return a bound's inferences, those of highest confidence first, then of largest support, then in order of text.
+def inferences(table: CodedTable, bound: "ConfidenceBound", *, above: Fraction | None = None) -> list[Inference]:
+    """Return a bound's inferences, ordered by confidence, then by support, both falling, then by text.
 
     Args:
-        table: has the columns of the bound.
-        bound: a channel and a sensitive value.
-        above: only inferences of a confidence above this one.
+        table: A table with the columns of the bound.
+        bound: A channel and a sensitive value.
+        above: Return only inferences with a confidence above this.
     """
     columns = [table.column(name) for name in bound.channel]
     patterns, support, hits = _counted(table, bound)
     found = [
-        Checked(
+        Inference(
             bound,
             int(support[place]),
             int(hits[place]),
@@ -45,26 +45,26 @@ def inferences(table: CodedTable, bound: "Bound", *, above: Fraction | None = No
     return sorted(chosen, key=lambda each: (-each.confidence, -each.support, [*map(text_order, each.values)]))
 
 
-def highest_confidence(table: CodedTable, bound: "Bound") -> Fraction:
-    """Return the confidence of a bound's first inference, exactly."""
+def highest_confidence(table: CodedTable, bound: "ConfidenceBound") -> Fraction:
+    """Return the highest confidence of a bound's inferences, exactly."""
     _, support, hits = _counted(table, bound)
     return max(Fraction(*pair) for pair in set(zip(hits.tolist(), support.tolist(), strict=True)))
 
 
-def _counted(table: CodedTable, bound: "Bound") -> tuple[Ints, Ints, Ints]:
+def _counted(table: CodedTable, bound: "ConfidenceBound") -> tuple[Ints, Ints, Ints]:
     groups, patterns = group_records([table.column(name) for name in bound.channel], table.n_records)
     hits = groups[table.column(bound.column).has(bound.value)]
     return patterns, np.bincount(groups), np.bincount(hits, minlength=patterns.shape[1])
 
 
 def group_records(columns: Sequence[CodedColumn], n_records: int) -> tuple[Ints, Ints]:
-    """Return for each record the number of its group, int64 (n,), and each group's codes, int64 (columns, groups).
+    """Return the group number of each record, int64 (n,), and the codes of each group, int64 (columns, groups).
 
-    Records of a group agree on all columns. Groups are in order of their codes, the first column's first.
+    Records of a group agree on all columns. Groups are ordered by their codes, first by those of the first column.
     """
     groups, span = np.zeros(n_records, dtype=np.int64), 1
     for column in columns:
-        if span * len(column.values) >= _MOST_KEYS:
+        if span * len(column.values) >= _MAX_KEYS:
             groups, span = _numbered(groups, span)
         span *= len(column.values)
         for start in range(0, n_records, _BLOCK):
@@ -78,7 +78,7 @@ def group_records(columns: Sequence[CodedColumn], n_records: int) -> tuple[Ints,
 
 
 def _numbered(keys: Ints, span: int) -> tuple[Ints, int]:
-    """Return keys below some span as numbers from 0 on, in their order, and how many of these there are."""
+    """Return keys below a span as consecutive numbers from 0, in order, and the count of distinct keys."""
     if span > _DENSE * len(keys):
         found, groups = np.unique(keys, return_inverse=True)
         return groups, len(found)
@@ -88,8 +88,8 @@ def _numbered(keys: Ints, span: int) -> tuple[Ints, int]:
     return (places - 1)[keys], int(places[-1])
 
 
-def masking_columns(bounds: "Iterable[Bound]") -> tuple[str, ...]:
-    """Return the columns of channels that are sensitive nowhere: those whose values may be suppressed."""
+def masking_columns(bounds: "Iterable[ConfidenceBound]") -> tuple[str, ...]:
+    """Return the columns of channels that are sensitive in no bound: those whose values may be hidden."""
     every = list(bounds)
     sensitive = {bound.column for bound in every}
     return tuple(dict.fromkeys(name for bound in every for name in bound.channel if name not in sensitive))

@@ -1,6 +1,6 @@
-"""The release of a table or of baskets: what may be published of them, checked as written.
+"""The release of a table or of baskets, checked as written.
 
-What was found in them, or done to them, is told as JSON content. It is for the owner and stays there.
+The results, as JSON content, are for the owner only and must not be published.
 """
 
 from collections.abc import Mapping
@@ -15,104 +15,106 @@ import numpy as np
 
 from assocpriv.files.arrow_rows import Order
 from assocpriv.files.atomic import atomic_output, check_writable
+from assocpriv.guarantees.errors import FileError, TemplateError, build_options
 from assocpriv.kernels.parallel import default_memory
-from assocpriv.promise.errors import FileError, TemplateError, options_of
+from assocpriv.records.basket_sources import PARQUET, WORKBOOKS, prefix_errors
 from assocpriv.records.columns import as_table, check_table_name, frame_columns
 from assocpriv.records.layout import ReadOptions
-from assocpriv.records.sources import PARQUET, WORKBOOKS, named_after
-from assocpriv.records.tables import TableOptions
-from assocpriv.suppress import baskets, decide
-from assocpriv.suppress.baskets import BasketSource
-from assocpriv.suppress.checking import Checked, count_columns, count_file
-from assocpriv.suppress.coins import Keys, key_path
-from assocpriv.suppress.inferences import inferences, masking_columns
-from assocpriv.suppress.table import (
+from assocpriv.records.table_files import TableOptions
+from assocpriv.suppress import basket_suppression, suppression
+from assocpriv.suppress.basket_suppression import BasketSource
+from assocpriv.suppress.coded_table import (
     DROP,
     MARKS,
     CodedTable,
-    Handling,
+    ColumnHandling,
     SourceTable,
-    as_written,
     bin_columns,
+    match_spellings,
     read_handling,
     read_source,
 )
-from assocpriv.suppress.templates import HELD, Bound, are_of_items, bounds, read_templates
-from assocpriv.suppress.write import Release, released_table, write_file
+from assocpriv.suppress.inference_templates import HELD, ConfidenceBound, are_over_items, bounds, read_templates
+from assocpriv.suppress.inferences import inferences, masking_columns
+from assocpriv.suppress.randomization import ReleaseKey, key_path
+from assocpriv.suppress.release_checks import Inference, count_columns, count_file
+from assocpriv.suppress.release_files import TableRelease, released_table, write_file
 
 _WARNING = (
-    "the paper's mode does not hold against a reader who knows the algorithm: of 2,209 small tables such a reader was "
-    "above h in 31% and certain in 27%"
+    "the paper's mode does not protect against an adversary who knows the algorithm: in 2,209 small tables such an "
+    "adversary exceeded the bound in 31% and was certain in 27%"
 )
 _NOT_COVERED = (
-    "who knows columns that stand in no channel",
-    "who knows sensitive values of others",
+    "who knows columns that are in no channel",
+    "who knows sensitive values of other records",
     "who has another release of the same records",
 )
 
-_WISHES = ("mode", "least", "cap")
-Reading = TableOptions | ReadOptions
+_OPTIONS = ("mode", "min_group_size", "max_epsilon")
+ReadingOptions = TableOptions | ReadOptions
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
-    """What is asked of a table or of baskets.
+class SuppressionRequest:
+    """A request for a release.
 
     Attributes:
-        bounds: of the inferences that shall not be drawn.
-        class_column: that the reader knows; the order of splits looks at it. None if there is none.
-        handling: of columns.
-        wishes: how cells are chosen.
-        reading: how a table is read, or baskets.
+        bounds: the bounds of inferences.
+        class_column: a column that the adversary knows, and that the order of splits may depend on; or None.
+        handling: the handling of columns.
+        options: the options for the choice of cells.
+        reading: the options for reading a table, or baskets.
     """
 
-    bounds: tuple[Bound, ...]
+    bounds: tuple[ConfidenceBound, ...]
     class_column: str | None
-    handling: Handling
-    wishes: decide.Wishes
-    reading: Reading
+    handling: ColumnHandling
+    options: suppression.SuppressionOptions
+    reading: ReadingOptions
 
     def __post_init__(self) -> None:
         for bound in self.bounds:
             for role, columns in (("in a channel", bound.channel), ("sensitive", (bound.column,))):
                 if self.class_column in columns:
                     raise TemplateError(
-                        f"the class {self.class_column} is {role}; the class is released as it is, so take it out "
-                        "of the template or choose another class"
+                        f"the class {self.class_column} is {role}; the class is released unchanged, so remove it "
+                        "from the template or choose another class"
                     )
                 if gone := sorted(self.dropped.intersection(columns)):
                     raise TemplateError(f"column {gone[0]} is {role} and to be dropped; choose one")
 
     @classmethod
-    def made(cls, templates: Any, class_column: str | None, columns: Any, options: Mapping[str, Any]) -> "Request":
-        """Return the request that somebody makes, with ``options`` of :class:`Wishes`, and of reading."""
-        asked, is_of_items = read_templates(templates), are_of_items(templates)
-        wishes = {name: options[name] for name in _WISHES if name in options}
-        reading = {name: value for name, value in options.items() if name not in _WISHES}
+    def from_arguments(
+        cls, templates: Any, class_column: str | None, columns: Any, options: Mapping[str, Any]
+    ) -> "SuppressionRequest":
+        """Return the request of a caller; ``options`` are those of :class:`SuppressionOptions` and of reading."""
+        read, is_over_items = read_templates(templates), are_over_items(templates)
+        choice = {name: options[name] for name in _OPTIONS if name in options}
+        reading = {name: value for name, value in options.items() if name not in _OPTIONS}
         reading["memory_bytes"] = reading.get("memory_bytes") or default_memory()
-        if is_of_items:
-            if class_column is not None or columns is not None or wishes.get("mode") == decide.PAPER:
-                raise TemplateError("a class, columns and the paper's mode are of tables; leave them out for baskets")
+        if is_over_items:
+            if class_column is not None or columns is not None or choice.get("mode") == suppression.PAPER:
+                raise TemplateError("a class, columns and the paper's mode are for tables; leave them out for baskets")
         else:
             missing = reading.get("missing", ())
             reading["missing"] = (missing,) if isinstance(missing, str) else tuple(missing)
-        taken = options_of(ReadOptions, reading) if is_of_items else options_of(TableOptions, reading)
-        return cls(bounds(asked), class_column, read_handling(columns), decide.Wishes(**wishes), taken)
+        taken = build_options(ReadOptions, reading) if is_over_items else build_options(TableOptions, reading)
+        return cls(bounds(read), class_column, read_handling(columns), suppression.SuppressionOptions(**choice), taken)
 
     @property
     def dropped(self) -> frozenset[str]:
         """Columns that are not released."""
-        return frozenset(name for name, said in self.handling.items() if said == DROP)
+        return frozenset(name for name, how in self.handling.items() if how == DROP)
 
     @property
     def things(self) -> str:
-        """What a row of the data is."""
+        """The name of the rows: ``baskets`` or ``records``."""
         return "baskets" if isinstance(self.reading, ReadOptions) else "records"
 
     def read(self, data: Any) -> "BasketSource | _Table":
         """Read and code the data."""
         if isinstance(self.reading, ReadOptions):
-            return baskets.read(data, self.bounds, self.reading)
+            return basket_suppression.read(data, self.bounds, self.reading)
         return _Table.read(data, self, self.reading)
 
     @property
@@ -122,30 +124,30 @@ class Request:
         return tuple(dict.fromkeys([*named, *([] if self.class_column is None else [self.class_column])]))
 
     def about(self, coded: CodedTable) -> bytes:
-        """Return a digest of the request and of what is coded of the table, which the coins depend on."""
+        """Return a digest of the request and of the coded table, the input of the random bits."""
         handling = sorted(self.handling.items())
         values = [(column.name, column.values) for column in coded.columns]
-        said = repr((self.bounds, self.class_column, handling, self.wishes, values))
-        digest = blake2b(said.encode(), digest_size=32)
+        text = repr((self.bounds, self.class_column, handling, self.options, values))
+        digest = blake2b(text.encode(), digest_size=32)
         for column in coded.columns:
             digest.update(np.ascontiguousarray(column.codes).data)
         return digest.digest()
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
-    """What data tell as they are: of each bound the inferences above it, highest confidence first.
+class CheckResult:
+    """The inferences of data above their bounds, highest confidence first.
 
-    ``is_release``: cells of channels hold a mark, or no basket has an item of a channel, so that bounds were counted
-    over all columns of all channels; ``absent`` are these items. ``weights`` are columns that may say how many people a
-    row stands for.
+    ``is_release``: channel cells hold a mark, or no basket has some item of a channel, so that bounds were counted over
+    all columns of all channels; ``absent`` are these items. ``weights`` are columns that may give the number of people
+    of a row.
     """
 
     things: str
     records: int
     bins: dict[str, tuple[str, ...]]
-    bounds: tuple[Bound, ...]
-    violations: tuple[Checked, ...]
+    bounds: tuple[ConfidenceBound, ...]
+    violations: tuple[Inference, ...]
     is_release: bool
     absent: tuple[str, ...] = ()
     weights: tuple[str, ...] = ()
@@ -157,17 +159,17 @@ class Check:
 
 
 @dataclass(frozen=True, slots=True)
-class Publication:
-    """What was done so that data may be published; ``checked`` is counted in what was written."""
+class ReleaseReport:
+    """The figures of a release; ``checked`` has the inferences counted in the released data."""
 
     things: str
     records: int
     class_column: str | None
     mark: str
-    asked: tuple[Bound, ...]
+    bounds: tuple[ConfidenceBound, ...]
     before: tuple[Fraction, ...]
-    checked: tuple[Checked, ...]
-    told: dict[str, Any]
+    checked: tuple[Inference, ...]
+    details: dict[str, Any]
     number: int
     bins: dict[str, tuple[str, ...]]
     respelled: tuple[str, ...] = ()
@@ -175,35 +177,41 @@ class Publication:
     weights: tuple[str, ...] = ()
 
 
-# ---- from data to their release
+# ---- public functions
 
 
-def check(data: Any, templates: Any, class_column: str | None = None, *, columns: Any = None, **reading: Any) -> Check:
-    """List the inferences that a table, or baskets, allow above their bounds; nothing is written.
+def check(
+    data: Any, templates: Any, class_column: str | None = None, *, columns: Any = None, **reading: Any
+) -> CheckResult:
+    """List the inferences of a table, or of baskets, above their bounds; write nothing.
 
-    A row is one person, as is a basket. In a column of numbers alone equal numbers are one value: 10, 10.0 and 1e1.
-    A release is checked over all columns of all channels together, which is what its reader knows. That verifies that
-    no share is above its bound; not that chance decided, that rows were shuffled, or that there is no other release.
+    Each row, or basket, counts as one person. In a column that holds only numbers, equal numbers are one value: 10,
+    10.0 and 1e1. A release is checked over all columns of all channels together, the background knowledge of its
+    adversary. The check verifies that no share exceeds its bound. It cannot verify that random bits chose the cells,
+    that rows were shuffled, or that there is no other release.
 
     Args:
-        data: a pandas, polars or pyarrow table, or the name of a CSV or Parquet file; with templates over items
+        data: A pandas, polars or pyarrow table, or the path of a CSV or Parquet file. With templates over items:
             baskets, as a file, a table, lists or ``Baskets``.
-        templates: the name of a TOML or JSON file, or a list of mappings with ``channel`` (columns), ``sensitive``
-            (values by column) and ``confidence`` (the highest allowed), or of :class:`Template`; over items ``channel``
+        templates: The path of a TOML or JSON file, or a list of :class:`Template` or of mappings with ``channel``
+            (columns), ``sensitive`` (values by column) and ``confidence`` (the highest allowed). Over items ``channel``
             and ``sensitive`` list items.
-        class_column: that is released as it is.
-        columns: what becomes of columns: a number of intervals of about equally many records for all columns of numbers
-            in a channel; or by column such a number, ``"category"`` for what holds categories, each text one, or
-            ``"drop"`` for what is not released. As texts: ``"age=5"``.
-        reading: by name ``separator`` (of the cells of a CSV file; found out from its header by default), ``sheet`` (of
-            a workbook, by name or as "#1"), ``missing`` (a word, or several, for missing values, as "?"; a missing
-            cell is a value of its own), ``memory_bytes`` (what reading a file may hold; a quarter of the free memory
-            by default) and ``progress`` (called with bytes read, bytes of the file); of baskets ``layout``,
-            ``incomplete``, ``memory_bytes`` and ``progress``.
+        class_column: A column that is released unchanged.
+        columns: The handling of columns. A number: intervals with about equal numbers of records, for all columns of
+            numbers in a channel. By column: such a number, ``"category"`` (each text is one value) or ``"drop"`` (not
+            released). Also as texts: ``"age=5"``.
+        reading: Reading options, by name. Of tables ``separator`` (detected from the header by default), ``sheet`` (of
+            a workbook, by name or as "#1"), ``missing`` (one or more missing-value markers, as "?"; a missing cell is a
+            separate value), ``memory_bytes`` (limit while reading; by default a quarter of the free memory) and
+            ``progress`` (called with bytes read, bytes of the file). Of baskets ``layout``, ``incomplete``,
+            ``memory_bytes`` and ``progress``.
+
+    Returns:
+        A :class:`CheckResult`: ``passed``, and ``violations`` with their patterns, supports and confidences.
 
     Raises:
-        TemplateError: templates that break a rule, or do not fit the table.
-        RecordError: a table that cannot be read; no value of it is shown.
+        TemplateError: Templates that are invalid, or do not fit the data.
+        RecordError: A table that cannot be read; the message shows no value.
 
     >>> import pandas as pd
     >>> import assocpriv as ap
@@ -212,50 +220,56 @@ def check(data: Any, templates: Any, class_column: str | None = None, *, columns
     >>> [(each.values, each.support, float(each.confidence)) for each in found.violations]
     [(('clerk',), 1, 1.0)]
     """
-    data, request = as_table(data), Request.made(templates, class_column, columns, reading)
+    data, request = as_table(data), SuppressionRequest.from_arguments(templates, class_column, columns, reading)
     wanted, bins, dropped = request.bounds, dict[str, tuple[str, ...]](), list[str]()
     weights: tuple[str, ...] = ()
     channel = tuple(dict.fromkeys(name for bound in wanted for name in bound.channel))
     if isinstance(request.reading, ReadOptions):
-        coded = baskets.shown(data, wanted, request.reading)
+        coded = basket_suppression.read_released(data, wanted, request.reading)
         dropped = [item for item in channel if not coded.column(item).has(HELD).any()]
     else:
         table = _Table.read(data, request, request.reading)
         coded, bins, wanted, weights = table.coded, table.bins, table.request.bounds, table.source.weights
-    decide.check_columns(coded, wanted, class_column)
+    suppression.check_columns(coded, wanted, class_column)
     marked = (set(MARKS) & set(coded.column(name).values) for name in masking_columns(wanted))
     is_release = any(marked) or bool(dropped)
     counted = tuple(replace(bound, channel=channel) for bound in wanted) if is_release else wanted
     found = [each for bound in counted for each in inferences(coded, bound, above=bound.confidence)]
-    return Check(request.things, coded.n_records, bins, wanted, tuple(found), is_release, tuple(dropped), weights)
+    return CheckResult(request.things, coded.n_records, bins, wanted, tuple(found), is_release, tuple(dropped), weights)
 
 
 def suppress(
     data: Any, templates: Any, class_column: str | None = None, *, columns: Any = None,
     key: str | PathLike[str] | None = None, new_key: bool = False, **options: Any,
-) -> tuple[Any, Publication]:  # fmt: skip
-    """Return a table of the same kind that may be published, and what was done to it.
+) -> tuple[Any, ReleaseReport]:  # fmt: skip
+    """Return data of the same type that may be published, and a report of the release.
 
-    Single cells of the channels' columns are hidden, such that a reader who knows this program, the templates and the
-    channels of all is at most h sure of a sensitive value (docs/privacy.md). Rows come in a random order, without an
-    index. With templates over items data are baskets, of which items of the channels are hidden or dropped.
+    Single cells of the channels' columns are hidden. An adversary who knows this program, the templates and the
+    channels of all records then has a posterior of at most h for a sensitive value (docs/privacy-claims.md). Rows come
+    in random order, without an index. With templates over items, the data are baskets, and items of the channels are
+    hidden or dropped.
 
     Args:
-        data: a pandas, polars or pyarrow table; of baskets also lists or sets of items, or ``Baskets``.
-        templates, columns: as of :func:`check`.
-        class_column: is released as it is, and counted among what the reader knows: bounds hold in each class of a
-            group, and so the order of splits may look at it.
-        key: file of the key of the coins, made if it is not there; None: a key of its own, so that another call is
-            another release.
-        new_key: take another key; it is counted as a further release.
-        options: as the reading of :func:`check`; ``mode``, ``local``, ``free`` (what needs no coin) or ``paper`` (Wang,
-            Fung, Yu 2005, with which who knows the algorithm is above h); ``least``, records that cannot be told
-            apart, at least (2); ``cap``, the ε that refusals may cost a group at most (3).
+        data: A pandas, polars or pyarrow table; for baskets also lists or sets of items, or ``Baskets``.
+        templates, columns: As for :func:`check`.
+        class_column: A column that is released unchanged and counts as known to the adversary: bounds hold in each
+            class of a group, so that the order of splits may depend on the class.
+        key: The file of the secret key, created if it is missing. None draws a new key, so that another call is another
+            release.
+        new_key: Draw another key; this counts as a further release.
+        options: The reading options of :func:`check`, and ``mode``, ``min_group_size`` and ``max_epsilon``. ``mode`` is
+            ``local``, ``deterministic`` (only cells that need no random test) or ``paper`` (Wang, Fung, Yu 2005,
+            without protection from an adversary who knows the algorithm). ``min_group_size`` is the minimum number of
+            records in a group (2), ``max_epsilon`` the maximum ε that a group spends (3).
+
+    Returns:
+        The released data, and a :class:`ReleaseReport` for the owner.
 
     Raises:
-        TemplateError: also where even the most suppressed table violates a bound, or a column names the row.
-        RecordError: as :func:`check`.
-        FileError: the released table violates a bound, or the key cannot be read.
+        TemplateError: As :func:`check`; also a table that violates a bound with all channels hidden, or a column that
+            identifies the row.
+        RecordError: As :func:`check`.
+        FileError: The released table violates a bound, or the key cannot be read.
 
     >>> import pandas as pd
     >>> import assocpriv as ap
@@ -266,29 +280,32 @@ def suppress(
     ['*', '*', '*']
     """
     if isinstance(data, str | PathLike):
-        raise TypeError("a table must be in memory, a pandas, polars or pyarrow table; suppress_file takes files")
-    keys = Keys(None if key is None else Path(key), anew=new_key)
-    return _release(as_table(data), Request.made(templates, class_column, columns, options), keys)
+        raise TypeError("suppress() takes a pandas, polars or pyarrow table in memory; suppress_file() takes files")
+    keys = ReleaseKey(None if key is None else Path(key), anew=new_key)
+    return _release(as_table(data), SuppressionRequest.from_arguments(templates, class_column, columns, options), keys)
 
 
 def suppress_file(
     data: str | PathLike[str], templates: Any, output: str | PathLike[str], class_column: str | None = None, *,
     columns: Any = None, new_key: bool = False, force: bool = False, **options: Any,
-) -> Publication:  # fmt: skip
-    """Write what :func:`suppress` returns, from a file of any size to another one of its kind, CSV or Parquet.
+) -> ReleaseReport:  # fmt: skip
+    """Write the result of :func:`suppress` for a file of any size to a file of the same type, CSV or Parquet.
 
-    A workbook's sheet becomes CSV. Cells that are not hidden stay as they are written; rows come in a random order. The
-    output is checked as it lies on disk before it takes its name, so that it appears whole and checked, or not at all.
-    The key lies beside the table, as ``table.csv.key``; with it another run gives the same release.
+    A workbook's sheet becomes CSV. Cells that are not hidden keep their text; rows come in random order. The output is
+    read back and checked before it gets its name, so that it appears complete and checked, or not at all. The key is
+    stored next to the table, as ``table.csv.key``; with it another run gives the same release.
 
     Args:
-        data, templates, class_column, columns, new_key, options: as of :func:`suppress`.
-        output: file to write.
-        force: replace an existing file.
+        data, templates, class_column, columns, new_key, options: As for :func:`suppress`.
+        output: The file to write.
+        force: Replace an existing file.
+
+    Returns:
+        A :class:`ReleaseReport` for the owner.
 
     Raises:
-        TemplateError, RecordError: as :func:`suppress`.
-        FileError: an output exists and ``force`` is not set, is of another kind, or cannot be written.
+        TemplateError, RecordError: As :func:`suppress`.
+        FileError: The output exists and ``force`` is not set, has another type, or cannot be written.
 
     >>> from pathlib import Path
     >>> from tempfile import mkdtemp
@@ -300,17 +317,17 @@ def suppress_file(
     (3, ['*,no', '*,yes', '*,yes', 'job,ill'])
     """
     table, output = Path(data), Path(output)
-    keys = Keys(key_path(table), anew=new_key)
+    keys = ReleaseKey(key_path(table), anew=new_key)
     inputs = [table, key_path(table), *([Path(templates)] if isinstance(templates, str | PathLike) else [])]
     check_writable(output, force=force, inputs=inputs)
-    request = Request.made(templates, class_column, columns, options)
+    request = SuppressionRequest.from_arguments(templates, class_column, columns, options)
     kinds = [path.name.lower().endswith(PARQUET) for path in (table, output)]
     if output.suffix.lower() in WORKBOOKS:
-        raise FileError(f"{output}: a sheet of a workbook is released as text; let the output's name end in .csv")
+        raise FileError(f"{output}: a sheet of a workbook is released as text; use an output name that ends in .csv")
     if kinds[0] != kinds[1]:
         wanted = ".parquet or .pq" if kinds[0] else ".csv, .tsv, .data or .txt, also with .gz,"
         raise FileError(
-            f"{output} must end in {wanted}: of such a file {'Parquet' if kinds[0] else 'text'} is released"
+            f"{output} must end in {wanted}: the release of this file is {'Parquet' if kinds[0] else 'text'}"
         )
     if request.things == "records":
         check_table_name(output)
@@ -319,52 +336,54 @@ def suppress_file(
 
 
 def _release(
-    data: Any, request: Request, keys: Keys, stream: BinaryIO | None = None, *, gzipped: bool = False
-) -> tuple[Any, Publication]:
-    """Return, or write, what is released; the key is kept first, so that without it nothing is."""
+    data: Any, request: SuppressionRequest, keys: ReleaseKey, stream: BinaryIO | None = None, *, gzipped: bool = False
+) -> tuple[Any, ReleaseReport]:
+    """Return, or write, the release; the key is written first, so that no release exists without it."""
     source = request.read(data)
     weights: tuple[str, ...] = ()
     if isinstance(source, _Table):
         request, weights = source.request, source.source.weights
-        for name in source.source.naming:
+        for name in source.source.identifying:
             raise TemplateError(
-                f"column {name} has another value in each row; drop it ({name}=drop), or put it in a channel"
+                f"column {name} has a different value in each row; drop it ({name}=drop), or put it in a channel"
             )
     else:
         channel = {item for bound in request.bounds for item in bound.channel}
-        decide.refuse_known(channel, (item for bound in request.bounds for item in bound.column.split(", ")))
-    if isinstance(source, BasketSource) and source.kind not in ("one-hot", "list"):  # which cannot say "hidden"
-        if request.wishes.mode != decide.LOCAL:
+        suppression.refuse_known_values(
+            channel, (item for bound in request.bounds for item in bound.column.split(", "))
+        )
+    if isinstance(source, BasketSource) and source.kind not in ("one-hot", "list"):  # cannot mark a hidden cell
+        if request.options.mode != suppression.LOCAL:
             raise TemplateError(
-                "only one-hot tables and lists in columns can say that a cell is hidden; leave free out"
+                "only one-hot tables and lists in columns can mark a hidden cell; leave the mode deterministic out"
             )
-        request = replace(request, wishes=replace(request.wishes, mode=decide.GLOBAL))
-    coins = keys.coins(request.about(source.coded))
-    outcome = decide.decide(source.coded, request.bounds, request.class_column, request.wishes, coins)
-    released, checked = source.write(outcome, coins.order(source.coded.n_records), stream, gzipped=gzipped)
-    keys.keep()
-    return released, Publication(
+        request = replace(request, options=replace(request.options, mode=suppression.GLOBAL))
+    bits = keys.random_bits(request.about(source.coded))
+    outcome = suppression.choose_hidden_cells(source.coded, request.bounds, request.class_column, request.options, bits)
+    released, checked = source.write(outcome, bits.order(source.coded.n_records), stream, gzipped=gzipped)
+    keys.write()
+    details = suppression.describe_choice(outcome, source.coded, request.options)
+    return released, ReleaseReport(
         request.things, source.coded.n_records, request.class_column, source.mark, request.bounds, outcome.before,
-        checked, decide.facts(outcome, source.coded, request.wishes), keys.number, source.bins, source.respelled,
-        tuple(sorted(request.dropped)), weights,
+        checked, details, keys.number, source.bins, source.respelled, tuple(sorted(request.dropped)), weights,
     )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Table:
-    """A table as it was given and as it was read."""
+    """A table as given and as read."""
 
     given: Any
-    request: Request
+    request: SuppressionRequest
     reading: TableOptions
     source: SourceTable
     bins: dict[str, tuple[str, ...]]
 
     @classmethod
-    def read(cls, data: Any, request: Request, reading: TableOptions) -> "_Table":
+    def read(cls, data: Any, request: SuppressionRequest, reading: TableOptions) -> "_Table":
         """Read a table, and bin its numbers."""
         table = read_source(data, request.columns, request.handling, reading)
-        request = replace(request, bounds=as_written(request.bounds, table.coded))
+        request = replace(request, bounds=match_spellings(request.bounds, table.coded))
         channels = {name for bound in request.bounds for name in bound.channel}
         return cls(
             data, request, reading, *bin_columns(table, channels, masking_columns(request.bounds), request.handling)
@@ -372,8 +391,8 @@ class _Table:
 
     @property
     def mark(self) -> str:
-        """What stands for a hidden cell."""
-        return decide.choose_mark(self.coded, self.request.bounds, self.reading.cells.missing)
+        """The text of a hidden cell."""
+        return suppression.choose_mark(self.coded, self.request.bounds, self.reading.cells.missing)
 
     @property
     def coded(self) -> CodedTable:
@@ -381,32 +400,40 @@ class _Table:
 
     @property
     def respelled(self) -> tuple[str, ...]:
-        """Columns that are written anew, and not for their intervals."""
+        """Columns rewritten in one spelling, other than binned ones."""
         return tuple(name for name in self.coded.names if name in self.source.respelled - set(self.bins))
 
-    def write(self, outcome: decide.Outcome, order: Order, stream: BinaryIO | None, *, gzipped: bool) -> Any:
-        """Write the table to a file, or return it; and what was counted in it."""
-        release = Release.of(self.source, outcome.hidden, self.mark, self.request.dropped, order)
+    def write(
+        self, outcome: suppression.SuppressionOutcome, order: Order, stream: BinaryIO | None, *, gzipped: bool
+    ) -> Any:
+        """Write the table to a file, or return it, with the inferences counted in it."""
+        release = TableRelease.from_source(self.source, outcome.hidden, self.mark, self.request.dropped, order)
         if stream is None:
             released = released_table(self.given, release)
             stored = {str(column.name).strip(): column for column in frame_columns(released)}
-            names = {name for bound in outcome.promised for name in (*bound.channel, bound.column)}
-            return released, count_columns({name: stored[name].to_arrow() for name in names}, outcome.promised)
+            names = {name for bound in outcome.guaranteed for name in (*bound.channel, bound.column)}
+            return released, count_columns({name: stored[name].to_arrow() for name in names}, outcome.guaranteed)
         path, memory = Path(self.given), self.reading.memory_bytes or default_memory()
-        named_after(path, lambda: write_file(path, release, stream, memory, gzipped=gzipped))
+        prefix_errors(path, lambda: write_file(path, release, stream, memory, gzipped=gzipped))
         stream.flush()
         return None, count_file(
-            Path(stream.name), outcome.promised, separator=self.source.separator or None, gzipped=gzipped
+            Path(stream.name), outcome.guaranteed, separator=self.source.separator or None, gzipped=gzipped
         )
 
 
 # ---- the owner's report
 
 
-def record(found: Check | Publication) -> dict[str, Any]:
-    """Return what :func:`check` found, or :func:`suppress` did, as JSON content, for the owner alone.
+def record(found: CheckResult | ReleaseReport) -> dict[str, Any]:
+    """Return the result of :func:`check`, or a release report of :func:`suppress`, as JSON content for the owner only.
 
-    A row counts as one person; ``weights`` are columns that may say that it stands for several.
+    Each row counts as one person; ``weights`` are columns that may give the number of people of a row.
+
+    Args:
+        found: The result of :func:`check`, or the report of :func:`suppress` or :func:`suppress_file`.
+
+    Returns:
+        The content that ``assocpriv suppress --json`` prints.
 
     >>> import pandas as pd
     >>> import assocpriv as ap
@@ -418,7 +445,7 @@ def record(found: Check | Publication) -> dict[str, Any]:
     """
     shared = {found.things: found.records, "bins": {name: list(labels) for name, labels in found.bins.items()}}
     shared["weights"] = list(found.weights)
-    if isinstance(found, Check):
+    if isinstance(found, CheckResult):
         return shared | {
             "passed": found.passed,
             "is_release": found.is_release,
@@ -427,31 +454,31 @@ def record(found: Check | Publication) -> dict[str, Any]:
             "violations": [_inference(each) for each in found.violations],
         }
     after = {(each.bound.column, each.bound.value): _counted(each) for each in found.checked}
-    return shared | found.told | {
+    return shared | found.details | {
         "class": found.class_column,
         "mark": found.mark,
         "bounds": [
             _bound(bound) | {"before": float(before)} | after[bound.column, bound.value]
-            for bound, before in zip(found.asked, found.before, strict=True)
+            for bound, before in zip(found.bounds, found.before, strict=True)
         ],
         "respelled": list(found.respelled),
         "dropped": list(found.dropped),
         "release": found.number,
-        "warning": _WARNING if found.told["mode"] == decide.PAPER else None,
+        "warning": _WARNING if found.details["mode"] == suppression.PAPER else None,
         "not_covered": list(_NOT_COVERED),
     }  # fmt: skip
 
 
-def _counted(each: Checked) -> dict[str, Any]:
+def _counted(each: Inference) -> dict[str, Any]:
     return {"after": float(each.confidence), "support": each.support, "hits": each.hits}
 
 
-def _bound(bound: Bound) -> dict[str, Any]:
-    told = {"column": bound.column, "value": bound.value, "confidence": float(bound.confidence)}
-    return {"channel": list(bound.channel)} | told
+def _bound(bound: ConfidenceBound) -> dict[str, Any]:
+    sensitive = {"column": bound.column, "value": bound.value, "confidence": float(bound.confidence)}
+    return {"channel": list(bound.channel)} | sensitive
 
 
-def _inference(found: Checked) -> dict[str, Any]:
+def _inference(found: Inference) -> dict[str, Any]:
     bound, channel = found.bound, dict(zip(found.bound.channel, found.values, strict=True))
     counts = {"support": found.support, "hits": found.hits, "bound": float(bound.confidence)}
     return _bound(bound) | counts | {"channel": channel, "confidence": float(found.confidence)}

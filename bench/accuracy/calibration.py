@@ -1,9 +1,9 @@
-"""Calibration: whether estimates, intervals and announced shares of false rules hold on baskets that strain them.
+"""Calibration of estimates, intervals and expected shares of false rules on difficult baskets.
 
-Families strain one assumption each: an item that nearly everybody has, baskets of one size or of two, tables of 0 and
-1, heavy-tailed clicks, half of the baskets empty. A cell is a family with a number of people, a guarantee and a
-planner's hint; figures are means over its seeds. Constants of the package were chosen on the tuning half alone, whose
-parameters and seeds the other half does not share.
+Each family violates one assumption: an item in nearly all baskets, baskets of one size or of two, tables of 0 and 1,
+heavy-tailed clicks, half of the baskets empty. A cell is a family with a number of people, a guarantee and a planner's
+hint; figures are means over its seeds. Constants of the package were chosen on the tuning half alone; the held-out half
+has other parameters and seeds.
 """
 
 from collections.abc import Callable, Sequence
@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.files.itemsets import LightFrame
-from assocpriv.planning.baskets import make_plan
-from assocpriv.promise.breaches import Breach
+from assocpriv.files.itemset_files import LightFrame
+from assocpriv.guarantees.amplification import Guarantee
+from assocpriv.planning.basket_planner import make_plan
 from assocpriv.server.ask import ask
 from assocpriv.server.counting import LocalBackend
 from assocpriv.server.intervals import ErrorOptions
@@ -32,9 +32,9 @@ from bench.accuracy.truth import exact_supports, true_itemsets
 from bench.tables import Row
 
 Floats = NDArray[np.float64]
-GUARANTEES = {"5→50%": Breach("5%", "50%"), "5→99%": Breach("5%", "99%")}
+GUARANTEES = {"5→50%": Guarantee("5%", "50%"), "5→99%": Guarantee("5%", "99%")}
 PEOPLE = (20_000, 200_000)
-_ITEMS, _LARGER = 60, 60  # itemsets named beforehand: the most frequent items, and larger ones
+_ITEMS, _LARGER = 60, 60  # numbers of itemsets chosen beforehand: frequent items, and larger frequent sets
 _DECILES = 10
 
 
@@ -42,7 +42,7 @@ _DECILES = 10
 
 
 def universal(n: int, *, share: float, items: int, mean_rest: float, seed: int) -> Transactions:
-    """Generate baskets of which a share holds item 0, independently of the rest: few of many rare items."""
+    """Generate baskets with few of many rare items; independently of them, a share of baskets holds item 0."""
     rng = np.random.default_rng(seed)
     weights = np.arange(1.0, items) ** -0.7
     rest = np.repeat(np.arange(n), rng.negative_binomial(1.2, 1.2 / (1.2 + mean_rest), size=n))
@@ -52,11 +52,11 @@ def universal(n: int, *, share: float, items: int, mean_rest: float, seed: int) 
 
 
 def records(n: int, *, columns: int, values: int, seed: int, kinds: int = 3) -> Transactions:
-    """Generate records of so many columns, each with one of some values: baskets that all have one size."""
+    """Generate records with a number of columns and of values per column: all baskets have the same size."""
     rng = np.random.default_rng(seed)
-    chances = rng.dirichlet(np.full(values, 1.5), size=(kinds, columns))
+    probabilities = rng.dirichlet(np.full(values, 1.5), size=(kinds, columns))
     kind = rng.choice(kinds, size=n, p=rng.dirichlet(np.full(kinds, 3.0)))
-    below = chances.cumsum(axis=2)[kind]
+    below = probabilities.cumsum(axis=2)[kind]
     chosen = np.minimum((rng.random((n, columns, 1)) > below).sum(axis=2), values - 1)
     return Transactions(
         offsets_of(np.full(n, columns)), (chosen + values * np.arange(columns)).ravel(), columns * values
@@ -64,7 +64,7 @@ def records(n: int, *, columns: int, values: int, seed: int, kinds: int = 3) -> 
 
 
 def two_sizes(n: int, *, sizes: tuple[int, int], share: float, items: int, seed: int) -> Transactions:
-    """Generate baskets of two sizes only, of which a share has the first."""
+    """Generate baskets of two sizes; a share of them has the first size."""
     rng = np.random.default_rng(seed)
     size = np.where(rng.random(n) < share, *sizes)
     keys = rng.gumbel(size=(n, items)) - 0.8 * np.log(np.arange(1, items + 1))
@@ -76,7 +76,7 @@ def two_sizes(n: int, *, sizes: tuple[int, int], share: float, items: int, seed:
 
 
 def half_empty(n: int, *, mean_size: float, items: int, seed: int) -> Transactions:
-    """Generate baskets half of which are empty."""
+    """Generate baskets, half of them empty."""
     full = generated(n - n // 2, mean_size, seed, items)
     sizes = np.concatenate([full.sizes, np.zeros(n // 2, dtype=np.int64)])
     return Transactions(offsets_of(sizes), full.items, full.n_items)
@@ -84,7 +84,7 @@ def half_empty(n: int, *, mean_size: float, items: int, seed: int) -> Transactio
 
 @dataclass(frozen=True)
 class Family:
-    """Baskets by number and seed, and what the planner is told of them: hints as ``make_plan`` takes them."""
+    """A generator of baskets by number and seed, with the hints about them that ``make_plan`` takes."""
 
     name: str
     make: Callable[..., Transactions]
@@ -144,40 +144,40 @@ class Task:
 
 
 def run_task(task: Task) -> dict[str, Any]:
-    """Plan, randomize and mine one collection; return its cell and what came out of it."""
+    """Plan, randomize and mine one collection; return its cell and its figures."""
     seed = 1000 * task.seed + len(task.family.name)
     transactions = task.family.make(task.n, seed=seed)
     baskets = baskets_of(transactions)
     plan = make_plan(baskets.catalogue, GUARANTEES[task.guarantee], reports=task.n, **dict(task.family.hints))
-    backend = LocalBackend.of(reports_of(baskets, plan, seed + 1))
+    backend = LocalBackend.from_reports(reports_of(baskets, plan, seed + 1))
     mined = mine(backend, MiningRequest())
     cell = {"family": task.family.name, "n": task.n, "guarantee": task.guarantee}
     return cell | _named(transactions, backend) | _rules(transactions, mined)
 
 
 def _named(transactions: Transactions, backend: LocalBackend) -> Row:
-    """Return of the most frequent itemsets, named beforehand, true supports, z and whether intervals hold them."""
+    """Return true supports, z and interval coverage of the most frequent itemsets, chosen beforehand."""
     largest = min(3, backend.plan.items.itemset_size)
     known = true_itemsets(transactions, _ITEMS + 4 * _LARGER, largest)
     items = [each for each in known if len(each) == 1][:_ITEMS]
     larger = [each for each in known if len(each) > 1][:_LARGER]
     named = [*items, *larger]
-    told = ask([backend], [[str(item) for item in each] for each in named], [], ErrorOptions()).itemsets
+    answers = ask([backend], [[str(item) for item in each] for each in named], [], ErrorOptions()).itemsets
     truth = np.array([known[each] for each in named])
-    z = (told["unbiased"] - truth) / told["unbiased_error"]
+    z = (answers["unbiased"] - truth) / answers["unbiased_error"]
     return {
         "truth": truth.tolist(),
         "z": z.tolist(),
         "pairs": [len(each) > 1 for each in named],
-        "held": ((told["ci_low"] <= truth + 1e-12) & (truth <= told["ci_high"] + 1e-12)).tolist(),
-        "sum": float(told["unbiased"][: len(items)].sum() - truth[: len(items)].sum()),
+        "held": ((answers["ci_low"] <= truth + 1e-12) & (truth <= answers["ci_high"] + 1e-12)).tolist(),
+        "sum": float(answers["unbiased"][: len(items)].sum() - truth[: len(items)].sum()),
     }
 
 
 def _rules(transactions: Transactions, mined: LightFrame) -> Row:
-    """Return of listed rules whether their intervals hold confidence and lift, and how many are false."""
+    """Return the coverage of confidence and lift for the selected rules, and the number of false ones."""
     rules = derive_rules(mined)
-    rules = rules.take(np.flatnonzero(rules["listed"]))
+    rules = rules.take(np.flatnonzero(rules["selected"]))
     sides = [[tuple(sorted(map(int, names))) for names in rules[side]] for side in ("antecedents", "consequents")]
     whole = [tuple(sorted(a + c)) for a, c in zip(*sides, strict=True)]
     known = exact_supports(transactions, {*sides[0], *sides[1], *whole})
@@ -200,7 +200,7 @@ def _rules(transactions: Transactions, mined: LightFrame) -> Row:
 
 
 def cells(half: str, people: Sequence[int], seeds: int, workers: int = 2) -> list[Row]:
-    """Run all cells of a half and return their figures, in the order of the families."""
+    """Run all cells of a half and return their figures in the order of the families."""
     tasks = [
         Task(family, n, guarantee, seed + 100 * (half != "tuning"))
         for family in HALVES[half] for n in people for guarantee in GUARANTEES for seed in range(seeds)
@@ -218,10 +218,11 @@ def cells(half: str, people: Sequence[int], seeds: int, workers: int = 2) -> lis
 def summary(runs: Sequence[dict[str, Any]]) -> Row:
     """Return the figures of the runs of one cell.
 
-    ``z`` and ``z²`` are means over itemsets named beforehand of (unbiased − true) / error, ``held`` shares of 95%
-    intervals that hold the truth: of these itemsets, of the tenth of them by true support with the least and the
-    largest share, and of rules that are listed. Of these rules ``false`` ones have a confidence below 50%, and
-    ``announced`` is how many are expected to be. ``sum − size`` is the sum of items' unbiased supports less the true.
+    - ``z`` and ``z²``: means of (unbiased − true) / error over the itemsets chosen beforehand.
+    - ``held``: shares of 95% intervals that hold the truth, for these itemsets and for the selected rules; the least
+      and the largest share over tenths of the itemsets by true support are the ``decile`` figures.
+    - ``false``: selected rules with a confidence below 50%; ``announced``: their expected number.
+    - ``sum − size``: sum of the items' unbiased supports minus the sum of their true supports.
     """
 
     def whole(name: str) -> NDArray[Any]:

@@ -1,18 +1,18 @@
-"""What an anonymous channel is worth: the true top 20 pairs and rules found, beside a local plan and a curator.
+"""Gain from an anonymous channel: true top 20 pairs and rules found, against a local plan and a trusted curator.
 
     python -m bench central [--seeds 3] [--save]
 
-Everybody reports once, by a plan made for the number of items and of people alone, as ``assocpriv plan --items N
---reports N`` makes it: with the central guarantee (1, 10⁻⁸), through a channel, or with ε = ln 19 and no channel. More
-people report without a channel, up to 20 times as many, and a second table gives how many of them find what those
-of the channel find: pairs of the true top 20, and itemsets of the true top 64. Numbers between are interpolated in the
-logarithm, over the running maximum of the means over seeds.
+Each person reports once. The plan knows only the numbers of items and people (``assocpriv plan --items N --reports
+N``) and has either the central guarantee (1, 10⁻⁸) through a channel or ε = ln 19 without one. Without a channel, up to
+20 times more people report. A second table gives the number of them that match the channel in pairs of the true top 20
+and itemsets of the true top 64. It interpolates in log N over the running maximum of the means over seeds.
 
-Without reports, a server that is trusted with all baskets adds Laplace noise of ε = 1. It finds the 20 pairs by noise
-of scale 2·20/ε on the counts of all pairs (one-shot top k: Qiao, Su, Zhang, ICML 2021). For rules half of ε chooses 40
-pairs so, the other half is noise on their counts and those of their items, of which a basket tells at most as many as
-it holds: of baskets above 8 items 8 are taken. A pair and its items say which rules have 50% confidence, of pairs that
-noise alone reaches once in forty times.
+The curator gets all raw baskets and adds Laplace noise of ε = 1:
+
+- Pairs: noise of scale 2·20/ε on the counts of all pairs (one-shot top k: Qiao, Su, Zhang, ICML 2021).
+- Rules: half of ε selects 40 pairs in this way; the other half is noise on the counts of these pairs and their items.
+  Baskets of more than 8 items are cut to 8, which bounds a basket's contribution. A rule counts if its noisy counts
+  give 50% confidence and its pair exceeds a threshold that noise alone reaches once in forty times.
 """
 
 import math
@@ -26,32 +26,32 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv import plan
-from assocpriv.plans.baskets import Plan
-from assocpriv.promise.breaches import epsilon
+from assocpriv.guarantees.amplification import epsilon_from_amplification
+from assocpriv.plans.basket_plan import Plan
 from assocpriv.server.counting import LocalBackend
 from assocpriv.server.mining import MiningRequest, mine
 from assocpriv.server.rules import derive_rules
 from bench.accuracy.data import load, sized
 from bench.accuracy.metrics import Estimates, precision
-from bench.accuracy.ours import baskets_of, promise_of, reports_of
+from bench.accuracy.ours import baskets_of, guarantee_of, reports_of
 from bench.accuracy.transactions import Itemset, Transactions, offsets_of
 from bench.accuracy.truth import exact_supports, true_itemsets
 from bench.speed.mining import tell
 from bench.tables import Row, grouped, table
 
 PEOPLE, SETS = (5_000, 20_000, 100_000), ("quest-7", "groceries", "msweb", "retail")
-TIMES = (1, 2, 5, 10, 20)  # as many people without a channel
+TIMES = (1, 2, 5, 10, 20)  # multiples of the number of people, without a channel
 LOCAL, CHANNEL, CURATOR = "local, ln 19", "channel, (1, 1e-8)", "curator, ε = 1"
 CENTRAL, EPSILON = (1, "1e-8"), 2.944
 OWN, TRUE_PAIRS, TRUE_RULES, LEAST_CONFIDENCE = 64, 20, 20, 0.5
 _KNOWN, _CHOSEN, _MOST_HELD = 300, 40, 8
-_SURE = 3.0  # times the scale of the noise: 1 in 40
+_SURE = 3.0  # noise scales; noise alone reaches it once in 40 times
 _MATCHED = ("pairs", "precision")
-_COLUMNS = (*_MATCHED, "rules", "rules_listed", "rules_false", "coverage", "rmse", "M", "epsilon", "blanket")
+_COLUMNS = (*_MATCHED, "rules", "rules_selected", "rules_false", "coverage", "rmse", "M", "epsilon", "blanket")
 
 
 def run(seeds: int = 3, people: Sequence[int] = PEOPLE, sets: Sequence[str] = SETS) -> dict[str, Any]:
-    """Return a row for each set, number of people and way to ask, means over seeds, and how many match the channel."""
+    """Return a row per set, number of people and method (means over seeds), and the numbers that match the channel."""
     rows = list[Row]()
     for name in sets:
         for count in sorted({count * times for count in people for times in TIMES}):
@@ -65,10 +65,10 @@ def run(seeds: int = 3, people: Sequence[int] = PEOPLE, sets: Sequence[str] = SE
 
 
 def _ways(baskets: Transactions, *, is_local: bool) -> dict[str, Callable[[Transactions, int], Row]]:
-    """Return the ways to ask these people, all of them or without a channel alone."""
+    """Return the methods for these people: all of them, or only the one without a channel."""
     n_items, count = baskets.n_items, len(baskets)
     ways: dict[str, Callable[[Transactions, int], Row]] = {
-        LOCAL: partial(_asked, made=plan(n_items, promise_of(EPSILON), reports=count))
+        LOCAL: partial(_asked, made=plan(n_items, guarantee_of(EPSILON), reports=count))
     }
     if is_local:
         return ways
@@ -77,9 +77,9 @@ def _ways(baskets: Transactions, *, is_local: bool) -> dict[str, Callable[[Trans
 
 
 def matching(rows: Sequence[Row]) -> list[Row]:
-    """Return for each set and each number of people with a channel how many times as many match it without one.
+    """Return, per set and number of people with a channel, the multiple of people that matches it without one.
 
-    None where 20 times as many do not, and 1 where as many do.
+    None where a multiple of 20 does not suffice, and 1 where the same number does.
     """
     found = list[Row]()
     for (name,), same in grouped(rows, ("set",)).items():
@@ -95,7 +95,7 @@ def matching(rows: Sequence[Row]) -> list[Row]:
 
 
 def _matched(ladder: Sequence[Row], figure: str, wanted: float, people: int) -> float | None:
-    """Return how many times as many people of a ladder reach a figure."""
+    """Return the multiple of ``people`` at which the rows of a ladder reach a figure."""
     rungs = [row for row in ladder if people <= row["people"] <= TIMES[-1] * people]
     reached = np.maximum.accumulate([row[figure] for row in rungs])
     above = int(np.searchsorted(reached, wanted))
@@ -107,13 +107,13 @@ def _matched(ladder: Sequence[Row], figure: str, wanted: float, people: int) -> 
 
 
 def _asked(baskets: Transactions, seed: int, made: Plan) -> Row:
-    """Return what one collection is worth."""
-    found = mine(LocalBackend.of(reports_of(baskets_of(baskets), made, seed)), MiningRequest())
+    """Return the figures of one collection."""
+    found = mine(LocalBackend.from_reports(reports_of(baskets_of(baskets), made, seed)), MiningRequest())
     rules, known = derive_rules(found, LEAST_CONFIDENCE), true_itemsets(baskets, _KNOWN)
     named = [_ids(names) for names in found["itemsets"]]
-    listed = rules.take(np.flatnonzero(rules["listed"]))
-    told = {(_ids(a), _ids(c)) for a, c in zip(listed["antecedents"], listed["consequents"], strict=True)}
-    truth = exact_supports(baskets, {*named, *(a for a, _ in told), *(_whole(a, c) for a, c in told)})
+    selected = rules.take(np.flatnonzero(rules["selected"]))
+    claimed = {(_ids(a), _ids(c)) for a, c in zip(selected["antecedents"], selected["consequents"], strict=True)}
+    truth = exact_supports(baskets, {*named, *(a for a, _ in claimed), *(_whole(a, c) for a, c in claimed)})
     own = np.argsort(-found["support"], kind="stable")[:OWN]
     true = np.array([truth[named[place]] for place in own])
     pairs = np.flatnonzero(found["length"] == 2)
@@ -122,11 +122,11 @@ def _asked(baskets: Transactions, seed: int, made: Plan) -> Row:
     return {
         "pairs": len({*best_pairs(known)} & best),
         "precision": precision(Estimates(supports), dict(list(known.items())[:OWN])),
-        "rules": len(told & true_rules(known)), "rules_listed": len(told),
-        "rules_false": sum(truth[_whole(a, c)] < LEAST_CONFIDENCE * truth[a] for a, c in told),
+        "rules": len(claimed & true_rules(known)), "rules_selected": len(claimed),
+        "rules_false": sum(truth[_whole(a, c)] < LEAST_CONFIDENCE * truth[a] for a, c in claimed),
         "coverage": float(((found["ci_low"][own] <= true) & (true <= found["ci_high"][own])).mean()),
         "rmse": float(np.sqrt(np.mean((found["support"][own] - true) ** 2))), "M": made.items.transaction_size,
-        "epsilon": epsilon(made.amplification), "blanket": float(made.blanket),
+        "epsilon": epsilon_from_amplification(made.amplification), "blanket": float(made.blanket),
     }  # fmt: skip
 
 
@@ -135,12 +135,12 @@ def _ids(names: Any) -> Itemset:
 
 
 def best_pairs(known: dict[Itemset, float]) -> list[Itemset]:
-    """Return the true pairs of the largest supports."""
+    """Return the true pairs with the largest supports."""
     return [each for each in known if len(each) == 2][:TRUE_PAIRS]
 
 
 def true_rules(known: dict[Itemset, float]) -> set[tuple[Itemset, Itemset]]:
-    """Return the true rules of the largest supports."""
+    """Return the true rules with the largest supports."""
     rules = [
         (support, left, _ids({*whole} - {*left}))
         for whole, support in known.items()
@@ -152,31 +152,31 @@ def true_rules(known: dict[Itemset, float]) -> set[tuple[Itemset, Itemset]]:
 
 
 def _curated(baskets: Transactions, seed: int) -> Row:
-    """Return what central noise finds."""
+    """Return the figures of the curator."""
     rng, known = np.random.default_rng(seed), true_itemsets(baskets, _KNOWN)
     counts = _pair_counts(baskets)
     found = {_pair(place, baskets.n_items) for place in _noisy_top(counts, TRUE_PAIRS, 1.0, rng)}
     chosen = [_pair(place, baskets.n_items) for place in _noisy_top(counts, _CHOSEN, 0.5, rng)]
     items = sorted({item for pair in chosen for item in pair})
     few = _fewer(baskets.restricted(np.array(items)), rng)
-    # another basket in place of one changes so much at most, in all counts together
+    # sensitivity: replacing one basket changes all counts together by at most the first factor
     scale = 2 * min(_MOST_HELD + comb(_MOST_HELD, 2), len(items) + len(chosen)) / 0.5
     of_items, of_pairs, place = few.item_counts(), _pair_counts(few), {item: row for row, item in enumerate(items)}
     noisy: dict[Itemset, float] = {(item,): of_items[row] + rng.laplace(0, scale) for item, row in place.items()}
     for a, b in chosen:
         noisy[a, b] = of_pairs.get(place[a] * len(items) + place[b], 0) + rng.laplace(0, scale)
     sides = [((a,), (c,)) for pair in chosen for a, c in (pair, pair[::-1])]
-    told = {
+    claimed = {
         (a, c) for a, c in sides
         if noisy[_whole(a, c)] >= max(LEAST_CONFIDENCE * noisy[a], _SURE * scale)
     }  # fmt: skip
-    holds = {(a, c) for a, c in told if known.get(_whole(a, c), 0) >= LEAST_CONFIDENCE * known.get(a, 1)}
-    return {"pairs": len(found & {*best_pairs(known)}), "rules": len(told & true_rules(known)),
-            "rules_listed": len(told), "rules_false": len(told - holds)}  # fmt: skip
+    holds = {(a, c) for a, c in claimed if known.get(_whole(a, c), 0) >= LEAST_CONFIDENCE * known.get(a, 1)}
+    return {"pairs": len(found & {*best_pairs(known)}), "rules": len(claimed & true_rules(known)),
+            "rules_selected": len(claimed), "rules_false": len(claimed - holds)}  # fmt: skip
 
 
 def _pair_counts(baskets: Transactions) -> dict[int, int]:
-    """Return how many baskets hold each pair that any holds, by i · n_items + j."""
+    """Return the count of each pair that occurs, by i · n_items + j."""
     found: list[NDArray[np.int64]] = []
     for size in np.unique(baskets.sizes[baskets.sizes > 1]).tolist():
         rows = np.flatnonzero(baskets.sizes == size)
@@ -188,7 +188,7 @@ def _pair_counts(baskets: Transactions) -> dict[int, int]:
 
 
 def _noisy_top(counts: dict[int, int], k: int, share: float, rng: np.random.Generator) -> list[int]:
-    """Return the k pairs of the largest noisy counts; pairs that nobody holds are left out, which errs for the peer."""
+    """Return the k pairs with the largest noisy counts; omitting pairs that do not occur favours the curator."""
     numbers, noise = list(counts), rng.laplace(0, 2 * k / share, len(counts))
     order = np.argsort(-(np.array(list(counts.values())) + noise), kind="stable")
     return [numbers[row] for row in order[:k].tolist()]
@@ -203,7 +203,7 @@ def _pair(number: int, n_items: int) -> tuple[int, int]:
 
 
 def _fewer(baskets: Transactions, rng: np.random.Generator) -> Transactions:
-    """Return baskets of 8 items at most, drawn."""
+    """Return baskets cut to 8 items, drawn at random."""
     order = np.lexsort((rng.random(len(baskets.items)), np.repeat(np.arange(len(baskets)), baskets.sizes)))
     sizes = np.minimum(baskets.sizes, _MOST_HELD)
     starts = np.repeat(baskets.offsets[:-1], sizes)
@@ -213,18 +213,18 @@ def _fewer(baskets: Transactions, rng: np.random.Generator) -> Transactions:
 
 
 def markdown(result: dict[str, Any]) -> str:
-    """Return how many people match the channel, and every row."""
-    said = (
-        f"Means of {result['seeds']} seeds. pairs: of the true top {TRUE_PAIRS} pairs those among the own "
-        f"{TRUE_PAIRS}; precision: of the true top {OWN} itemsets those among the own {OWN}; rules: of the true top "
-        f"{TRUE_RULES} rules those listed; how many rules are listed, and how many of these are false."
+    """Return the table of matching numbers of people and the table of all rows."""
+    caption = (
+        f"Means of {result['seeds']} seeds. pairs: true top {TRUE_PAIRS} pairs among the estimated top {TRUE_PAIRS}; "
+        f"precision: share of the true top {OWN} itemsets among the estimated top {OWN}; rules: true top {TRUE_RULES} "
+        "rules that were selected; rules_selected, rules_false: numbers of selected rules and of false ones."
     )
-    heads = {"set": "set", "people with a channel": "people"}
+    heads = {"set": "set", "people with channel": "people"}
     for figure in _MATCHED:
-        heads |= {figure: figure, f"{figure}: people without one, times": f"{figure}_times"}
+        heads |= {figure: figure, f"{figure}: multiple without channel": f"{figure}_times"}
     lines = [
         {key: f"over {TIMES[-1]}" if value is None else value for key, value in line.items()}
         for line in result["matching"]
     ]
     columns = {name: name for name in ("set", "people", "way", *_COLUMNS)}
-    return f"{said}\n\n{table(heads, lines)}\n{table(columns, result['rows'])}"
+    return f"{caption}\n\n{table(heads, lines)}\n{table(columns, result['rows'])}"

@@ -1,18 +1,21 @@
-"""What a comparison of two collections finds of changes that were planted, beside the naive difference of two tables.
+"""How well a comparison of two collections finds inserted changes, against the naive difference of two tables.
 
     python -m bench compared [--half fresh] [--seeds 3] [--save]
 
-A population is a data set; after the change five of its frequent items are in 1, 2, 3, 5 and 10 of a hundred baskets
-more, and five in as many fewer, put into and taken from baskets at random. Each side are so many baskets drawn of its
-population; both have one plan. True differences are those of the populations, so all itemsets without a planted item
-have none. The naive difference is that of two mined tables, called a change beyond 1.96 of its standard errors.
+A population is a data set. The change adds five of its frequent items to 1, 2, 3, 5 and 10% of the baskets, and removes
+five others from the same shares, in baskets chosen at random. Each side draws baskets from its population; both have
+one plan. True differences are those of the populations, so itemsets without a changed item have none. The naive
+difference is that of two mined tables, called a change beyond 1.96 standard errors.
 
-False are claims of a wrong direction, or where nothing changed; found are planted items of the right direction.
-Coverage is that of the 95% intervals of the 50 differences told first: by sureness, or of the naive ones by their size
-in standard errors. Most of the 50 did not change at all where little was found, and an interval of such a one nearly
-always holds 0; so that of those that did change stands apart. Reliability is how many are true of the differences that
-are said to be larger than 0, or than 1%, with about the same probability. Nothing is planted in runs that count how
-often anything at all is called certain, of the fewest people, at the larger ε in turn.
+- False: claims with the wrong direction, or where nothing changed.
+- Found: changed items claimed with the right direction.
+- Coverage: of the 95% intervals of the first 50 differences, by posterior probability (naive: by standard errors). If
+  little is found, most of the 50 did not change and their intervals nearly always hold 0. So the coverage of those
+  that changed is given separately.
+- Reliability: differences larger than 0, or than 1%, that are true, against their number expected from the posterior
+  probability, in bins of this probability.
+- Unchanged runs: runs without a change, with the fewest people and the two larger ε in turn. They count how often any
+  difference is significant.
 """
 
 from collections.abc import Sequence
@@ -23,13 +26,13 @@ from typing import Any
 import numpy as np
 
 from assocpriv import plan
-from assocpriv.plans.baskets import Plan
-from assocpriv.server.compare import CompareRequest, Comparison, compare, read_sides
+from assocpriv.plans.basket_plan import Plan
+from assocpriv.server.comparison import CompareRequest, Comparison, compare, read_sides
 from assocpriv.server.counting import LocalBackend
 from assocpriv.server.intervals import ErrorOptions
 from bench.accuracy.data import load, sized
 from bench.accuracy.metrics import Itemset
-from bench.accuracy.ours import baskets_of, promise_of, reports_of
+from bench.accuracy.ours import baskets_of, guarantee_of, reports_of
 from bench.accuracy.transactions import Transactions, offsets_of
 from bench.accuracy.truth import exact_supports
 from bench.speed.mining import tell
@@ -37,18 +40,18 @@ from bench.tables import Row, grouped, table
 
 SETS = {"tuning": ("quest-4", "dense-10"), "fresh": ("fresh-quest", "fresh-flat")}
 PEOPLE, EPSILONS = (20_000, 100_000, 1_000_000), (1.0, 2.944, 4.0)
-POPULATION, OWN, CERTAIN, UNCHANGED = 200_000, 50, "95%", 42  # runs of a set
+POPULATION, OWN, FDR, UNCHANGED = 200_000, 50, "5%", 42  # runs per set
 POINTS = (0.10, 0.05, 0.03, 0.02, 0.01)
-LEAST, BINS = (0.0, 0.01), (0.5, 0.7, 0.9, 0.99, 1.01)  # differences that matter; probabilities taken together
-_COLUMNS = ("coverage", "naive_coverage", "planted")
-_COUNTS = ("moved", "moved_held", "listed", "false", "found", "certain", "certain_false", "certain_found",
+LEAST, BINS = (0.0, 0.01), (0.5, 0.7, 0.9, 0.99, 1.01)  # smallest differences that matter; bins of probabilities
+_COLUMNS = ("coverage", "naive_coverage", "inserted")
+_COUNTS = ("moved", "moved_held", "selected", "false", "found", "certain", "certain_false", "certain_found",
            "naive", "naive_false", "naive_found")  # fmt: skip
 
 
 def run(
     half: str = "fresh", seeds: int = 3, people: Sequence[int] = PEOPLE, unchanged: int = UNCHANGED
 ) -> dict[str, Any]:
-    """Return a row for each set, number of people and ε, what probabilities are worth, and runs without a change."""
+    """Return a row per set, number of people and ε, the reliability of probabilities, and the unchanged runs."""
     runs: list[Row] = []
     for seed, name, count, epsilon in product(range(seeds), SETS[half], people, EPSILONS):
         row = judged(name, count, epsilon, seed, changed=True)
@@ -67,41 +70,43 @@ def run(
 
 
 def judged(name: str, people: int, epsilon: float, seed: int, *, changed: bool) -> Row:
-    """Return what one comparison is worth."""
+    """Return the figures of one comparison."""
     before = load(sized(name, POPULATION))
-    after, items = planted(name, seed) if changed else (before, {})
+    after, items = inserted(name, seed) if changed else (before, {})
     rng = np.random.default_rng((seed, people))
     made = _plan(before.n_items, epsilon, people)
     sides = {}
     for place, population in enumerate((before, after)):
         drawn = population.take(rng.integers(len(population), size=people))
-        sides["ab"[place]] = [LocalBackend.of(reports_of(baskets_of(drawn), made, 2 * seed + place))]
+        sides["ab"[place]] = [LocalBackend.from_reports(reports_of(baskets_of(drawn), made, 2 * seed + place))]
     tables = read_sides(sides, {}, ErrorOptions())
-    told = [compare(tables, CompareRequest(least, CERTAIN)) for least in LEAST]
+    comparisons = [compare(tables, CompareRequest(least, FDR)) for least in LEAST]
     if not changed:
-        return {"certain": int(told[0].itemsets["certain"].sum() + told[0].rules["certain"].sum())}
-    named = _named(told[0])
+        return {
+            "certain": int(comparisons[0].itemsets["significant"].sum() + comparisons[0].rules["significant"].sum())
+        }
+    named = _named(comparisons[0])
     first, second = (exact_supports(each, named) for each in (before, after))
     moved = {each: second[each] - first[each] for each in named}
-    return _figures(told[0], moved, items) | {"reliability": [_reliability(each, moved) for each in told]}
+    return _figures(comparisons[0], moved, items) | {"reliability": [_reliability(each, moved) for each in comparisons]}
 
 
 @lru_cache(maxsize=8)
 def _plan(n_items: int, epsilon: float, people: int) -> Plan:
-    made: Plan = plan(n_items, promise_of(epsilon), reports=people, itemset_size=min(3, n_items))
+    made: Plan = plan(n_items, guarantee_of(epsilon), reports=people, itemset_size=min(3, n_items))
     return made
 
 
 @lru_cache(maxsize=3)
-def planted(name: str, seed: int) -> tuple[Transactions, dict[int, float]]:
-    """Return a population with changes planted, and by how much each changed item's support did."""
+def inserted(name: str, seed: int) -> tuple[Transactions, dict[int, float]]:
+    """Return a population with inserted changes, and the change of support of each changed item."""
     before, rng = load(sized(name, POPULATION)), np.random.default_rng(seed)
     counts = before.item_counts()
     baskets, items = np.repeat(np.arange(len(before)), before.sizes), before.items
     frequent = rng.permutation(np.argsort(-counts)[:50])
     changes: dict[int, float] = {}
     for sign in (-1, 1):
-        for points in POINTS:  # of those that fall, the largest falls first take what is frequent enough
+        for points in POINTS:  # the largest decreases come first: they need the most frequent items
             free = [item for item in frequent.tolist() if item not in changes]
             fit = [i for i in free if (counts[i] > 1.2 * points * len(before)) or sign > 0]
             if fit:
@@ -121,10 +126,10 @@ def planted(name: str, seed: int) -> tuple[Transactions, dict[int, float]]:
     return Transactions(offsets_of(sizes), items[order], before.n_items, f"{name} changed"), changes
 
 
-def _figures(told: Comparison, moved_by: dict[Itemset, float], changes: dict[int, float]) -> Row:
-    frame, named = told.itemsets, _named(told)
+def _figures(comparison: Comparison, moved_by: dict[Itemset, float], changes: dict[int, float]) -> Row:
+    frame, named = comparison.itemsets, _named(comparison)
     truth = np.array([moved_by[each] for each in named])
-    is_planted = np.array([len(each) == 1 and each[0] in changes for each in named], dtype=np.bool_)
+    is_inserted = np.array([len(each) == 1 and each[0] in changes for each in named], dtype=np.bool_)
     low, high = (np.array(frame[name]) for name in ("ci_low", "ci_high"))
     supports = np.array(frame["supports"].tolist())
     spans = np.array(frame["highs"].tolist()) - np.array(frame["lows"].tolist())
@@ -133,31 +138,31 @@ def _figures(told: Comparison, moved_by: dict[Itemset, float], changes: dict[int
     right = frame["difference"] * truth > 0
     held, moved = ((low <= truth) & (truth <= high))[:OWN], truth[:OWN] != 0
     figures: Row = {
-        "planted": len(changes),
+        "inserted": len(changes),
         "coverage": float(held.mean()),
         "moved": int(moved.sum()),
         "moved_held": int((held & moved).sum()),
         "naive_coverage": float((np.abs(naive - truth) <= 1.96 * error)[largest].mean()),
     }
-    claims = {"": frame["listed"], "certain_": frame["certain"], "naive_": np.abs(naive) > 1.96 * error}
+    claims = {"": frame["selected"], "certain_": frame["significant"], "naive_": np.abs(naive) > 1.96 * error}
     for prefix, claimed in claims.items():
         is_right = right if prefix != "naive_" else naive * truth > 0
-        figures[prefix.rstrip("_") or "listed"] = int(claimed.sum())
+        figures[prefix.rstrip("_") or "selected"] = int(claimed.sum())
         figures[f"{prefix}false"] = int((claimed & ~is_right).sum())
-        figures[f"{prefix}found"] = int((claimed & is_right & is_planted).sum())
+        figures[f"{prefix}found"] = int((claimed & is_right & is_inserted).sum())
     return figures
 
 
-def _named(told: Comparison) -> list[Itemset]:
-    return [tuple(sorted(map(int, names))) for names in told.itemsets["itemsets"]]
+def _named(comparison: Comparison) -> list[Itemset]:
+    return [tuple(sorted(map(int, names))) for names in comparison.itemsets["itemsets"]]
 
 
-def _reliability(told: Comparison, moved: dict[Itemset, float]) -> list[list[float]]:
-    """Return of differences by their probability how many there are, how many should be true, and how many are."""
-    said, truth = told.itemsets["probability"], np.array([moved[each] for each in _named(told)])
-    true = np.sign(told.itemsets["difference"]) * truth > told.facts["at_least"]
-    bins = [(low <= said) & (said < high) for low, high in pairwise(BINS)]
-    return [[int(rows.sum()), float(said[rows].sum()), int(true[rows].sum())] for rows in bins]
+def _reliability(comparison: Comparison, moved: dict[Itemset, float]) -> list[list[float]]:
+    """Return per bin of probability the numbers of differences, of expected true ones, and of true ones."""
+    probability, truth = comparison.itemsets["probability"], np.array([moved[each] for each in _named(comparison)])
+    true = np.sign(comparison.itemsets["difference"]) * truth > comparison.facts["at_least"]
+    bins = [(low <= probability) & (probability < high) for low, high in pairwise(BINS)]
+    return [[int(rows.sum()), float(probability[rows].sum()), int(true[rows].sum())] for rows in bins]
 
 
 def _mean(key: tuple[Any, ...], rows: Sequence[Row]) -> Row:
@@ -167,23 +172,23 @@ def _mean(key: tuple[Any, ...], rows: Sequence[Row]) -> Row:
 
 
 def markdown(result: dict[str, Any]) -> str:
-    """Return the table, and what is claimed where nothing changed."""
+    """Return the tables, with a summary above them."""
     rows = result["rows"]
     sums = {name: sum(row[name] for row in rows) for name in _COUNTS}
-    said = (
+    caption = (
         f"The {result['half']} half. Mean coverage {np.mean([row['coverage'] for row in rows]):.3f}, least "
         f"{min(row['coverage'] for row in rows):.3f} (naive {np.mean([row['naive_coverage'] for row in rows]):.3f}); "
-        f"of the {sums['moved']:,} that changed {sums['moved_held'] / max(sums['moved'], 1):.3f}. "
-        f"Of {sums['listed']:,} listed {sums['false']:,} are false, of {sums['certain']:,} certain "
-        f"{sums['certain_false']:,}, of {sums['naive']:,} naive ones {sums['naive_false']:,}. Where nothing changed "
-        f"{result['claimed']} of {result['unchanged']} runs called anything certain."
+        f"of the {sums['moved']:,} changed ones {sums['moved_held'] / max(sums['moved'], 1):.3f}. "
+        f"False: {sums['false']:,} of {sums['selected']:,} selected, {sums['certain_false']:,} of {sums['certain']:,} "
+        f"significant, {sums['naive_false']:,} of {sums['naive']:,} naive differences. Without a change, "
+        f"{result['claimed']} of {result['unchanged']} runs had a significant difference."
     )
     columns = {name: name for name in ("set", "people", "epsilon", *_COLUMNS, *_COUNTS)}
     lines = [
-        {"larger than": f"{least:.0%}", "differences": int(count), "said": said / count, "true": true / count}
+        {"larger than": f"{least:.0%}", "differences": int(count), "expected": expected / count, "true": true / count}
         for least, bins in zip(LEAST, result["reliability"], strict=True)
-        for count, said, true in bins
+        for count, expected, true in bins
         if count
     ]
-    reliable = table({name: name for name in ("larger than", "differences", "said", "true")}, lines)
-    return f"{said}\n\n{table(columns, rows)}\n\n## What is said with a probability\n\n{reliable}\n"
+    reliable = table({name: name for name in ("larger than", "differences", "expected", "true")}, lines)
+    return f"{caption}\n\n{table(columns, rows)}\n\n## Reliability of the probabilities\n\n{reliable}\n"

@@ -1,18 +1,18 @@
-"""The data sets of the accuracy bench, and which of them may be looked at while the package is built.
+"""The data sets of the accuracy bench, and the split into sets for tuning and sets for evaluation.
 
-Public files are looked for in ../shared/data beside the clone. They are taken at their own size, at which local privacy
-tells little, and resampled to a million baskets, whose truth is that of the resampled baskets.
+Public files are read from ../shared/data next to the clone. They are used at their own size, at which local privacy
+permits only coarse estimates, and resampled to a million baskets. The truth is that of the resampled baskets.
 
-**Who may look at what.** Constants of the package, and settings of peers, are chosen on sets of :data:`TUNING` alone;
-what the bench claims, it claims of :data:`HELD_OUT`. The rule was fixed before any of them was run: public files,
-sorted by the SHA-256 of their names, go to the halves in turn, the first to tuning, and are in one half at every size.
-Generated families have sets in both halves, with other seeds and parameters; densities alternate. The rule cannot undo
-what was looked at before it: results on retail, msweb and fixed-5, and settings of peers on T10I4D100K, of earlier
-versions, which chose rules on mushroom, BMS-WebView-2 and T10I4D100K, too.
+**Tuning and evaluation.** Constants of the package and settings of peers are chosen on the sets of :data:`TUNING`
+alone; claims of the bench refer to :data:`HELD_OUT`. The rule was fixed before any of the sets was run. Public files,
+sorted by the SHA-256 of their names, go to the two halves in turn, the first to tuning; a file is in the same half at
+every size. Generated families have sets in both halves, with other seeds and parameters; densities alternate. The rule
+does not cover choices made before it. Earlier versions used results on retail, msweb and fixed-5, chose settings of
+peers on T10I4D100K, and chose rules on mushroom, BMS-WebView-2 and T10I4D100K.
 
-Results on the held-out half's generated sets named what earlier versions were weak on, so they are no longer unseen.
-:data:`FRESH` are sets of the same families whose seeds and parameters the SHA-256 of their names decides; they were
-first generated when the code they judge was final.
+Results on generated sets of the held-out half showed weaknesses of earlier versions, so these sets are no longer
+unseen. The sets of :data:`FRESH` belong to the same families; the SHA-256 of their names fixes seeds and parameters.
+They were first generated when the code that they evaluate was final.
 """
 
 from collections.abc import Callable
@@ -27,32 +27,32 @@ from bench.accuracy.transactions import Transactions, offsets_of, resampled
 from bench.speed.datasets import shared_file
 
 MILLION = 10**6
-Maker = Callable[[int], Transactions]  # of so many baskets
+Maker = Callable[[int], Transactions]  # number of baskets to baskets
 
 
 class MissingDataError(LookupError):
-    """A public data set is not in the folder beside the clone."""
+    """A public data set is not in the folder next to the clone."""
 
 
-# ---- where data come from
+# ---- sources of data
 
 
 def from_file(name: str) -> Transactions:
     """Read a public data set; ids are renumbered where some do not occur.
 
     Raises:
-        MissingDataError: the file is not there.
+        MissingDataError: the file is missing.
     """
     from assocpriv import read_baskets
 
     path = shared_file(name)
     if path is None:
-        raise MissingDataError(f"{name} is not in the folder shared/data beside the clone")
+        raise MissingDataError(f"{name} is not in the folder shared/data next to the clone")
     return from_baskets(read_baskets(path, repeats="merge", empty="keep"), name.split(".", maxsplit=1)[0])
 
 
 def from_baskets(baskets: Baskets, name: str) -> Transactions:
-    """Take the package's baskets over; a file's numbers that no basket holds are no items of its catalogue."""
+    """Convert the package's baskets; numbers that occur in no basket are not items of the catalogue."""
     used, items = np.unique(baskets.items, return_inverse=True)
     return Transactions(baskets.offsets, items.astype(np.int64), len(used), name)
 
@@ -63,7 +63,7 @@ def of_file(file: str, n: int) -> Transactions:
 
 
 def generated(n: int, mean_size: float, seed: int, items: int = 1_000) -> Transactions:
-    """Generate retail-like baskets whose wanted sizes follow a Poisson law."""
+    """Generate retail-like baskets whose target sizes follow a Poisson distribution."""
     from assocpriv.simulation.synthetic import QuestSettings, generate_quest
 
     baskets = generate_quest(QuestSettings(n_baskets=n, n_items=items, mean_size=mean_size, seed=seed))
@@ -71,14 +71,14 @@ def generated(n: int, mean_size: float, seed: int, items: int = 1_000) -> Transa
 
 
 def generated_fixed(n: int, size: int, seed: int) -> Transactions:
-    """Generate baskets of exactly ``size`` items: of the generator's baskets those that happen to have that size."""
+    """Generate baskets of exactly ``size`` items by filtering the generator's baskets."""
     source = generated(2 * n, float(size), seed)
     exact = np.flatnonzero(source.sizes == size)
-    return source.take(np.resize(exact, n))  # about one in six; they come again until there are enough
+    return source.take(np.resize(exact, n))  # about one in six; repeated until there are n
 
 
 def generated_mixed(n: int, kinds: tuple[tuple[float, float], ...], seed: int) -> Transactions:
-    """Generate kinds of shoppers with habits of their own, (share, mean size) each."""
+    """Generate baskets of several kinds of shoppers with different habits, (share, mean size) each."""
     counts = np.diff(np.rint(np.cumsum([0.0, *(share for share, _ in kinds)]) * n).astype(np.int64)).tolist()
     parts = [generated(count, kinds[kind][1], seed + kind) for kind, count in enumerate(counts)]
     sizes = np.concatenate([part.sizes for part in parts])
@@ -123,13 +123,13 @@ GENERATED: dict[str, Maker] = {
 
 
 def _drawn(name: str, low: float, high: float, parameter: str) -> float:
-    """Return a number between two that the SHA-256 of a fresh set's name and a parameter's decides."""
+    """Return a number in [low, high) derived from the SHA-256 of a fresh set's name and a parameter's name."""
     word = int.from_bytes(sha256(f"{name} {parameter}".encode()).digest()[:6])
     return low + (high - low) * word / 2**48
 
 
 def _fresh(name: str, maker: Callable[..., Transactions], **ranges: tuple[float, float]) -> Maker:
-    """Return a family's set with a seed and parameters that nobody chose; whole where both ends of a range are."""
+    """Return a family's set with derived seed and parameters; integers where both ends of a range are."""
     drawn = {parameter: _drawn(name, low, high, parameter) for parameter, (low, high) in ranges.items()}
     whole = {parameter: int(value) for parameter, value in drawn.items() if isinstance(ranges[parameter][0], int)}
     return partial(maker, seed=int(_drawn(name, 0, 10**6, "seed")), **drawn | whole)
@@ -165,14 +165,16 @@ HELD_OUT: tuple[str, ...] = (
     "fixed-4", "mixed-2", "quest-7", "dense-1", "dense-5", "dense-20", "dense-40", "long-pairs-25", "long-tail-9",
     "flat-200",
 )  # fmt: skip
-UNSEEN: tuple[str, ...] = tuple(base for base in HELD_OUT if base in GENERATED)  # see above of the others
+UNSEEN: tuple[str, ...] = tuple(
+    base for base in HELD_OUT if base in GENERATED
+)  # the module's docstring explains the others
 FRESH: tuple[str, ...] = tuple(FRESH_MADE)
 HALVES = {"tuning": TUNING, "held-out": HELD_OUT, "fresh": FRESH}
 _LARGE = ("T5N1D1800",)  # more than a million baskets: not taken at its own size
 
 
 def names(half: str, people: int = MILLION, *, own_sizes: bool = True) -> tuple[str, ...]:
-    """Return the names of a half's sets as :func:`load` takes them: of so many people, and files at their own size.
+    """Return the names of a half's sets for :func:`load`: with this number of people, and files at their own size.
 
     >>> names("tuning", 300_000)[:3]
     ('groceries-3e5', 'kosarak_head36k-3e5', 'T5N1D1800-3e5')
@@ -182,7 +184,7 @@ def names(half: str, people: int = MILLION, *, own_sizes: bool = True) -> tuple[
 
 
 def sized(base: str, people: int) -> str:
-    """Return the name of a set of so many baskets.
+    """Return the name of a set with this number of baskets.
 
     >>> sized("retail", 250_000)
     'retail-25e4'
@@ -193,10 +195,10 @@ def sized(base: str, people: int) -> str:
 
 @lru_cache(maxsize=2)
 def load(name: str) -> Transactions:
-    """Return a data set by its name, a file at its own size or ``NAME-PEOPLE``, as retail-1e6; the latest are kept.
+    """Return a data set by name: a file at its own size, or ``NAME-PEOPLE``, as retail-1e6; the last two are cached.
 
     Raises:
-        MissingDataError: its file is not there.
+        MissingDataError: its file is missing.
         KeyError: there is no such set.
     """
     base, _, label = name.rpartition("-")

@@ -1,7 +1,7 @@
-"""Generated families of baskets that public sets have few of: dense, long-tailed, pairs in long baskets, flat supports.
+"""Generated families of baskets that are rare in public sets: dense, long-tailed, long pairs, flat supports.
 
-Each takes its seed and what varies within it, so that a half of them can be looked at while the package is built and
-the other half is not (data.py says which is which).
+Each takes a seed and parameters, so that one half of the sets serves for tuning and the other for evaluation (data.py
+lists them).
 """
 
 from collections.abc import Iterator
@@ -16,29 +16,29 @@ Ids = NDArray[np.int64]
 
 
 def merged(parts: list[tuple[Ids, Ids]], n: int, n_items: int) -> Transactions:
-    """Make n baskets of (basket, item) pairs, int64 arrays of equal length; what is drawn twice counts once."""
+    """Make n baskets of (basket, item) pairs, int64 arrays of equal length; duplicates count once."""
     keys = np.unique(np.concatenate([baskets * n_items + items for baskets, items in parts]))
     baskets, items = np.divmod(keys, n_items)
     return Transactions(offsets_of(np.bincount(baskets, minlength=n)), items, n_items)
 
 
 def dense(n: int, *, items: int, density: float, seed: int, classes: int = 8) -> Transactions:
-    """Generate records of kinds: a kind has a chance of its own for each item, ``density`` on average, as Mushroom."""
+    """Generate records of several classes, as in Mushroom: item probabilities differ by class, mean ``density``."""
     rng = np.random.default_rng(seed)
     spread = rng.normal(scale=1.5, size=items) + rng.normal(scale=1.0, size=(classes, items))
     shift = _shift_to(density, spread)
-    chances = (1 / (1 + np.exp(-(spread + shift)))).astype(np.float32)
+    probabilities = (1 / (1 + np.exp(-(spread + shift)))).astype(np.float32)
     weights = rng.dirichlet(np.full(classes, 2.0))
     parts = []
     for start, rows in _chunks(n):
         kinds = rng.choice(classes, size=rows, p=weights)
-        baskets, held = np.nonzero(rng.random((rows, items), dtype=np.float32) < chances[kinds])
+        baskets, held = np.nonzero(rng.random((rows, items), dtype=np.float32) < probabilities[kinds])
         parts.append((baskets + start, held))
     return merged(parts, n, items)
 
 
 def _shift_to(density: float, spread: NDArray[np.float64]) -> float:
-    """Return what has to be added to logits for their mean chance to be ``density``, by bisection."""
+    """Return the shift of logits at which their mean probability is ``density``, by bisection."""
     low, high = -20.0, 20.0
     for _ in range(60):
         middle = (low + high) / 2
@@ -47,10 +47,10 @@ def _shift_to(density: float, spread: NDArray[np.float64]) -> float:
 
 
 def long_pairs(n: int, *, items: int, long_share: float, mean_size: float, seed: int) -> Transactions:
-    """Generate clicks whose pairs live in long baskets: most hold one to three items of Zipf's law.
+    """Generate clicks whose pairs occur in long baskets; most baskets hold one to three Zipf-distributed items.
 
-    A share ``long_share`` holds about ``mean_size`` items, half of them from patterns of two to four items that no
-    short basket has, the others flat over the catalogue.
+    A share ``long_share`` of baskets holds about ``mean_size`` items. Half of these come from patterns of two to four
+    items that occur in no short basket, the others are uniform over the catalogue.
     """
     rng = np.random.default_rng(seed)
     is_long = rng.random(n) < long_share
@@ -69,7 +69,7 @@ def long_pairs(n: int, *, items: int, long_share: float, mean_size: float, seed:
 
 
 def long_tail(n: int, *, items: int, sigma: float, mean_log: float, seed: int, topics: int = 40) -> Transactions:
-    """Generate visits to many pages: log-normal sizes, Zipf's law over all pages, half of a visit within a topic."""
+    """Generate visits to many pages: log-normal sizes, Zipf-distributed pages, half of a visit within a topic."""
     rng = np.random.default_rng(seed)
     sizes = np.clip(rng.lognormal(mean_log, sigma, size=n), 1, 200).astype(np.int64)
     baskets = np.repeat(np.arange(n), sizes)
@@ -81,7 +81,7 @@ def long_tail(n: int, *, items: int, sigma: float, mean_log: float, seed: int, t
 
 
 def flat(n: int, *, items: int, mean_size: float, pairs: int, seed: int) -> Transactions:
-    """Generate baskets of items that are all about equally frequent; half of the baskets hold one of some pairs."""
+    """Generate baskets of about equally frequent items; half of the baskets hold one of a few pairs."""
     rng = np.random.default_rng(seed)
     baskets = np.repeat(np.arange(n), np.maximum(rng.poisson(mean_size, size=n), 1))
     together = np.array([rng.choice(items, size=2, replace=False) for _ in range(pairs)])
@@ -93,7 +93,7 @@ def flat(n: int, *, items: int, mean_size: float, pairs: int, seed: int) -> Tran
 
 
 def _chunks(n: int) -> Iterator[tuple[int, int]]:
-    """Yield where chunks of rows start, and how many rows they have."""
+    """Yield the first row of each chunk and its number of rows."""
     for start in range(0, n, _ROWS):
         yield start, min(_ROWS, n - start)
 
@@ -104,7 +104,7 @@ def _zipf(count: int, skew: float) -> NDArray[np.float64]:
 
 
 def _drawn(weights: NDArray[np.float64], count: int, rng: np.random.Generator) -> Ids:
-    """Draw numbers 0, 1, … with the given chances."""
+    """Draw numbers 0, 1, … with the given probabilities."""
     return np.minimum(np.searchsorted(np.cumsum(weights), rng.random(count), side="right"), len(weights) - 1)
 
 

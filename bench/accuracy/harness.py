@@ -1,8 +1,7 @@
-"""Runs methods on data sets, again and again, and keeps what came out, a line of JSON a run.
+"""Run methods on data sets repeatedly and store the figures, one line of JSON per run.
 
-A run is one method with one setting on one data set with one ε, one number of itemsets wanted and one seed: methods may
-ask their people otherwise for another number. Runs found in the file are not done again, so that an interrupted bench
-goes on where it was.
+A run is one method with one setting, data set, ε, number of wanted itemsets and seed; the number is part of a run since
+it can change what a method collects. Runs found in the file are not repeated, so an interrupted bench resumes.
 """
 
 import json
@@ -40,13 +39,13 @@ _KEY = ("dataset", "epsilon", "method", "seed", "settings", "top")
 
 @dataclass(frozen=True)
 class Method:
-    """A way to find itemsets, with what it is run with.
+    """A method that finds itemsets, with its settings.
 
     Attributes:
-        name: as tables show it.
+        name: name in tables.
         run: ``run(transactions, epsilon, top, rng, settings)``, a function at the top level of its module.
-        settings: for every ε that ``by_epsilon`` does not name; its ``repr`` tells settings apart.
-        by_epsilon: settings tuned for an ε.
+        settings: for every ε not in ``by_epsilon``; their ``repr`` identifies them.
+        by_epsilon: settings tuned for one ε each.
     """
 
     name: str
@@ -55,7 +54,7 @@ class Method:
     by_epsilon: Mapping[float, Any] = field(default_factory=dict)
 
     def settings_for(self, epsilon: float) -> Any:
-        """Return the settings tuned for the nearest ε, the general ones if there are none within 5%."""
+        """Return the settings tuned for the nearest ε within 5%, otherwise the general ones."""
         nearest = min(self.by_epsilon, key=lambda known: abs(math.log(known / epsilon)), default=None)
         close = nearest is not None and abs(math.log(nearest / epsilon)) < 0.05
         return self.by_epsilon[nearest] if nearest is not None and close else self.settings
@@ -71,7 +70,7 @@ class _Task:
 
     @property
     def about(self) -> Row:
-        """What names the task in the file of results."""
+        """Key of the task in the file of results."""
         settings = repr(self.method.settings_for(self.epsilon))
         names = (self.dataset, self.epsilon, self.method.name, self.seed, settings, self.top)
         return dict(zip(_KEY, names, strict=True))
@@ -89,8 +88,8 @@ def run_cells(
 ) -> list[Row]:
     """Run every method on every data set with every ε and seed.
 
-    Rows in the file ``store`` are not done again. Data are the same for all seeds; a set whose file is missing is told
-    and skipped. Rows have the order data set, ε, number wanted, seed, method.
+    Runs in the file ``store`` are not repeated. Data are the same for all seeds; a set without its file is reported and
+    skipped. Rows are ordered by data set, ε, number wanted, seed and method.
     """
     chosen = sorted(set(seeds))
     tasks = [
@@ -111,7 +110,7 @@ def _run_all(tasks: Sequence[_Task], done: dict[str, Row], store: Path, workers:
         return
     store.parent.mkdir(parents=True, exist_ok=True)
     skipped = set()
-    # not forked: a process that has threads cannot be copied safely
+    # spawned, since forking a process with threads is unsafe
     with (
         ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool,
         store.open("a", encoding="utf-8") as out,
@@ -136,13 +135,13 @@ def _tell(text: str) -> None:
 
 
 def _kept(store: Path) -> list[Row]:
-    """Return the rows in the file; what an interruption cut short is left out."""
+    """Return the rows of the file, without lines that an interruption cut short."""
     rows = []
     for line in store.read_text(encoding="utf-8").splitlines() if store.exists() else ():
         try:
             rows.append(json.loads(line))
         except json.JSONDecodeError:
-            _tell(f"{store.name}: a line that is not whole is left out")
+            _tell(f"{store.name}: an incomplete line is left out")
     return rows
 
 
@@ -166,12 +165,12 @@ def run_task(task: _Task) -> Row:
 
 
 def figures(estimates: Estimates, transactions: Transactions, top: int) -> Row:
-    """Return what estimates are worth.
+    """Return the figures of estimates.
 
     Returns:
-        precision, ncr, rmse (see metrics), coverage and worst_error over the true top; coverage_all,
-        worst_error_all and published (how many) over all itemsets that have an estimate, each held against its exact
-        support; fdr (of itemsets claimed at the last true support).
+        precision, ncr, rmse (see metrics), coverage and worst_error over the true top; coverage_all and
+        worst_error_all over all published (estimated) itemsets, against their exact supports, with the number
+        published; fdr of the itemsets claimed at the last true support.
     """
     known = true_itemsets(transactions, top)
     truth = dict(list(known.items())[:top])

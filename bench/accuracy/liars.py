@@ -1,7 +1,7 @@
-"""What crafted reports do to estimates, and how often the tests for them see it.
+"""Effect of manipulated reports on estimates, and how often the manipulation tests detect them.
 
-Every attack aims at one pair that few people hold. Beside them one that nobody can see: people who honestly randomize a
-false basket, which holds the pair.
+Every attack raises the support of one rare pair. For comparison, one attack is undetectable: people who randomize a
+false basket with the pair as the plan prescribes.
 """
 
 from collections.abc import Iterator
@@ -11,27 +11,27 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.client.bulk import randomize_chunks
-from assocpriv.files.reports import Reports
-from assocpriv.plans.baskets import Plan
+from assocpriv.client.bulk_client import randomize_chunks
+from assocpriv.files.report_files import Reports
+from assocpriv.plans.basket_plan import Plan
 from assocpriv.records.baskets import Baskets
 from assocpriv.server.counting import LocalBackend, count_subsets
-from assocpriv.server.crafted import FALSE_ALARM, check_reports, influence_of
+from assocpriv.server.manipulation import FALSE_ALARM, check_manipulation, influence_of
 from assocpriv.simulation.enumeration import SeededEntropy
 from assocpriv.simulation.synthetic import QuestSettings, generate_quest
-from bench.accuracy.attacks import crafted_reports
+from bench.accuracy.attacks import manipulated_reports
 from bench.plans import coded, fixed_size
 from bench.speed.mining import tell
 from bench.tables import table
 
 SHARES = (0.001, 0.003, 0.01, 0.03)
 RUNS = 3
-HONEST, FALSE_BASKETS = "nobody lies", "false baskets, honestly randomized"
+HONEST, FALSE_BASKETS = "no manipulation", "false baskets, honestly randomized"
 
 
 @dataclass(frozen=True)
 class Attack:
-    """Reports that all show some items, the pair first; ``copies`` of one such report, or each drawn for itself."""
+    """Reports that all show some items, the pair first: ``copies`` of one report, or reports drawn independently."""
 
     name: str
     shown: tuple[int, ...] | None
@@ -39,7 +39,7 @@ class Attack:
 
 
 def cases() -> dict[str, tuple[Plan, list[Attack]]]:
-    """Return the plans and, for each, the attacks on the pair of its last two items."""
+    """Return the plans, each with the attacks on the pair of its last two items."""
     seeds, sets = coded(1_000), fixed_size(27)
     pair, few = (998, 999), (25, 26)
     return {
@@ -66,7 +66,7 @@ def cases() -> dict[str, tuple[Plan, list[Attack]]]:
 
 
 def run(n_reports: int, n_runs: int = RUNS) -> dict[str, Any]:
-    """Return a row a plan, attack and share: how far the estimate moved, and in how many runs each test flags."""
+    """Return a row per plan, attack and share: the shift of the estimate, and the runs that each test flags."""
     rows = []
     for name, (plan, attacks) in cases().items():
         baskets = generate_quest(QuestSettings(n_baskets=n_reports, n_items=plan.n_items))
@@ -83,7 +83,7 @@ def run(n_reports: int, n_runs: int = RUNS) -> dict[str, Any]:
 def _one_run(
     plan: Plan, attacks: list[Attack], people: Baskets, seed: int
 ) -> Iterator[tuple[str, float, dict[str, Any]]]:
-    """Yield what is seen of honest reports, and of the same reports with some replaced."""
+    """Yield the figures of honest reports, then of the same reports with a share replaced."""
     entropy = SeededEntropy(seed)
     honest = _randomized(people, plan, entropy)
     pair = (plan.n_items - 2, plan.n_items - 1)
@@ -101,7 +101,7 @@ def _one_run(
 
 def _lies(plan: Plan, attack: Attack, pair: tuple[int, int], count: int, entropy: SeededEntropy) -> NDArray[np.uint8]:
     if attack.shown is not None:
-        return crafted_reports(plan, attack.shown, 1 if attack.copies else count, entropy=entropy)
+        return manipulated_reports(plan, attack.shown, 1 if attack.copies else count, entropy=entropy)
     false = Baskets(plan.catalogue, np.arange(count + 1, dtype=np.int64) * 2, np.tile(np.array(pair, np.int64), count))
     return _randomized(false, plan, entropy)
 
@@ -111,12 +111,12 @@ def _randomized(people: Baskets, plan: Plan, entropy: SeededEntropy) -> NDArray[
 
 
 def _support(reports: Reports, pair: tuple[int, int]) -> float:
-    counted = count_subsets(LocalBackend.of(reports).open(), np.array([pair]))
+    counted = count_subsets(LocalBackend.from_reports(reports).open(), np.array([pair]))
     return float(counted.estimates().support[0])
 
 
 def _seen(reports: Reports, moved: float) -> dict[str, Any]:
-    return {"moved": moved, "flags": {test.name: test.flagged for test in check_reports(reports).tests}}
+    return {"moved": moved, "flags": {test.name: test.flagged for test in check_manipulation(reports).tests}}
 
 
 def _row(name: str, plan: Plan, attack: str, share: float, seen: list[dict[str, Any]]) -> dict[str, Any]:
@@ -137,12 +137,12 @@ def _row(name: str, plan: Plan, attack: str, share: float, seen: list[dict[str, 
 
 
 def markdown(result: dict[str, Any]) -> str:
-    """Return the figures as a table a plan."""
+    """Return the figures as one table per plan."""
     lines = [
-        f"{result['reports']:,} reports, of which a share is crafted to raise the support of one rare pair; means of "
-        f"{result['runs']} runs. *formula*: the share times max q, or for a false basket times 1. *found in*: how many "
-        "runs some test flags, and how many each one. All tests of a run together flag honest people's reports with a "
-        f"chance of at most {result['false_alarm']:.1%}.\n"
+        f"{result['reports']:,} reports; a share of them is manipulated to raise the support of one rare pair. Means "
+        f"of {result['runs']} runs. *formula*: the share times max q, for a false basket times 1. *found in*: number "
+        "of runs that some test flags; *by*: number for each test. All tests of a run together flag honest reports "
+        f"with a probability of at most {result['false_alarm']:.1%}.\n"
     ]
     for name in dict.fromkeys(row["plan"] for row in result["rows"]):
         rows = [_shown(row) for row in result["rows"] if row["plan"] == name]

@@ -1,6 +1,6 @@
-"""How good a method's estimates are, measured on whole baskets.
+"""Quality of a method's estimates, measured on whole baskets.
 
-True itemsets come as {itemset: support} in the order of their ranks, as data.true_top returns them.
+True itemsets come as {itemset: support} in the order of their ranks, as truth.true_top returns them.
 """
 
 from collections.abc import Mapping
@@ -15,18 +15,18 @@ NORMAL_95 = 1.959964
 
 @dataclass(frozen=True, slots=True)
 class Estimates:
-    """What a method says.
+    """The estimates of a method.
 
     Attributes:
-        supports: estimated support of each itemset that it says anything about, a share of all baskets.
-        errors: standard error of each of them, in the same unit; None from a method that has none.
+        supports: estimated support of each published itemset, a share of all baskets.
+        errors: standard errors in the same unit; None from a method without them.
     """
 
     supports: dict[Itemset, float]
     errors: dict[Itemset, float] | None = None
 
     def top(self, k: int) -> list[Itemset]:
-        """Return the k itemsets that rank highest; of equals the smaller, then the lexicographically first."""
+        """Return the k itemsets that rank highest; ties go to the smaller, then the lexicographically first itemset."""
         by = self.supports
         ranked = sorted(by, key=lambda itemset: (-by[itemset], len(itemset), itemset))
         return ranked[:k]
@@ -49,7 +49,7 @@ def ncr(estimates: Estimates, truth: Mapping[Itemset, float]) -> float:
 
 
 def rmse(estimates: Estimates, truth: Mapping[Itemset, float]) -> float:
-    """Return the root mean square error over the true itemsets; one never estimated counts as estimated by 0."""
+    """Return the root mean square error over the true itemsets; a missing estimate counts as 0."""
     wrong = [estimates.supports.get(itemset, 0.0) - support for itemset, support in truth.items()]
     return float(np.sqrt(np.mean(np.square(wrong))))
 
@@ -57,8 +57,8 @@ def rmse(estimates: Estimates, truth: Mapping[Itemset, float]) -> float:
 def coverage(estimates: Estimates, truth: Mapping[Itemset, float]) -> float | None:
     """Return the share of 95% intervals that hold the truth, over the true itemsets that were estimated.
 
-    None from a method without standard errors, and where none was estimated. What sampling a few items of a basket
-    takes from a support is an error here too.
+    None from a method without standard errors, and where none was estimated. A support lost by sampling a few items of
+    a basket counts as an error, too.
     """
     if estimates.errors is None:
         return None

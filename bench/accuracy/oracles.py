@@ -1,13 +1,13 @@
-"""Frequency oracles: one value of each person, randomized, and what is estimated from all of them.
+"""Frequency oracles: each person reports one randomized value, and shares are estimated from all reports.
 
-Reports are not made one by one: only how often each value is supported matters, and its law given the data is known.
-With n_v people holding v of n, p the chance that a report supports its own value and q that it supports another:
+Reports are not made one by one: only the number of reports that support each value matters, and its distribution given
+the data is known. Of n people, n_v hold v; a report supports its own value with probability p, another with q:
 
     generalized randomized response (GRR): the value stays with p − q and is otherwise uniform over the domain;
     optimized local hashing (OLH): Binomial(n_v, p) + Binomial(n − n_v, 1/g), independent between values.
 
-The latter holds for an ideal hash, one that maps values to uniform independent cells for every person: a value that is
-not the person's own hits the reported cell with 1/g, whatever the other values do.
+The latter holds for an ideal hash, which maps values to independent uniform cells for every person: another value hits
+the reported cell with probability 1/g, independently of all other values.
 
 Source: Wang, Blocki, Li & Jha, Locally Differentially Private Protocols for Frequency Estimation, USENIX Security
 2017; padding and sampling: Wang, Li & Jha, Locally Differentially Private Frequent Itemset Mining, S&P 2018 (WLJ18).
@@ -29,8 +29,8 @@ class Oracle:
     """A randomizer of one value.
 
     Attributes:
-        p: chance that a report supports the person's own value.
-        q: chance that it supports another given value.
+        p: probability that a report supports the person's own value.
+        q: probability that it supports another given value.
         domain: number of values if reports are values (GRR), 0 if they are hashed (OLH).
     """
 
@@ -40,14 +40,14 @@ class Oracle:
 
     @property
     def variance(self) -> float:
-        """n times the variance of the estimated share of a value that nobody has."""
+        """n times the variance of the estimated share of a value that does not occur."""
         return self.q * (1 - self.q) / (self.p - self.q) ** 2
 
     def support(self, held: NDArray[np.int64], n: int, rng: np.random.Generator) -> NDArray[np.int64]:
-        """Draw how many of n reports support each value.
+        """Draw the number of n reports that support each value.
 
         Args:
-            held: int64 (values,), people having each value; for GRR the whole domain, summing to n.
+            held: int64 (values,), numbers of people with each value; for GRR the whole domain, summing to n.
             n: number of people.
             rng: source of randomness.
         """
@@ -59,9 +59,9 @@ class Oracle:
         return kept + rng.multinomial(n - int(kept.sum()), uniform)
 
     def estimate(self, support: NDArray[np.int64], n: int) -> tuple[Floats, Floats]:
-        """Return the unbiased shares of people having the values, and standard errors, float64 (values,) both.
+        """Return the unbiased shares of people with the values, and standard errors, float64 (values,) both.
 
-        The people are taken as drawn from a population, so that a count is binomial.
+        People are a sample of a population, so that a count is binomial.
         """
         shown = support / n
         return (shown - self.q) / (self.p - self.q), np.sqrt(shown * (1 - shown) / n) / (self.p - self.q)
@@ -74,7 +74,7 @@ def grr(epsilon: float, domain: int) -> Oracle:
 
 
 def olh(epsilon: float) -> Oracle:
-    """Return optimized local hashing: into about e^ε + 1 cells, rounded to what has the smaller variance."""
+    """Return optimized local hashing: into about e^ε + 1 cells, rounded to the smaller variance."""
     cells = math.floor(math.exp(epsilon)) + 1
     return min((hashing(epsilon, g) for g in (cells, cells + 1)), key=lambda oracle: oracle.variance)
 
@@ -84,29 +84,29 @@ def hashing(epsilon: float, cells: int) -> Oracle:
     return Oracle(math.exp(epsilon) / (math.exp(epsilon) + cells - 1), 1 / cells)
 
 
-def best_oracle(epsilon: float, values: int, length: int = 1, dummies: int = 0) -> Oracle:
-    """Return the oracle of the least variance for one value sampled of a set padded to ``length`` values.
+def best_oracle(epsilon: float, values: int, length: int = 1, padding_items: int = 0) -> Oracle:
+    """Return the oracle with the least variance for one value sampled from a set padded to ``length`` values.
 
-    GRR of a sampled value may spend ln(length·(e^ε − 1) + 1): a value is the sampled one with 1/length only (WLJ18,
-    theorem 1). A hash cell can be hit by many values of the set, so OLH cannot.
+    GRR of a sampled value may spend ln(length·(e^ε − 1) + 1), since each value is the sampled one with probability
+    1/length (WLJ18, theorem 1). OLH may not, since many values of the set can hit a hash cell.
 
     Args:
-        epsilon: of the whole report.
+        epsilon: ε of the whole report.
         values: number of values.
-        length: values of a padded set.
-        dummies: values that sets are padded with.
+        length: number of values of a padded set.
+        padding_items: number of values that sets are padded with.
     """
-    # 1. WLJ18 compares d with length·(4·length − 1)·e^ε + 1; that is this comparison, approximately.
+    # 1. WLJ18 compares d with length·(4·length − 1)·e^ε + 1, which approximates this comparison.
     amplified = math.log(length * (math.exp(epsilon) - 1) + 1)
-    return min(grr(amplified, values + dummies), olh(epsilon), key=lambda oracle: oracle.variance)
+    return min(grr(amplified, values + padding_items), olh(epsilon), key=lambda oracle: oracle.variance)
 
 
 def sample_padded(transactions: Transactions, length: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Draw one item of every basket padded to ``length`` items; of a longer one, of all its items.
+    """Draw one item of every basket padded to ``length`` items; of a longer basket, one of all its items.
 
     Returns:
-        int64 (n,): an item, or n_items + j for the j-th dummy, j < length. The dummies of a basket are distinct: if
-        all were one, an empty basket would show it with the amplified budget undiluted, which is no ε-privacy.
+        int64 (n,): an item, or n_items + j for the j-th padding item, j < length. The padding items of a basket are
+        distinct: a single one would be shown by an empty basket with the whole amplified budget, which violates ε-LDP.
     """
     sizes = transactions.sizes
     slots = (rng.random(len(sizes)) * np.maximum(sizes, length)).astype(np.int64)
@@ -127,7 +127,7 @@ def padded_shares(
         Supports and standard errors, float64 (n_items,) both.
     """
     n, n_items = len(transactions), transactions.n_items
-    oracle = best_oracle(epsilon, n_items, length, dummies=length)
+    oracle = best_oracle(epsilon, n_items, length, padding_items=length)
     held = np.bincount(sample_padded(transactions, length, rng), minlength=n_items + length).astype(np.int64)
     shares, errors = oracle.estimate(oracle.support(held, n, rng), n)
     return length * shares[:n_items], length * errors[:n_items]
@@ -138,15 +138,15 @@ def size_shares(
 ) -> Floats:
     """Estimate the shares of baskets of 0, 1, … items: no share is negative, their sum is 1.
 
-    Noise on many sizes that hardly occur would add up to a long tail that is not there, so that only estimates of
-    some standard errors count.
+    Noise on many rare sizes would add up to a false long tail, so estimates below a number of standard errors are
+    dropped.
 
     Args:
-        transactions: one report each.
-        epsilon: of a report.
+        transactions: baskets, with one report each.
+        epsilon: ε of a report.
         rng: source of randomness.
-        most: larger baskets say this size.
-        least_z: smaller estimates, in standard errors of a size that does not occur, are dropped.
+        most: largest size; larger baskets report this size.
+        least_z: smallest estimate that counts, in standard errors of a size that does not occur.
 
     Returns:
         float64 (sizes,), sizes up to ``most`` or the number of items.
@@ -161,7 +161,7 @@ def size_shares(
 
 
 def nearest_shares(estimates: Floats) -> Floats:
-    """Return the probabilities nearest to estimates (values,): all lowered by one number, then cut off at 0.
+    """Return the probabilities nearest to estimates (values,): subtract one number from all, then clip at 0.
 
     Source: Wang, Lopuhaä-Zwakenberg, Li, Skoric & Li, Locally Differentially Private Frequency Estimation with
     Consistency, NDSS 2020 (Norm-Sub).

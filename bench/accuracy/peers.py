@@ -1,8 +1,8 @@
-"""The methods people would use instead: SVIM for items and SVSM for itemsets, and oracles of items alone.
+"""Alternative methods: SVIM for items and SVSM for itemsets, and oracles of single items.
 
-SVIM and SVSM ask by padding and sampling, as published, or by an oracle that takes the padded set as a whole. Every
-method has the signature ``method(transactions, epsilon, top, rng, settings) -> Estimates``; every person reports once,
-with ε-local differential privacy. Methods see the whole baskets of their own people only to draw what these report.
+SVIM and SVSM use padding and sampling, as published, or an oracle of the whole padded set. Every method has the
+signature ``method(transactions, epsilon, top, rng, settings) -> Estimates``. Each person reports once, with ε-local
+differential privacy. Methods use whole baskets only to draw the reports of their people.
 
 Source: Wang, Li & Jha, Locally Differentially Private Frequent Itemset Mining, S&P 2018, sections V and VI (WLJ18),
 with its erratum on equation (10); set_oracles.py for the others. Numbered comments say where we differ.
@@ -26,7 +26,7 @@ Correction = Literal["all sizes", "to the first empty size", "none"]
 
 @dataclass(frozen=True, slots=True)
 class OracleSettings:
-    """``oracle``: one of set_oracles.ORACLES. ``size``: items that a basket is padded to."""
+    """``oracle``: a key of set_oracles.ORACLES. ``size``: number of items that a basket is padded to."""
 
     oracle: str = "sampling"
     size: int = 3
@@ -34,13 +34,17 @@ class OracleSettings:
 
 @dataclass(frozen=True, slots=True)
 class SvimSettings:
-    """How SVIM divides its people and what it looks at.
+    """Settings of SVIM.
 
-    ``find_share`` and ``size_share`` of the people find candidates and tell sizes, the others report candidates.
-    ``candidates``: items looked at, a multiple of the number wanted. ``percentile``: of sizes, that is padded to.
-    ``correction``: up to where sizes put back what longer baskets lose. ``most_size`` and ``least_size_z``: see
-    oracles.size_shares; on the data for tuning, sizes without a limit make supports wrong by half and more.
-    ``oracle``: one of set_oracles.ORACLES; ``find_size``: items that a basket is padded to in finding candidates.
+    - ``find_share``, ``size_share``: shares of the people that find candidates and report sizes; the others report
+      candidates.
+    - ``candidates``: number of candidate items, as a multiple of the number wanted.
+    - ``percentile``: percentile of sizes that baskets are padded to.
+    - ``correction``: the sizes used to correct for items of longer baskets.
+    - ``most_size``, ``least_size_z``: see oracles.size_shares; on the data for tuning, sizes without a limit cause
+      errors of half the supports and more.
+    - ``oracle``: a key of set_oracles.ORACLES; ``find_size``: number of items that a basket is padded to when finding
+      candidates.
     """
 
     find_share: float = 0.4
@@ -56,11 +60,12 @@ class SvimSettings:
 
 @dataclass(frozen=True, slots=True)
 class SvsmSettings:
-    """How SVSM divides its people and what it looks at.
+    """Settings of SVSM.
 
-    ``item_share`` of the people run SVIM with the settings ``items``; ``size_share`` of the others tell how many
-    candidates they hold. ``candidates``: itemsets looked at, a multiple of the number wanted; ``largest``: items
-    of one. ``shrink``: factor on every item in guessing an itemset's support.
+    - ``item_share``: share of the people that run SVIM with the settings ``items``.
+    - ``size_share``: share of the others that report how many candidates they hold.
+    - ``candidates``: number of candidate itemsets, as a multiple of the number wanted; ``largest``: their maximum size.
+    - ``shrink``: factor per item in the expected support of an itemset.
     """
 
     items: SvimSettings = SvimSettings()
@@ -85,7 +90,7 @@ class _Known(NamedTuple):
 def one_round(
     transactions: Transactions, epsilon: float, _top: int, rng: np.random.Generator, settings: OracleSettings
 ) -> Estimates:
-    """Estimate all items in one round of padded baskets; sampling takes OLH, or GRR where that is the better."""
+    """Estimate all items in one round of padded baskets; sampling takes OLH, or GRR where its error is smaller."""
     supports, errors = ORACLES[settings.oracle](transactions, epsilon, settings.size, rng)
     return _items_as_estimates(_Known(np.arange(transactions.n_items), supports, errors))
 
@@ -93,10 +98,10 @@ def one_round(
 def svsm(
     transactions: Transactions, epsilon: float, top: int, rng: np.random.Generator, settings: SvsmSettings
 ) -> Estimates:
-    """Estimate the most frequent items and itemsets: SVIM, then itemsets guessed from its items.
+    """Estimate the most frequent items and itemsets: SVIM, then itemsets proposed from its items.
 
-    Standard errors are those of randomization and of drawing people; the correction's own error and what it
-    leaves of the bias are not in them.
+    Standard errors cover randomization and the sampling of people, but not the error of the size correction nor the
+    bias that it leaves.
     """
     shares = _shares(settings.item_share, settings.size_share * (1 - settings.item_share))
     for_items, for_sizes, for_itemsets = split(transactions, shares, rng)
@@ -142,7 +147,7 @@ def _find_items(
     """Find and estimate items in three groups (WLJ18, section V-C)."""
     shares = _shares(settings.find_share, settings.size_share)
     for_finding, for_sizes, for_items = split(transactions, shares, rng)
-    # a few items of each basket over the whole catalogue: supports are far too low, but ranked about rightly
+    # a few items of each basket over the whole catalogue: supports are far too low, but their ranks are about right
     rough, _ = ORACLES[settings.oracle](for_finding, epsilon, settings.find_size, rng)
     wanted = max(1, round(settings.candidates * top))
     items = np.sort(np.argsort(-rough, kind="stable")[:wanted])
@@ -158,8 +163,8 @@ def _estimate_candidates(
     settings: SvimSettings,
 ) -> tuple[Floats, Floats]:
     """Estimate the supports of candidates held by two groups of people, float64 (candidates,), with errors."""
-    # 1. The source leaves open what to do about the noise of sizes that hardly occur; its authors' published code
-    #    looks at no size above 30, and its correction at none from the first empty size on.
+    # 1. The source does not say how to treat the noise of rare sizes. Its authors' published code ignores sizes above
+    #    30, and its correction ignores all sizes from the first empty one on.
     sizes = size_shares(for_sizes, epsilon, rng, most=settings.most_size, least_z=settings.least_size_z)
     length = padding_length(sizes, settings.percentile)
     supports, errors = ORACLES[settings.oracle](for_items, epsilon, length, rng)
@@ -171,7 +176,7 @@ def _estimate_candidates(
 
 
 def padding_length(sizes: Floats, percentile: float) -> int:
-    """Return the size that a share of the baskets that hold anything do not exceed, 1 or more.
+    """Return the size, at least 1, that a share of the non-empty baskets do not exceed.
 
     Args:
         sizes: shares of baskets of 0, 1, … items, (sizes,).
@@ -185,7 +190,7 @@ def padding_length(sizes: Floats, percentile: float) -> int:
 
 
 def until_empty(sizes: Floats, length: int) -> Floats:
-    """Return the shares of sizes up to the first above ``length`` that nobody seems to have.
+    """Return the shares of sizes below the first size above ``length`` with an estimate of 0.
 
     >>> until_empty(np.array([0.0, 0.0, 0.5, 0.25, 0.0, 0.25]), 2).tolist()
     [0.0, 0.0, 0.5, 0.25]
@@ -195,11 +200,11 @@ def until_empty(sizes: Floats, length: int) -> Floats:
 
 
 def lost_by_sampling(sizes: Floats, length: int) -> float:
-    """Return the factor that puts back what baskets longer than ``length`` lose (WLJ18, section V-C, step 4).
+    """Return the correction factor for baskets longer than ``length`` (WLJ18, section V-C, step 4).
 
     Args:
         sizes: shares of baskets of 0, 1, … items, (sizes,).
-        length: items that one report stands for.
+        length: number of items that one report represents.
 
     >>> lost_by_sampling(np.array([0.0, 0.5, 0.0, 0.5]), 1)
     2.0
@@ -213,10 +218,10 @@ def lost_by_sampling(sizes: Floats, length: int) -> float:
 
 
 def guess_itemsets(known: _Known, top: int, wanted: int, settings: SvsmSettings) -> list[Itemset]:
-    """Return the itemsets of two items or more of the greatest guessed supports (WLJ18, section VI-A).
+    """Return the itemsets of at least two items with the largest expected supports (WLJ18, section VI-A).
 
-    The guess is the product of shrink · support / largest support over the items of the set, ``top`` items at most
-    being looked at.
+    The expected support is the product of shrink · support / largest support over the items of the set. Only the first
+    ``top`` items are used.
     """
     order = np.argsort(-known.supports, kind="stable")[:top]
     order = order[known.supports[order] > 0]
@@ -234,9 +239,9 @@ def guess_itemsets(known: _Known, top: int, wanted: int, settings: SvsmSettings)
 
 
 def _extend(sets: NDArray[np.int64], guesses: Floats, weights: Floats, wanted: int) -> tuple[NDArray[np.int64], Floats]:
-    """Return the best sets of one item more, by places in the decreasing ``weights``, int64 (at most wanted, k + 1).
+    """Return the best sets with one more item, as places in the decreasing ``weights``, int64 (at most wanted, k + 1).
 
-    A set without its lightest item has a greater guess; so where the latter is not among the best, neither is the set.
+    A set without its lightest item has a larger product. So a set can be among the best only if that subset is.
     """
     products = guesses[:, None] * weights
     products[np.arange(len(weights)) <= sets[:, -1:]] = -1.0
@@ -247,7 +252,7 @@ def _extend(sets: NDArray[np.int64], guesses: Floats, weights: Floats, wanted: i
 
 
 def holding(transactions: Transactions, itemsets: Sequence[Itemset]) -> Transactions:
-    """Return for every basket the numbers of the itemsets that it holds, as transactions over itemsets."""
+    """Return the numbers of the itemsets in every basket, as transactions over itemsets."""
     items = np.unique(np.concatenate([np.array(itemset, dtype=np.int64) for itemset in itemsets]))
     held = transactions.restricted(items).matrix()
     rows = [np.searchsorted(items, itemset) for itemset in itemsets]

@@ -1,13 +1,11 @@
 """The accuracy bench: every method on every data set with every ε, and how often ours is the best.
 
-Ours is planned with nothing known about the baskets. A second column, *sizes known*, is planned with the exact sizes of
-those that report: peers spend people on sizes, so it is there to show what not knowing them costs, and has a verdict of
-its own.
+Our plan uses no knowledge of the baskets. A second column, *sizes known*, uses the exact sizes of the baskets that
+report. Peers spend people on sizes, so this column shows the cost of not knowing them; it has its own verdict.
 
     python -m bench accuracy [--half held-out] [--tops 32,64,128] [--people 1000000] [--methods "SVSM;OLH"] [--seeds 3]
 
-Runs are appended to a file beside the results (not kept in the repository), so an interrupted bench goes on where it
-was.
+Runs are appended to a file that is not in the repository, so an interrupted bench resumes.
 """
 
 import math
@@ -26,7 +24,7 @@ from bench.accuracy.tuning import EPSILONS, tuned
 from bench.tables import Row, grouped, plain, spread, table
 
 OURS, KNOWN = "assocpriv", "assocpriv, sizes known"
-TOPS, WANTED = (32, 64, 128), 64  # itemsets that RMSE is compared over, where they were asked for
+TOPS, WANTED = (32, 64, 128), 64  # WANTED: number of itemsets that RMSE is compared over, if it is among the tops
 PUBLISHED = SvsmSettings(items=SvimSettings(correction="to the first empty size", least_size_z=0.0))
 _FIGURES = ("precision", "ncr", "rmse", "coverage", "coverage_all", "worst_error_all", "published", "fdr")
 _CELL = ("dataset", "epsilon", "top")
@@ -34,7 +32,7 @@ _CELL = ("dataset", "epsilon", "top")
 
 @dataclass(frozen=True)
 class Choice:
-    """What is run: halves of the sets, numbers of itemsets wanted, people of resampled sets, methods (all if empty)."""
+    """Which runs: halves of the sets, numbers of wanted itemsets, people of resampled sets, methods (empty for all)."""
 
     halves: tuple[str, ...] = ("held-out",)
     tops: tuple[int, ...] = TOPS
@@ -46,11 +44,11 @@ class Choice:
 
 
 def methods() -> list[Method]:
-    """Return assocpriv in one collection and in two, peers as tuned and as published, and the design of 2003."""
+    """Return assocpriv with one collection and two, peers as tuned and as published, and the design of 2003."""
     return [
         Method(OURS, collect, PlanSettings()),
         Method(KNOWN, collect, SIZES_KNOWN),
-        Method(f"{OURS}, two waves", collect_twice, PlanSettings()),
+        Method(f"{OURS}, two rounds", collect_twice, PlanSettings()),
         *tuned(),
         Method("SVSM as published", svsm, PUBLISHED),
         Method("threshold design of 2003", collect, PAPER),
@@ -58,7 +56,7 @@ def methods() -> list[Method]:
 
 
 def run(store: Path, choice: Choice) -> dict[str, Any]:
-    """Run what is not in the store yet and return the figures of all cells, and a verdict, for each half."""
+    """Run whatever the store lacks; return the figures of all cells and the verdicts for each half."""
     return {"halves": {half: _run_half(half, store, choice) for half in choice.halves}}
 
 
@@ -68,7 +66,7 @@ def _run_half(half: str, store: Path, choice: Choice) -> dict[str, Any]:
         datasets, epsilons, seeds = names(half, 20_000, own_sizes=False)[-1:], epsilons[2:3], 1
     chosen = [method for method in methods() if not choice.methods or method.name in choice.methods]
     cells = partial(run_cells, datasets=datasets, epsilons=epsilons, store=store, workers=choice.workers)
-    # the paper's design once: what it is there to show is far larger than a run's deviation
+    # one run of the paper's design: its difference is far larger than the deviation between runs
     once = [method for method in chosen if method.settings == PAPER]
     rows = cells([each for each in chosen if each not in once], tops=choice.tops, seeds=range(seeds))
     found = cells_of([*rows, *cells(once, tops=choice.tops[:1], seeds=range(1))])
@@ -84,7 +82,7 @@ def _run_half(half: str, store: Path, choice: Choice) -> dict[str, Any]:
 
 
 def cells_of(rows: Sequence[Row]) -> list[Row]:
-    """Return mean and standard error of every figure of every cell and method."""
+    """Return mean and standard error of every figure per cell and method."""
     cells = []
     for key, group in grouped(rows, (*_CELL, "method")).items():
         cell: Row = dict(zip((*_CELL, "method"), key, strict=True)) | {"n": group[0]["n"], "runs": len(group)}
@@ -93,7 +91,7 @@ def cells_of(rows: Sequence[Row]) -> list[Row]:
 
 
 def means_of(cells: Sequence[Row]) -> list[Row]:
-    """Return for each number wanted and ε the mean precision over sets, a column a method."""
+    """Return the mean precision over sets per number wanted and ε, one column per method."""
     found = []
     for (top, epsilon), same in sorted(grouped(cells, ("top", "epsilon")).items()):
         line: Row = {"top": top, "epsilon": epsilon, "sets": len({cell["dataset"] for cell in same})}
@@ -105,17 +103,18 @@ def means_of(cells: Sequence[Row]) -> list[Row]:
 
 
 def verdict(cells: Sequence[Row], ours: str = OURS) -> dict[str, Any] | None:
-    """Say in which cells (data, ε, number wanted) a peer is ahead; None without ours or without peers.
+    """Return the cells (data, ε, number wanted) in which a peer is better; None without ours or without peers.
 
     Args:
-        cells: as of :func:`cells_of`.
-        ours: the method that peers are held against.
+        cells: the result of :func:`cells_of`.
+        ours: the method that peers are compared with.
 
     Returns:
-        cells: of precision and of NCR; behind: those in which a peer is better by more than one standard error of the
-        difference, the farthest first; most_behind: the largest difference. rmse_ratio: the median, over cells of the
-        top 64, of the best SVSM's RMSE over the true top over ours; coverage: mean and least of 95% intervals of all
-        published, and of the true top.
+        - cells: number of cells of precision and NCR.
+        - behind: cells in which a peer is better by more than one standard error of the difference, largest first.
+        - most_behind: the largest difference.
+        - rmse_ratio: RMSE over the true top of the best SVSM divided by ours, median over cells of the top 64.
+        - coverage: mean and least of 95% intervals, of all published itemsets and of the true top.
     """
     gaps, ratios, own_cells = list[Row](), list[float](), list[Row]()
     tops = {cell["top"] for cell in cells}
@@ -152,9 +151,9 @@ def markdown(result: dict[str, Any]) -> str:
     parts = []
     for half, found in result["halves"].items():
         parts.append(f"## The {half} half: {', '.join(found['sets'])}\n")
-        parts += [f"**{name}**: {_said(told)}\n" for name, told in found["verdicts"].items() if told]
+        parts += [f"**{name}**: {_summary(each)}\n" for name, each in found["verdicts"].items() if each]
         if found["means"]:
-            parts.append(f"Mean precision over the sets of equally many people:\n\n{plain(found['means'])}")
+            parts.append(f"Mean precision over the sets with the same number of people:\n\n{plain(found['means'])}")
         for (top,), cells in sorted(grouped(found["cells"], ("top",)).items()):
             columns = {name: name for name in ("dataset", "n", "epsilon", "method", "runs", *_FIGURES)}
             lines = [cell | {name: _shown(cell[name]) for name in _FIGURES} for cell in cells]
@@ -162,19 +161,21 @@ def markdown(result: dict[str, Any]) -> str:
     return "\n".join(parts)
 
 
-def _said(found: dict[str, Any]) -> str:
+def _summary(found: dict[str, Any]) -> str:
     tried, behind = found["cells"], found["behind"]
     ratio = (
-        "" if found["rmse_ratio"] is None else f" RMSE, the best SVSM's over ours: median {found['rmse_ratio']:.2f}."
+        ""
+        if found["rmse_ratio"] is None
+        else f" RMSE of the best SVSM divided by ours: median {found['rmse_ratio']:.2f}."
     )
     coverages = [
         f" Coverage of 95% intervals of {what}: mean {each[0]:.3f}, least {each[1]:.3f}."
-        for name, what in (("coverage_all", "everything published"), ("coverage", "the true top"))
+        for name, what in (("coverage_all", "all published itemsets"), ("coverage", "the true top"))
         if (each := found["coverage"][name])
     ]
     return (
         f"best, or within one standard error of the best, in {tried - len(behind)} of {tried} cells of precision and "
-        f"NCR; most behind {found['most_behind']:.3f}.{ratio}{''.join(coverages)}\n"
+        f"NCR; largest deficit {found['most_behind']:.3f}.{ratio}{''.join(coverages)}\n"
         + "".join(f"\n- {line}" for line in behind)
     )
 

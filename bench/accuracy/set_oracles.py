@@ -1,14 +1,14 @@
-"""Set-valued oracles: a person reports all items of a padded set at once, not one that was sampled.
+"""Set-valued oracles: a person reports all items of a padded set together, not one sampled item.
 
-The wheel mechanism hashes each of a set's m items onto a ring of circumference 1, with a seed of the person's own. An
-item covers the arc of length p = 1/(2m − 1 + m·e^ε) from its hash on. The report is the seed and a point of the ring,
-whose density is e^ε/Ω where an arc of the set covers it, Ω = 1 + m·p·(e^ε − 1), and constant elsewhere. An item's arc
-holds the point with p·e^ε/Ω if the set has the item, with p otherwise.
+The wheel mechanism hashes each of a set's m items onto a ring of circumference 1, with a seed for each person. An
+item covers the arc of length p = 1/(2m − 1 + m·e^ε) that starts at its hash. The report is the seed and a point of the
+ring. Its density is e^ε/Ω where an arc of the set covers it, Ω = 1 + m·p·(e^ε − 1), and constant elsewhere. An item's
+arc holds the point with probability p·e^ε/Ω if the set has the item, and p otherwise.
 
-Of a person's own items the hits are drawn person by person. All other values are hit with q each, so that only their
-counts are drawn: independent between values, as other hashes are independent of the point.
+Hits of a person's own items are drawn person by person. Other values are hit with probability q each, so only their
+counts are drawn: independently between values, since their hashes are independent of the point.
 
-Source: Wang, Yang, Wang, Hu, Nie & Xu, Set-valued Data Publication with Local Privacy, VLDB 2020 .
+Source: Wang, Yang, Wang, Hu, Nie & Xu, Set-valued Data Publication with Local Privacy, VLDB 2020.
 """
 
 import math
@@ -33,12 +33,12 @@ class Wheel:
 
     @property
     def q(self) -> float:
-        """Length of an arc: the chance that it holds the point of somebody else's report."""
+        """Length of an arc: the probability that it holds the point of another set's report."""
         return 1 / (2 * self.length - 1 + self.length * math.exp(self.epsilon))
 
     @property
     def p(self) -> float:
-        """Chance that an own value's arc holds the point."""
+        """Probability that an own value's arc holds the point."""
         return self.q * self.density
 
     @property
@@ -47,14 +47,14 @@ class Wheel:
         return math.exp(self.epsilon) / (1 + self.length * self.q * math.expm1(self.epsilon))
 
     def own_hits(self, people: int, rng: np.random.Generator) -> NDArray[np.bool_]:
-        """Draw the hashes of own values and a point for each person; return whose arcs hold it."""
+        """Draw the hashes of own values and a point for each person; return which arcs hold the point."""
         hashes = rng.random((people, self.length))
         ordered = np.sort(hashes, axis=1)
         gaps = np.diff(ordered, axis=1, append=ordered[:, :1] + 1)
         covered = np.minimum(gaps, self.q)
         total = covered.sum(axis=1)
         on_arcs = np.flatnonzero(rng.random(people) < total * self.density)
-        # a uniform point of the covered part: how far along, from arc to arc
+        # a uniform point of the covered part, as its distance along the arcs
         along = rng.random(len(on_arcs)) * total[on_arcs]
         before = np.cumsum(covered[on_arcs], axis=1) - covered[on_arcs]
         arc = (before <= along[:, None]).sum(axis=1) - 1
@@ -66,7 +66,7 @@ class Wheel:
 
 
 def variance(oracle: Wheel) -> float:
-    """Return n times the variance of the estimated share of a value that nobody has.
+    """Return n times the variance of the estimated share of a value that does not occur.
 
     >>> round(variance(Wheel(1.0, 5)), 1), round(variance(Wheel(math.log(19), 5)), 2)
     (23.0, 1.22)
@@ -75,12 +75,12 @@ def variance(oracle: Wheel) -> float:
 
 
 def sample_down(transactions: Transactions, size: int, rng: np.random.Generator) -> Transactions:
-    """Return baskets of at most ``size`` items, of longer ones a uniform choice."""
+    """Return baskets of at most ``size`` items; longer baskets are sampled uniformly."""
     sizes = transactions.sizes
     kept = np.ones(len(transactions.items), dtype=np.bool_)
-    places = np.flatnonzero(np.repeat(sizes > size, sizes))  # of items of baskets that are too long
+    places = np.flatnonzero(np.repeat(sizes > size, sizes))  # items of baskets that are too long
     basket = np.repeat(np.arange(len(sizes)), sizes)[places]
-    # sorting by basket, then at random; a little below 1, so that rounding never reaches the next basket
+    # sorts by basket, then at random; below 1, so that rounding never reaches the next basket
     order = np.argsort(basket + 0.999 * rng.random(len(basket)))
     starts = np.concatenate(([0], np.cumsum(sizes[sizes > size])))[:-1]
     rank = np.arange(len(order)) - np.repeat(starts, sizes[sizes > size])
@@ -90,7 +90,7 @@ def sample_down(transactions: Transactions, size: int, rng: np.random.Generator)
 
 
 def set_support(oracle: Wheel, fitted: Transactions, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Draw how many reports show each item, int64 (n_items,), of baskets of at most the oracle's length."""
+    """Draw the number of reports that show each item, int64 (n_items,); no basket exceeds the oracle's length."""
     n = len(fitted)
     own = np.zeros(fitted.n_items, dtype=np.int64)
     for start in range(0, n, _ROWS):
@@ -102,10 +102,10 @@ def set_support(oracle: Wheel, fitted: Transactions, rng: np.random.Generator) -
 
 
 def set_shares(oracle: Wheel, transactions: Transactions, rng: np.random.Generator) -> tuple[Floats, Floats]:
-    """Estimate the supports of all items; those of longer baskets are too low by what sampling them down takes.
+    """Estimate the supports of all items, without correction for sampling the longer baskets.
 
     Returns:
-        Supports and standard errors (people drawn from a population), float64 (n_items,) both.
+        Supports and standard errors (people sampled from a population), float64 (n_items,) both.
     """
     n = len(transactions)
     shown = set_support(oracle, sample_down(transactions, oracle.length, rng), rng) / n

@@ -1,4 +1,4 @@
-"""How precisely single items are estimated: frequency oracles with padding and sampling, and plans of assocpriv.
+"""Precision of single items: frequency oracles with padding and sampling, against plans of assocpriv.
 
     python -m bench single-items [--save]
 
@@ -7,20 +7,20 @@ within sampled items, F = Σ P(c) c / Σ P(c) min(c, L) with P(c) the basket-siz
 
     N·Var = F² · v(s/F),    v(f) = t(1 − t) / (p − q)²,    t = q + f(p − q),
 
-p and q being the chances that a report supports an item that is held and one that is not. An oracle that takes one of
-the L items has f/L in place of f and L·F in place of F. Such are
+p and q being the probabilities that a report supports an item that is held and one that is not. An oracle that takes
+one of the L items has f/L in place of f and L·F in place of F:
 
 - OUE and OLH with p = 1/2 and q = 1/(e^ε + 1), the same for both at ε = ln 19;
-- GRR over items and padding items, which may spend ln(L(e^ε − 1) + 1), as its value is the sampled one with 1/L only.
-  That holds for no report that can support several items of one basket, as those of OUE and OLH can.
+- GRR over items and padding items, which may spend ln(L(e^ε − 1) + 1), since each value is the sampled one with
+  probability 1/L. OUE and OLH may not, since their reports can support several items of one basket.
 
-The wheel mechanism takes all L items. Of plans v is exact (planning/expected.py). The truncation error is what F is
-wrong by where chances grow with the basket's size by an exponent of 1 ± .2 in place of 1, as the planner assumes; L of
-the best oracle has the least root of the sum of both squares. Default basket sizes are negative binomial of shape 1.5,
-beside baskets that all hold one item. Where sizes are not known, all are designed for the default mean of 6.
+The wheel mechanism takes all L items. For plans v is exact (planning/expected_error.py). The truncation error is the
+error of F if an item's probability grows with the basket's size by an exponent of 1 ± .2 in place of 1, as the planner
+assumes. L of the best oracle minimizes the root of the sum of both squares. Basket sizes are 1 for all, or negative
+binomial with shape 1.5 and several means. Where sizes are unknown, all methods are designed for the default mean of 6.
 
-Measured is one run of a million baskets of uniform items: the root mean square error over all items, over that of the
-formulas. F is taken of the baskets' exact sizes.
+*Measured* is the root mean square error over all items in one run of a million baskets of uniform items, divided by
+that of the formulas. F is computed from the exact sizes of the baskets.
 
 Sources: Wang, Blocki, Li & Jha, USENIX Security 2017; Wang, Li & Jha, S&P 2018; Wang, Yang, Wang, Hu, Nie & Xu, VLDB
 2020.
@@ -33,13 +33,13 @@ from typing import Any
 
 import numpy as np
 
-from assocpriv.planning.baskets import choose_plan
-from assocpriv.planning.expected import USUAL_MEAN, Sizes, variance
-from assocpriv.plans.baskets import Plan
+from assocpriv.planning.basket_planner import choose_plan
+from assocpriv.planning.expected_error import DEFAULT_MEAN, BasketSizes, variance
+from assocpriv.plans.basket_plan import Plan
 from assocpriv.server.counting import LocalBackend
 from bench.accuracy.families import merged
 from bench.accuracy.oracles import Floats, Oracle, grr, olh, sample_padded
-from bench.accuracy.ours import baskets_of, promise_of, reports_of
+from bench.accuracy.ours import baskets_of, guarantee_of, reports_of
 from bench.accuracy.set_oracles import Wheel, set_shares
 from bench.accuracy.transactions import Transactions
 from bench.tables import table
@@ -51,16 +51,16 @@ Estimate = Callable[[Transactions, np.random.Generator], Floats]
 
 @dataclass(frozen=True, slots=True)
 class Randomizer:
-    """A way to report single items: N times the variance at a support within sampled items, and what is estimated."""
+    """A method for single items: N times the variance at a support within sampled items, and the estimator."""
 
     name: str
     length: int
     variance: Callable[[float], float]
     estimate: Estimate
 
-    def errors(self, sizes: Sizes, support: float) -> tuple[float, float]:
+    def errors(self, sizes: BasketSizes, support: float) -> tuple[float, float]:
         """Return the standard errors of randomization and of truncation of a support in whole baskets."""
-        factor, spread = sizes.undoing(self.length, 1)
+        factor, spread = sizes.truncation(self.length, 1)
         return factor * math.sqrt(self.variance(support / factor) / PEOPLE), support * spread
 
 
@@ -91,18 +91,18 @@ def _binomial(p: float, q: float, held: float) -> float:
     return shown * (1 - shown) / (p - q) ** 2
 
 
-def best_oracle(n_items: int, sizes: Sizes) -> Randomizer:
-    """Return the oracle and the length of the least error for baskets of these sizes."""
+def best_oracle(n_items: int, sizes: BasketSizes) -> Randomizer:
+    """Return the oracle and length with the least error for baskets of these sizes."""
     tried = [each for length in LENGTHS for each in oracles(n_items, length)]
     return min(tried, key=lambda each: math.hypot(*each.errors(sizes, SUPPORT)))
 
 
 def planned(name: str, n_items: int, **options: Any) -> Randomizer:
-    """Return what a plan of assocpriv is for single items."""
-    made = choose_plan(n_items, promise_of(EPSILON), reports=PEOPLE, **options).plan
-    question, share = made.items, float(made.share(made.items))
+    """Return a plan of assocpriv as a method for single items."""
+    made = choose_plan(n_items, guarantee_of(EPSILON), reports=PEOPLE, **options).plan
+    report_type, share = made.items, float(made.share(made.items))
     return Randomizer(
-        name, question.transaction_size, lambda held: variance(question, 1, held) / share,
+        name, report_type.transaction_size, lambda held: variance(report_type, 1, held) / share,
         lambda baskets, rng: _estimated(made, baskets, rng),
     )  # fmt: skip
 
@@ -110,47 +110,47 @@ def planned(name: str, n_items: int, **options: Any) -> Randomizer:
 def _estimated(made: Plan, baskets: Transactions, rng: np.random.Generator) -> Floats:
     """Return the unbiased supports within sampled items."""
     reports = reports_of(baskets_of(baskets), made, int(rng.integers(1 << 62)))
-    counter, model = LocalBackend.of(reports).open()
+    counter, model = LocalBackend.from_reports(reports).open()
     shown = counter.count(np.arange(baskets.n_items)[:, None]) / counter.n_reports
     none, each = map(float, model.size_weights(1))
     return np.asarray(none + each * shown)
 
 
-def cases(n_items: int) -> dict[str, Sizes]:
-    """Return the basket-size distributions by what they are called: all of one item, and default ones by their mean."""
-    one = Sizes(np.array([0.0, 1.0]), "sample")
-    return {"exactly 1": one} | {f"{mean:g}": Sizes.usual(n_items, mean) for mean in MEANS}
+def cases(n_items: int) -> dict[str, BasketSizes]:
+    """Return the basket-size distributions by name: one item in each basket, and default ones by their mean."""
+    one = BasketSizes(np.array([0.0, 1.0]), "sample")
+    return {"exactly 1": one} | {f"{mean:g}": BasketSizes.from_mean(n_items, mean) for mean in MEANS}
 
 
-def randomizers(n_items: int, sizes: Sizes) -> Iterator[tuple[str, Randomizer]]:
-    """Yield what is known and each way that is compared, for baskets of these sizes."""
+def randomizers(n_items: int, sizes: BasketSizes) -> Iterator[tuple[str, Randomizer]]:
+    """Yield the prior knowledge and each compared method, for baskets of these sizes."""
     yield "sizes", next(oracles(n_items, 1))
     yield "sizes", best_oracle(n_items, sizes)
-    yield "sizes", planned("assocpriv, single items", n_items, itemset_size=1, like=sizes)
-    yield "sizes", planned("assocpriv, up to triples", n_items, like=sizes)
-    yield "nothing", best_oracle(n_items, Sizes.usual(n_items, USUAL_MEAN))
+    yield "sizes", planned("assocpriv, single items", n_items, itemset_size=1, sample=sizes)
+    yield "sizes", planned("assocpriv, up to triples", n_items, sample=sizes)
+    yield "nothing", best_oracle(n_items, BasketSizes.from_mean(n_items, DEFAULT_MEAN))
     yield "nothing", planned("assocpriv, single items", n_items, itemset_size=1)
     yield "nothing", planned("assocpriv, up to triples", n_items)
 
 
-def uniform(people: int, n_items: int, sizes: Sizes, rng: np.random.Generator) -> Transactions:
-    """Generate baskets of about these sizes; what is drawn twice is one item."""
+def uniform(people: int, n_items: int, sizes: BasketSizes, rng: np.random.Generator) -> Transactions:
+    """Generate baskets of about these sizes; duplicates count once."""
     drawn = rng.choice(len(sizes.shares), size=people, p=sizes.shares)
     baskets = np.repeat(np.arange(people), drawn)
     return merged([(baskets, rng.integers(n_items, size=len(baskets)))], people, n_items)
 
 
 def measured(way: Randomizer, baskets: Transactions, rng: np.random.Generator) -> float:
-    """Return the root mean square error of all items of a run, over what the formula gives for so many people."""
+    """Return the root mean square error of all items in a run, divided by that of the formula."""
     counted = np.bincount(baskets.sizes)
-    factor = Sizes(counted / len(baskets), "sample").undoing(way.length, 1)[0]
+    factor = BasketSizes(counted / len(baskets), "sample").truncation(way.length, 1)[0]
     true = baskets.item_counts() / len(baskets)
     expected = factor * math.sqrt(way.variance(float(true.mean()) / factor) / len(baskets))
     return float(np.sqrt(np.mean((factor * way.estimate(baskets, rng) - true) ** 2))) / expected
 
 
 def run(people: int = PEOPLE) -> dict[str, Any]:
-    """Return a row for each number of items, mean size, what is known of it, and way."""
+    """Return a row per number of items, mean size, knowledge of it, and method."""
     rows = []
     for n_items in ITEMS:
         for seed, (name, sizes) in enumerate(cases(n_items).items()):
@@ -168,9 +168,9 @@ def run(people: int = PEOPLE) -> dict[str, Any]:
 
 def markdown(result: dict[str, Any]) -> str:
     """Return the table."""
-    said = (
+    caption = (
         f"An item in {SUPPORT:.0%} of baskets, ε = ln 19, {PEOPLE:,} people. length: items of a basket that a report "
-        "stands for; variance: N·Var in whole baskets; noise, truncation, total: standard errors in percentage points; "
-        f"measured: root mean square error of a run of {result['people']:,} baskets over that of the formulas."
+        "represents; variance: N·Var in whole baskets; noise, truncation, total: standard errors in percentage points; "
+        f"measured: root mean square error of a run of {result['people']:,} baskets divided by that of the formulas."
     )
-    return f"{said}\n\n{table({name: name for name in result['rows'][0]}, result['rows'])}"
+    return f"{caption}\n\n{table({name: name for name in result['rows'][0]}, result['rows'])}"

@@ -1,4 +1,4 @@
-"""Baskets as plain arrays, as the accuracy bench hands them to methods."""
+"""Baskets as plain arrays, the input of methods in the accuracy bench."""
 
 from dataclasses import dataclass
 
@@ -13,10 +13,10 @@ class Transactions:
     """Baskets of item ids, one after the other.
 
     Attributes:
-        offsets: int64 (n + 1,), from 0 on; basket t is items[offsets[t] : offsets[t + 1]].
+        offsets: int64 (n + 1,), starting at 0; basket t is items[offsets[t] : offsets[t + 1]].
         items: int64, ids 0 … n_items − 1, strictly increasing within each basket.
-        n_items: number of ids there may be.
-        name: of the data set.
+        n_items: number of possible ids.
+        name: name of the data set.
     """
 
     offsets: NDArray[np.int64]
@@ -33,7 +33,7 @@ class Transactions:
         return np.diff(self.offsets)
 
     def take(self, baskets: NDArray[np.int64]) -> "Transactions":
-        """Return some baskets, numbers int64 (taken,), in their order and as often as they are named."""
+        """Return the baskets with these numbers, int64 (taken,), in this order and with repetitions."""
         sizes = self.sizes[baskets]
         offsets = offsets_of(sizes)
         places = np.repeat(self.offsets[baskets] - offsets[:-1], sizes) + np.arange(offsets[-1])
@@ -49,18 +49,18 @@ class Transactions:
         return Transactions(before[self.offsets], numbers[kept], len(items), self.name)
 
     def matrix(self) -> NDArray[np.bool_]:
-        """Return who holds what, bool (n_items, n)."""
+        """Return which baskets hold which items, bool (n_items, n)."""
         held = np.zeros((self.n_items, len(self)), dtype=np.bool_)
         held[self.items, np.repeat(np.arange(len(self)), self.sizes)] = True
         return held
 
     def item_counts(self) -> NDArray[np.int64]:
-        """Return how many baskets hold each item, int64 (n_items,)."""
+        """Return the number of baskets with each item, int64 (n_items,)."""
         return np.bincount(self.items, minlength=self.n_items).astype(np.int64)
 
 
 def offsets_of(sizes: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return where baskets of given sizes begin and end, int64 (n + 1,)."""
+    """Return the offsets of baskets of given sizes, int64 (n + 1,)."""
     offsets = np.zeros(len(sizes) + 1, dtype=np.int64)
     np.cumsum(sizes, out=offsets[1:])
     return offsets

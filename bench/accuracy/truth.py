@@ -1,4 +1,4 @@
-"""The truth: exact supports in whole baskets, of the most frequent itemsets and of any others."""
+"""Exact supports in whole baskets, of the most frequent itemsets and of any others."""
 
 from collections.abc import Iterable
 from functools import lru_cache
@@ -7,22 +7,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.server.search import join_candidates
-from assocpriv.simulation.simulate import PlainCounter
+from assocpriv.simulation.basket_simulation import RawCounter
 from bench.accuracy.transactions import Itemset, Transactions
 
-LARGEST = 4  # items of an itemset that counts
+LARGEST = 4  # maximum itemset size
 
 
 @lru_cache(maxsize=4)
 def true_itemsets(transactions: Transactions, k: int, largest: int = LARGEST) -> dict[Itemset, float]:
-    """Return all itemsets of up to ``largest`` items that are at least as frequent as the k-th itemset is, or more.
+    """Return all itemsets of up to ``largest`` items that are at least as frequent as the k-th, and possibly more.
 
     Returns:
-        {itemset: support in whole baskets}, the most frequent first, of equals the smaller and then the
-        lexicographically first. All itemsets above some support are there, at least k if there are that many.
+        {itemset: support in whole baskets}, the most frequent first; ties are ordered by size, then lexicographically.
+        It holds all itemsets above some support, and at least k if there are that many.
     """
     counts = np.sort(transactions.item_counts())[::-1]
-    # k items are k itemsets already; where items are held together, far fewer items are
+    # k items are k itemsets already; correlated items need a far smaller number
     least = max(int(counts[min(k // 8, len(counts) - 1)]), 1)
     found = _mined(transactions, least, largest)
     while len(found) < k and least > 1:
@@ -32,8 +32,8 @@ def true_itemsets(transactions: Transactions, k: int, largest: int = LARGEST) ->
 
 
 def _mined(transactions: Transactions, least: int, largest: int) -> dict[Itemset, float]:
-    """Return the itemsets held by ``least`` baskets or more, counted level by level."""
-    items = np.flatnonzero(transactions.item_counts() >= least)  # bitmaps of all items would take gigabytes
+    """Return the itemsets in at least ``least`` baskets, counted level by level."""
+    items = np.flatnonzero(transactions.item_counts() >= least)  # bitmaps of all items would need gigabytes
     few = transactions.restricted(items)
     found: dict[Itemset, float] = {}
     level = np.arange(len(items))[:, None]
@@ -47,10 +47,10 @@ def _mined(transactions: Transactions, least: int, largest: int) -> dict[Itemset
 
 
 def _counted(transactions: Transactions, itemsets: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return how many baskets hold each itemset, int64 (itemsets, k) to int64 (itemsets,)."""
+    """Return the number of baskets with each itemset, int64 (itemsets, k) to int64 (itemsets,)."""
     if itemsets.shape[1] == 1:
         return transactions.item_counts()[itemsets[:, 0]]
-    return PlainCounter(transactions.offsets, transactions.items, transactions.n_items).count(itemsets)
+    return RawCounter(transactions.offsets, transactions.items, transactions.n_items).count(itemsets)
 
 
 def true_top(transactions: Transactions, k: int, largest: int = LARGEST) -> dict[Itemset, float]:
@@ -59,10 +59,10 @@ def true_top(transactions: Transactions, k: int, largest: int = LARGEST) -> dict
 
 
 def exact_supports(transactions: Transactions, itemsets: Iterable[Itemset]) -> dict[Itemset, float]:
-    """Return the supports of any itemsets in whole baskets; each is counted once."""
-    known, asked = _known(transactions), list(itemsets)
+    """Return the supports of any itemsets in whole baskets; each itemset is counted only once."""
+    known, wanted = _known(transactions), list(itemsets)
     by_size: dict[int, list[Itemset]] = {}
-    for itemset in asked:
+    for itemset in wanted:
         if itemset not in known:
             by_size.setdefault(len(itemset), []).append(itemset)
     for sets in by_size.values():
@@ -70,11 +70,11 @@ def exact_supports(transactions: Transactions, itemsets: Iterable[Itemset]) -> d
         items = np.unique(rows)
         counts = _counted(transactions.restricted(items), np.searchsorted(items, rows))
         known.update(zip(sets, (counts / len(transactions)).tolist(), strict=True))
-    return {itemset: known[itemset] for itemset in asked}
+    return {itemset: known[itemset] for itemset in wanted}
 
 
 @lru_cache(maxsize=2)
 def _known(transactions: Transactions) -> dict[Itemset, float]:
-    """Return what was counted of these baskets so far: methods publish much the same itemsets."""
+    """Return the cache of supports in these baskets, since methods publish many of the same itemsets."""
     shares = (transactions.item_counts() / len(transactions)).tolist()
     return {(item,): share for item, share in enumerate(shares)}

@@ -1,9 +1,9 @@
-"""Which settings suit each peer at each ε, chosen on sets that no result is reported on.
+"""Choose settings of each peer at each ε, on sets that no result is reported on.
 
-Every peer is tuned alike, by a coarse search: stages, each with a small grid around the best of the stage before, at
-every ε by itself. A stage takes the settings of the best mean NCR of the top 64 over the sets for tuning; what moves
-supports only, the correction for long baskets, is chosen by the mean logarithm of RMSE. What was chosen is kept in
-tuned.json, with the score of everything tried; :func:`tuned` makes methods of it.
+Every peer is tuned in the same way, by a coarse search for each ε separately: in stages, each with a small grid around
+the best settings of the previous stage. A stage takes the settings with the best mean NCR of the top 64 over the sets
+for tuning. The correction for long baskets, which changes only supports, is chosen by the mean logarithm of RMSE.
+The chosen settings are stored in tuned.json with the scores of all that were tried; :func:`tuned` reads them.
 """
 
 import json
@@ -21,10 +21,10 @@ from bench.accuracy.peers import OracleSettings, SvimSettings, SvsmSettings, one
 from bench.tables import Row, grouped
 
 KEPT = Path(__file__).parent / "tuned.json"
-EPSILONS = (0.5, 1.0, 2.0, 2.9444389791664403, 4.0)  # ln 19 is the promise 5% → 50%
+EPSILONS = (0.5, 1.0, 2.0, 2.9444389791664403, 4.0)  # ln 19 is the guarantee 5% → 50%
 TOP = 64
 PEOPLE = 200_000
-# public files, and a generated set of each of three families
+# public files, and one generated set of each of three families
 SETS = (
     "groceries",
     "kosarak_head36k",
@@ -35,7 +35,7 @@ SETS = (
     "dense-10",
     "long-pairs-15",
 )
-Stage = Mapping[str, Sequence[Any]]  # field, or items.field, to the values tried; all combinations
+Stage = Mapping[str, Sequence[Any]]  # field, or items.field: values to try, in all combinations
 
 _SIZES: Stage = {"size": (1, 2, 3, 5, 8)}
 _CORRECTION: Stage = {"items.correction": ("all sizes", "to the first empty size"), "items.most_size": (32, 128)}
@@ -59,14 +59,14 @@ RUNS: dict[str, tuple[Run, Any, tuple[Stage, ...]]] = {
 
 
 def changed(settings: Any, changes: Mapping[str, Any]) -> Any:
-    """Return settings with some fields changed, those of ``items`` by dotted names."""
+    """Return settings with some fields changed; dotted names are fields of ``items``."""
     inner = {name.partition(".")[2]: value for name, value in changes.items() if "." in name}
     outer = {name: value for name, value in changes.items() if "." not in name}
     return replace(settings, **outer, **({"items": replace(settings.items, **inner)} if inner else {}))
 
 
 def settings_from(name: str, values: Mapping[str, Any]) -> Any:
-    """Make settings of a peer from what asdict made of them."""
+    """Make settings of a peer from their asdict form."""
     made = type(RUNS[name][1])
     inner = {"items": SvimSettings(**values["items"])} if "items" in values else {}
     return made(**{**values, **inner})
@@ -82,7 +82,7 @@ def tune(
     people: int = PEOPLE,
     workers: int = 2,
 ) -> dict[str, Any]:
-    """Choose settings of peers for every ε, write them to ``kept`` with the score of everything tried, return all."""
+    """Choose settings of peers for every ε; write them to ``kept`` with all scores, and return its content."""
     chosen = json.loads(kept.read_text(encoding="utf-8")) if kept.exists() else {}
     sets = [name for name in names("tuning", people, own_sizes=False) if name.rpartition("-")[0] in SETS]
     for name in peers:
@@ -120,7 +120,7 @@ def combinations_of(stage: Stage) -> list[dict[str, Any]]:
 
 
 def scores_of(settings: Sequence[Any], rows: Sequence[Row], *, supports_only: bool) -> list[float]:
-    """Return the mean score over data sets of each of some settings: NCR, or −log RMSE where only supports count."""
+    """Return the mean score over data sets of each settings: NCR, or −log RMSE where only supports change."""
     by_settings, scores = grouped(rows, ("settings",)), []
     for each in settings:
         sets = grouped(by_settings[repr(each),], ("dataset",)).values()
@@ -130,7 +130,7 @@ def scores_of(settings: Sequence[Any], rows: Sequence[Row], *, supports_only: bo
 
 
 def tuned(peers: Sequence[str] = tuple(RUNS), kept: Path = KEPT) -> list[Method]:
-    """Return peers with the settings kept for every ε; for others, and without the file, with those to start from."""
+    """Return peers with the stored settings for every ε; without stored ones, with the initial settings."""
     chosen = json.loads(kept.read_text(encoding="utf-8")) if kept.exists() else {}
     return [
         Method(

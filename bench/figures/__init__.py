@@ -1,1 +1,1 @@
-"""The figures of the literature that need no data: what can be discovered, and how long seeds are."""
+"""Figures of the literature, recomputed with our designs."""

@@ -1,7 +1,7 @@
-"""The lowest discoverable support (LDS) against breach level, transaction size and number of transactions.
+"""The lowest detectable support (LDS) against breach level, transaction size and number of transactions.
 
-Figures 1, 2 and 3 of EGS03: at each point the design with the least worst LDS over single items, pairs and triples,
-beside others searched with the same aim. Every LDS is computed from the integers of the rounded operator.
+Figures 1, 2 and 3 of EGS03. Each point has the paper's design and others, all chosen to minimize the worst LDS over
+single items, pairs and triples. Every LDS is computed from the integers of the rounded operator.
 
 Source: Evfimievski, Gehrke, Srikant, Limiting Privacy Breaches in Privacy Preserving Data Mining, PODS 2003, section 5.
 """
@@ -10,11 +10,19 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from assocpriv.planning.designs import Family, FixedSizeFamily, Floats, WorstSupport, papers_family, runs, thresholds
+from assocpriv.guarantees.amplification import Guarantee
+from assocpriv.planning.operator_designs import (
+    Family,
+    FixedSizeFamily,
+    Floats,
+    WorstSupport,
+    paper_family,
+    runs,
+    thresholds,
+)
 from assocpriv.plans.operator import AnyOperator, FixedSizeOperator
 from assocpriv.plans.transition import SupportModel
-from assocpriv.promise.breaches import Breach
-from assocpriv.server.supports import Respondents, lowest_discoverable_support
+from assocpriv.server.supports import Respondents, detectable_support
 
 SIZES = {1: "single items", 2: "pairs", 3: "triples"}
 PAPER, OURS = "threshold", "any run"
@@ -30,13 +38,13 @@ class Setting:
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """Itemset sizes that such transactions hold."""
+        """Sizes of the itemsets in such transactions."""
         return tuple(k for k in SIZES if k <= self.m)
 
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """What is varied: its column's name, and the settings by value."""
+    """The varied quantity: its column name, and the settings by value."""
 
     column: str
     settings: Mapping[float, Setting]
@@ -53,22 +61,22 @@ FIGURES = {
 
 
 def paper_operator(setting: Setting) -> AnyOperator:
-    """Return the paper's design: j0 or more kept items are likelier, ρ = a/64."""
-    return _best(papers_family(setting.m, 6), setting, thresholds(setting.m))
+    """Return the paper's design: keeping j0 or more items is likelier, ρ = a/64."""
+    return _best(paper_family(setting.m, 6), setting, thresholds(setting.m))
 
 
 def our_operator(setting: Setting) -> AnyOperator:
-    """Return the best design of independent insertion: any run of sizes may be the likelier ones, ρ = a/256."""
-    return _best(papers_family(setting.m), setting, runs(setting.m))
+    """Return the best design of independent insertion: any run of sizes may be likelier, ρ = a/256."""
+    return _best(paper_family(setting.m), setting, runs(setting.m))
 
 
 def fixed_operator(setting: Setting, items: int) -> AnyOperator:
-    """Return the best design whose reports hold a fixed number of the items, M dummies included."""
+    """Return the best design whose reports hold a fixed number of the items, M padding items included."""
     return _best(FixedSizeFamily(setting.m, items, tuple(range(1, items // 2 + 1))), setting, runs(setting.m))
 
 
 def _best(family: Family, setting: Setting, patterns: Floats) -> AnyOperator:
-    limit = Breach(setting.prior, "50%").amplification_limit
+    limit = Guarantee(setting.prior, "50%").amplification_limit
     designs = family.search(limit, WorstSupport(max(setting.sizes), setting.reports), patterns)
     return min(designs, key=lambda design: design.error).operator(limit)
 
@@ -82,7 +90,7 @@ DESIGNS: dict[str, Callable[[Setting], AnyOperator]] = {
 
 
 def rows(figure: Figure) -> list[dict[str, Any]]:
-    """Return a row for every point and design: the operator and its LDS in percent, by itemset size and worst."""
+    """Return one row per point and design: the operator and its LDS in percent, by itemset size and worst."""
     found = []
     for value, setting in figure.settings.items():
         least = None
@@ -102,14 +110,14 @@ def rows(figure: Figure) -> list[dict[str, Any]]:
 
 def lowest_supports(operator: AnyOperator, setting: Setting) -> dict[int, float]:
     """Return the LDS of every itemset size in percent."""
-    model = SupportModel.of(operator)
-    return {k: 100 * lowest_discoverable_support(Respondents(setting.reports, model), k) for k in setting.sizes}
+    model = SupportModel(operator)
+    return {k: 100 * detectable_support(Respondents(setting.reports, model), k) for k in setting.sizes}
 
 
 def _described(operator: AnyOperator) -> dict[str, Any]:
-    """Return the design: which numbers of kept items 0..M are likelier, and how others are added."""
+    """Return the design: the likelier numbers of kept items 0..M, and how others are inserted."""
     if isinstance(operator, FixedSizeOperator):
-        chance, report_items = None, operator.report_size
+        probability, report_items = None, operator.report_size
     else:
-        chance, report_items = f"{operator.insert_num}/{1 << operator.insert_bits}", None
-    return {"likelier_kept": operator.pattern, "insert_probability": chance, "report_items": report_items}
+        probability, report_items = f"{operator.insert_num}/{1 << operator.insert_bits}", None
+    return {"likelier_kept": operator.pattern, "insert_probability": probability, "report_items": report_items}

@@ -1,8 +1,9 @@
-"""Cut-and-paste, the randomizer of 2002, as select-a-size: what it discovers under the promise of the other figures.
+"""Cut-and-paste, the randomizer of 2002, as select-a-size: its LDS under the guarantee of the other figures.
 
-Draw a number of 0..K, at most m; keep so many random items of the transaction; every other item, the rest of its own
-too, is in the report with probability ρ. With i = 0..min(K, m) kept on purpose, of probability u_i = 1/(K+1), except
-u_m = 1 − m/(K+1) where K ≥ m, a report that shows j given items of the m is likelier than by chance by
+Draw a number from 0..K, at most m, and keep that number of random items of the transaction. Every other item, including
+the rest of the transaction, is in the report with probability ρ. Let i = 0..min(K, m) items be kept, with probability
+u_i = 1/(K+1), except u_m = 1 − m/(K+1) where K ≥ m. A report that shows j given items of the m exceeds its probability
+under insertion alone by the factor
 
     w_j = Σ_i u_i ρ^(−i) C(j,i)/C(m,i),      which grows with j from u_0, so that γ = Σ_i (u_i/u_0) ρ^(−i).
 
@@ -14,8 +15,8 @@ from fractions import Fraction
 from math import comb
 from typing import Any
 
+from assocpriv.guarantees.amplification import Guarantee
 from assocpriv.plans.operator import Operator
-from assocpriv.promise.breaches import Breach
 from bench.figures.curves import SIZES, Setting, lowest_supports
 
 _WEIGHT_BITS = 256
@@ -37,9 +38,9 @@ def cut_and_paste(m: int, cutoff: int, rho: Fraction) -> Operator:
 
 
 def rows() -> list[dict[str, Any]]:
-    """Return for each cutoff the least ρ = a/256 that keeps the promise, γ, and the LDS by itemset size in percent."""
+    """Return per cutoff the least ρ = a/256 that meets the guarantee, γ, and the LDS by itemset size in percent."""
     setting, found = Setting(), []
-    limit = Breach(setting.prior, "50%").amplification_limit
+    limit = Guarantee(setting.prior, "50%").amplification_limit
     for cutoff in range(1, setting.m + 1):
         operators = (cut_and_paste(setting.m, cutoff, Fraction(a, 256)) for a in range(1, 256))
         operator = next(each for each in operators if each.amplification < limit)

@@ -1,7 +1,7 @@
-"""The tables of WFY05 and the templates that the paper makes of them.
+"""The tables of WFY05 and the paper's templates for them.
 
 Categorical columns of credit approvals (CRX) and of Adult, records without missing values, split as published. The best
-attributes for the class by gain ratio (TopN) are sensitive, of each the rarer half of its values; all other columns
+attributes for the class by gain ratio (TopN) are sensitive, each with the rarer half of its values; all other columns
 are one channel.
 
 Source: Wang, Fung, Yu, Template-Based Privacy Preservation in Classification Problems, ICDM 2005, section 5.
@@ -15,10 +15,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from assocpriv.suppress.coins import Coins
-from assocpriv.suppress.decide import Outcome, Wishes, decide
-from assocpriv.suppress.table import code_cells
-from assocpriv.suppress.templates import bounds, read_templates
+from assocpriv.suppress.coded_table import code_cells
+from assocpriv.suppress.inference_templates import bounds, read_templates
+from assocpriv.suppress.randomization import RandomBits
+from assocpriv.suppress.suppression import SuppressionOptions, SuppressionOutcome, choose_hidden_cells
 
 CLASS = "class"
 ADULT = [
@@ -26,7 +26,7 @@ ADULT = [
     "sex", "capital-gain", "capital-loss", "hours-per-week", "native-country", CLASS,
 ]  # fmt: skip
 CRX_CATEGORIES = ["A1", "A4", "A5", "A6", "A7", "A9", "A10", "A12", "A13"]
-CRX_TRAIN = 465  # complete records among the first 490, which were published as those to train on
+CRX_TRAIN = 465  # complete records among the first 490, the published training set
 TABLES = ("crx", "adult")
 TOPS = (1, 2, 3, 4)
 PERCENTS = (10, 30, 50, 70, 90)
@@ -35,19 +35,19 @@ _CLOSE = 1e-3  # C4.5 takes attributes whose gain is at least the average less t
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Split:
-    """A table's records to train on and to test on, the class last."""
+    """A table's training and test records, the class last."""
 
     train: pd.DataFrame
     test: pd.DataFrame
 
     @property
     def both(self) -> pd.DataFrame:
-        """All records, those to train on first."""
+        """All records, the training records first."""
         return pd.concat([self.train, self.test], ignore_index=True)
 
 
 def adult(folder: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return Adult's records without missing values, those to train on and those to test on."""
+    """Return Adult's training and test records without missing values."""
     parts = []
     for name, skip in (("adult.data", 0), ("adult.test", 1)):
         table = pd.read_csv(folder / name, names=ADULT, skiprows=skip, skipinitialspace=True, na_values="?").dropna()
@@ -95,7 +95,7 @@ def ranking(train: pd.DataFrame) -> list[str]:
 
 
 def rare_values(column: pd.Series, most: int = 100) -> list[str]:
-    """Return the rarer half of a column's values, rounded down; of equally rare ones the earlier in the alphabet.
+    """Return the rarer half of a column's values, rounded down; of equally rare ones the alphabetically first.
 
     Values that more than ``most`` percent of the records have are left out.
     """
@@ -122,13 +122,17 @@ def inference_count(table: pd.DataFrame, template: dict[str, Any], percent: int)
 
 
 def release_in_order(
-    table: pd.DataFrame, template: list[dict[str, Any]], wishes: Wishes, class_column: str | None = None, seed: int = 0
-) -> tuple[pd.DataFrame, Outcome]:
-    """Return a table as it is released but for the order, so that it can be split as it was, and what that took.
+    table: pd.DataFrame,
+    template: list[dict[str, Any]],
+    options: SuppressionOptions,
+    class_column: str | None = None,
+    seed: int = 0,
+) -> tuple[pd.DataFrame, SuppressionOutcome]:
+    """Return a release in the original order of records, so that it can be split as before, and its outcome.
 
-    The key is of a seed: who releases a table takes one that nobody knows.
+    The key comes from a seed; a real release needs a secret key.
     """
     coded = code_cells({name: table[name].tolist() for name in table.columns})
-    coins = Coins(seed.to_bytes(32, "big"), b"bench")
-    outcome = decide(coded, bounds(read_templates(template)), class_column, wishes, coins)
+    bits = RandomBits(seed.to_bytes(32, "big"), b"bench")
+    outcome = choose_hidden_cells(coded, bounds(read_templates(template)), class_column, options, bits)
     return table.assign(**{name: table[name].where(~hidden, "*") for name, hidden in outcome.hidden.items()}), outcome

@@ -1,8 +1,8 @@
 """Error of decision trees on a table of categories: scikit-learn's by entropy, and C4.5 as Weka has it (J48).
 
 J48 runs with Weka's defaults, which are C4.5's: at least two records in a leaf, pruning with a confidence of 25%.
-scikit-learn has no multiway splits and no such pruning; its leaves have at least 20 records, with which its base errors
-are those of C4.5 on both tables.
+scikit-learn has no multiway splits and no such pruning. With at least 20 records per leaf its base errors are those of
+C4.5 on both tables.
 """
 
 import subprocess
@@ -15,7 +15,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from bench.figures.suppression_tables import CLASS, Split
 
-LEAST_IN_LEAF = 20
+MIN_LEAF = 20
 WEKA = Path("/usr/share/java/weka.jar")  # where Debian's package has it
 ENTROPY, J48 = "entropy tree", "J48"
 
@@ -27,10 +27,10 @@ def errors(split: Split) -> dict[str, float]:
 
 
 def entropy_error(split: Split) -> float:
-    """Return the error of scikit-learn's tree, every value of a column a feature of its own."""
+    """Return the error of scikit-learn's tree, with one feature for each value of a column."""
     names = [name for name in split.train.columns if name != CLASS]
     code = OneHotEncoder(handle_unknown="ignore").fit(split.both[names])
-    tree = DecisionTreeClassifier(criterion="entropy", min_samples_leaf=LEAST_IN_LEAF, random_state=0)
+    tree = DecisionTreeClassifier(criterion="entropy", min_samples_leaf=MIN_LEAF, random_state=0)
     tree.fit(code.transform(split.train[names]), split.train[CLASS])
     return 100 * (1 - float(tree.score(code.transform(split.test[names]), split.test[CLASS])))
 

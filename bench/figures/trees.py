@@ -2,9 +2,9 @@
 
     python -m bench trees [--quick] [--seeds 2]
 
-100,000 records of the 1992 generator train, 5,000 others test, raw. Every attribute is released with noise of the same
-privacy at 95% confidence; the class as it is. *original* grows on raw records in the same intervals, *randomized* on
-released values taken at their word; growth and pruning are the same for all.
+100,000 records of the 1992 generator are for training, 5,000 others, raw, for testing. Every attribute is released with
+noise of the same privacy at 95% confidence; the class is not randomized. *original* trees grow on raw records in the
+same intervals, *randomized* trees on released values without correction. Growth and pruning are the same for all.
 
 Source: Agrawal, Srikant, Privacy-Preserving Data Mining, SIGMOD 2000, section 5.
 """
@@ -18,13 +18,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from assocpriv.client.tables import randomize_inputs
-from assocpriv.files.reports import Reports
+from assocpriv.client.table_client import randomize_inputs
+from assocpriv.files.report_files import Reports
 from assocpriv.numeric import predict
-from assocpriv.planning.tables import design_gaussian, design_uniform
-from assocpriv.plans.columns import Clear, LabelColumn, NumberColumn, default_intervals
-from assocpriv.plans.tables import TablePlan
-from assocpriv.records.tables import TableOptions, stream_table
+from assocpriv.planning.table_planner import design_gaussian, design_uniform
+from assocpriv.plans.table_columns import Clear, LabelColumn, NumberColumn, default_intervals
+from assocpriv.plans.table_plan import TablePlan
+from assocpriv.records.table_files import TableOptions, stream_table
 from assocpriv.server.trees import grow_tree
 from assocpriv.simulation.enumeration import SeededEntropy
 from assocpriv.simulation.synthetic import ATTRIBUTES, CLASSES, LABEL, AgrawalSettings, generate_agrawal
@@ -33,14 +33,14 @@ from bench.tables import Row, means
 NOISES = {"gaussian": design_gaussian, "uniform": design_uniform}
 METHODS = ("original", "local", "by-class", "joint", "global", "randomized")
 CONFIDENCE = Fraction(95, 100)
-CELLS = 10  # of an interval of continuous values
+CELLS = 10  # cells per interval of continuous values
 FIGURE_5, FIGURE_6 = (25, 50, 100), (10, 25, 50, 100, 150, 200)
-FUNCTIONS_6 = (1, 2, 3, 5)  # function 4 is as 5 (AS00, section 5.3)
+FUNCTIONS_6 = (1, 2, 3, 5)  # function 4 behaves as 5 (AS00, section 5.3)
 
 
 @dataclass(frozen=True)
 class Numbers:
-    """A column of numbers: its range, and how many values it has; None for a continuous one."""
+    """A column of numbers: its range and its number of values, None if continuous."""
 
     low: Fraction
     high: Fraction
@@ -50,25 +50,25 @@ class Numbers:
 def noisy_plan(
     columns: dict[str, Numbers], classes: Sequence[str], records: int, noise: str | None, percent: int = 0
 ) -> TablePlan:
-    """Return a plan that adds noise to every column, or none, and releases the class as it is."""
+    """Return a plan that adds noise, or none, to every column and releases the class unchanged."""
     made: list[Any] = []
     for name, known in columns.items():
         intervals = known.values or default_intervals(records)
         cells = known.values or intervals * CELLS
-        law = Clear(cells) if noise is None else NOISES[noise](cells, Fraction(percent, 100), CONFIDENCE)
-        made.append(NumberColumn(name, law, False, known.low, known.high, intervals))
+        mechanism = Clear(cells) if noise is None else NOISES[noise](cells, Fraction(percent, 100), CONFIDENCE)
+        made.append(NumberColumn(name, mechanism, False, known.low, known.high, intervals))
     made.append(LabelColumn(LABEL, Clear(len(classes)), False, tuple(classes)))
     return TablePlan(tuple(made), 0)
 
 
 def release(table: pd.DataFrame, plan: TablePlan, seed: int) -> Reports:
-    """Return the reports of a table, by the shipping client with seeded entropy."""
+    """Return the reports of a table, made by the released client with seeded entropy."""
     inputs = stream_table(table, plan, TableOptions(clip=True))
     return Reports(plan, np.concatenate(list(randomize_inputs(inputs, plan, entropy=SeededEntropy(seed), workers=1))))
 
 
 def accuracy(reports: Reports, method: str, test: pd.DataFrame) -> tuple[float, int]:
-    """Return the accuracy, in percent, on raw test records of a tree grown on reports, and its leaves."""
+    """Return the accuracy in percent, on raw test records, of a tree grown on reports, and its number of leaves."""
     model = grow_tree(reports, LABEL, "by-class" if method == "original" else method)
     right: NDArray[np.bool_] = predict(test, model) == test[LABEL].to_numpy()
     return 100 * float(right.mean()), model.n_leaves
@@ -80,7 +80,7 @@ def generated_columns() -> dict[str, Numbers]:
 
 
 def generated_rows(seed: int, *, records: int = 100_000, quick: bool = False) -> Iterator[Row]:
-    """Yield the accuracy of every function, noise, privacy and method, of one seed."""
+    """Yield the accuracy of every function, noise, privacy and method for one seed."""
     columns = generated_columns()
     for function in (1, 2) if quick else range(1, 6):
         train, test = (
@@ -98,8 +98,8 @@ def generated_rows(seed: int, *, records: int = 100_000, quick: bool = False) ->
                 reports = release(train, noisy_plan(columns, CLASSES, records, noise, privacy), 1000 + seed)
                 for method in METHODS[1:] if privacy in FIGURE_5 else ("by-class", "randomized"):
                     found = accuracy(reports, method, test)
-                    told = {"noise": noise, "privacy": privacy, "method": method}
-                    yield shared | told | {"accuracy": found[0], "leaves": found[1]}
+                    key = {"noise": noise, "privacy": privacy, "method": method}
+                    yield shared | key | {"accuracy": found[0], "leaves": found[1]}
 
 
 def run(seeds: int, *, quick: bool) -> dict[str, Any]:

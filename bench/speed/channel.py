@@ -1,9 +1,9 @@
-"""The anonymous channel from end to end: devices, relay and collector as three processes, beside direct sending.
+"""The anonymous channel from end to end, against direct sending: devices, relay and collector are three processes.
 
-For the rates every device has one report of one basket, seals it by the package's own message code, and sends it from
-an address and with headers that nobody else has. Afterwards each party's files, log and output are searched for what it
-must not have: the collector for address, headers and their time, the relay for these and for anything of a report. As
-many devices then send by all of their own code while both parties are killed (crowd.py).
+For the rates, each device encrypts one report of one basket with the package's own message code. It sends the message
+from a marked address with marked headers. Afterwards the files, log and output of each party are searched for data that
+it must not have: the collector's for address, headers and their time, the relay's also for report contents. Then the
+same number of devices sends with the full client code while both parties are killed (crowd.py).
 """
 
 import asyncio
@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 
 import assocpriv as ap
-from assocpriv.client.baskets import Randomizer
-from assocpriv.files.oblivious import (
+from assocpriv.client.basket_client import Randomizer
+from assocpriv.files.oblivious_http import (
     GATEWAY_PATH,
     REQUEST_TYPE,
     BinaryRequest,
@@ -29,9 +29,9 @@ from assocpriv.files.oblivious import (
     decode_key_configs,
     seal_request,
 )
-from assocpriv.files.plans import write_plan
-from assocpriv.files.unsealed import epoch_files, open_epoch, read_uploads
-from assocpriv.promise.entropy import SystemEntropy
+from assocpriv.files.open_batches import batch_files, open_database, read_uploads
+from assocpriv.files.plan_files import write_plan
+from assocpriv.guarantees.entropy import SystemEntropy
 from bench import tables
 from bench.plans import coded
 from bench.speed import crowd
@@ -42,7 +42,7 @@ _OCTETS = "application/octet-stream"
 
 
 def records_of(plan: Any, devices: int) -> list[bytes]:
-    """Return a record for each device, of a basket of its own: a submission id and a report."""
+    """Return a record for each device, from its own basket: a submission id and a report."""
     entropy, randomizer = SystemEntropy(), Randomizer(plan)
     baskets = [{entropy.below(plan.n_items) for _ in range(5)} for _ in range(devices)]
     return [os.urandom(16) + randomizer.randomize(basket, entropy=entropy) for basket in baskets]
@@ -51,9 +51,9 @@ def records_of(plan: Any, devices: int) -> list[bytes]:
 async def send_all(
     url: str, path: str, bodies: Sequence[bytes], headers: dict[str, str], at_a_time: int
 ) -> list[bytes]:
-    """Send bodies, each over a connection of its own, so many at a time, and return the answers.
+    """Send bodies from the marked address with marked headers, each over a new connection, and return the answers.
 
-    They come from the marked address with marked headers.
+    At most ``at_a_time`` connections are open together.
     """
     import aiohttp
 
@@ -64,7 +64,7 @@ async def send_all(
         async def device() -> None:
             for number in left:
                 while not answers[number]:
-                    with suppress(aiohttp.ClientError):  # as where this process was too slow: it is sent again
+                    with suppress(aiohttp.ClientError):  # for example if this process was too slow: send again
                         async with session.post(url + path, data=bodies[number]) as answer:
                             content = await answer.read()
                             assert answer.status == 200, content
@@ -75,7 +75,7 @@ async def send_all(
 
 
 def through(url: str, plan: Any, records: Sequence[bytes]) -> tuple[list[bytes], list[Exchange], float]:
-    """Return messages for a gateway whose keys a relay hands out, what opens their answers, and µs for each."""
+    """Return messages for a gateway whose keys a relay serves, exchanges to decrypt answers, and µs per message."""
     from urllib.request import urlopen
 
     with urlopen(url + GATEWAY_PATH) as answer:
@@ -88,7 +88,7 @@ def through(url: str, plan: Any, records: Sequence[bytes]) -> tuple[list[bytes],
 
 
 def run(*, quick: bool, devices: int = 20_000) -> dict[str, Any]:
-    """Return rates and work of both ways, and what each party has of the marks."""
+    """Return rates and processor time of both ways, and the marks that each party has."""
     plan = coded(1_000)
     devices = 2_000 if quick else devices
     with tempfile.TemporaryDirectory() as place:
@@ -154,9 +154,9 @@ def _direct(plan: Any, collector: Party, devices: int) -> dict[str, float]:
 def _kept(
     collector: Party, relay: Party, plan: Any, records: Sequence[bytes], messages: Sequence[bytes], written: int
 ) -> dict[str, Any]:
-    """Return what both parties have, once they are ended: marks, reports, and how far an order follows another."""
+    """Return the data of both ended parties: marks, reports, and the correlation of stored order and sending order."""
     data = collector.home / "data"
-    with open_epoch(epoch_files(data)[-1]) as database:
+    with open_database(batch_files(data)[-1]) as database:
         rows = read_uploads(database, plan)[0]
     sent = {record: place for place, record in enumerate(records)}
     order = [sent[row.tobytes()] for row in rows]
@@ -176,23 +176,23 @@ def _kept(
 def markdown(result: dict[str, Any]) -> str:
     """Return the figures as tables."""
     columns = {
-        "way": "way", "reports/s": "reports_s", "collector's µs of CPU a report": "collector_cpu_us",
-        "relay's": "relay_cpu_us", "a device's to seal": "device_seals_us", "bytes sent": "request_bytes",
-        "bytes answered": "answer_bytes",
+        "way": "way", "reports/s": "reports_s", "collector CPU µs/report": "collector_cpu_us",
+        "relay CPU µs/report": "relay_cpu_us", "encryption µs/report": "device_seals_us",
+        "request bytes": "request_bytes", "answer bytes": "answer_bytes",
     }  # fmt: skip
     rows = [{"way": name} | figures for name, figures in result["ways"].items()]
     kept, killed = result["kept"], result["killed"]
     return (
         f"{result['devices']:,} devices, one report each.\n\n{tables.table(columns, rows)}\n"
-        f"Of address, header and time the collector has {kept['collector_has'] or 'none'}, the relay "
-        f"{kept['relay_has'] or 'none'}; of reports the relay has {kept['relay_has_of_reports']}, "
+        f"Marks (address, header, time) found: collector {kept['collector_has'] or 'none'}, relay "
+        f"{kept['relay_has'] or 'none'}. The relay has {kept['relay_has_of_reports']} reports and "
         f"{kept['relay_files']} files, and wrote {kept['relay_wrote_bytes']} bytes to disks. The collector has "
-        f"{kept['collector_has_reports']:,} reports, each once; their order is correlated with the order of sending by "
-        f"{kept['order_correlation']:.3f}.\n\n"
-        f"{killed['devices']:,} devices by their own code, {killed['of_node']:,} of them in node, while collector and "
-        f"relay were killed {killed['killed']} times: of {killed['reports']:,} reports {killed['lost']} are lost, "
-        f"{killed['doubled']} doubled and {killed['foreign']} nobody's. The collector has "
-        f"{killed['collector_has'] or 'none'} of the marks, the relay {killed['relay_has'] or 'none'}, "
-        f"{killed['relay_has_of_reports']} of some 200 reports, and {killed['relay_files']} files. "
-        f"{killed['sealed']:,} are sealed in one batch and read as {killed['read']:,}.\n"
+        f"{kept['collector_has_reports']:,} reports, each once; the correlation of their order with the order of "
+        f"sending is {kept['order_correlation']:.3f}.\n\n"
+        f"{killed['devices']:,} devices sent with the full client code, {killed['of_node']:,} of them in node, while "
+        f"collector and relay were killed {killed['killed']} times. Of {killed['reports']:,} reports "
+        f"{killed['lost']} are lost, {killed['doubled']} duplicated and {killed['foreign']} of unknown origin. "
+        f"Marks found: collector {killed['collector_has'] or 'none'}, relay {killed['relay_has'] or 'none'}. The relay "
+        f"has {killed['relay_has_of_reports']} of about 200 reports and {killed['relay_files']} files. "
+        f"{killed['closed']:,} reports are closed in one batch and {killed['read']:,} are read from it.\n"
     )

@@ -1,7 +1,7 @@
-"""Measurements in processes of their own, so that their memory is known and a failure is only a result.
+"""Measurements in separate processes, so that their memory is known and a failure is only a result.
 
-A task is named ``module:function``; it takes keyword arguments and returns a dict of figures, all JSON. A process
-that measures holds little itself: a child starts with its parent's peak as its own.
+A task is named ``module:function``; it takes keyword arguments and returns a dict of figures, all JSON. The measuring
+process uses little memory, since a child's peak starts at its parent's.
 """
 
 import json
@@ -21,7 +21,7 @@ _OUT_OF_MEMORY = ("MemoryError", "bad_alloc", "annot allocate memory", "OutOfMem
 
 
 def measure(task: str, *, limit_s: float | None = None, address_space: int = 0, **arguments: Any) -> dict[str, Any]:
-    """Run a task and return its figures with ``process_s`` and ``peak_mb``, or what went wrong as ``failure``."""
+    """Run a task and return its figures with ``process_s`` and ``peak_mb``, or the reason as ``failure``."""
     with tempfile.TemporaryDirectory(prefix="assocpriv-bench-") as folder:
         answer, errors = Path(folder) / "answer.json", Path(folder) / "errors.txt"
         command = [
@@ -61,14 +61,14 @@ def _why(status: int, errors: str) -> str:
 
 
 def peak_mb() -> float:
-    """Return the largest resident memory of this process, or of a child of it that has ended, in MB (10^6 bytes)."""
+    """Return the peak resident memory of this process or its ended children, in MB (10^6 bytes)."""
     unit = 1 if sys.platform == "darwin" else 1024
     whose = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
     return max(resource.getrusage(who).ru_maxrss for who in whose) * unit / 1e6
 
 
 def main() -> None:
-    """Run the task that the command line names and write its figures to a file."""
+    """Run the task from the command line and write its figures to a file."""
     task, arguments, answer, address_space = sys.argv[1:]
     if int(address_space):
         resource.setrlimit(resource.RLIMIT_AS, (int(address_space), int(address_space)))

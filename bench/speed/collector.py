@@ -1,7 +1,7 @@
-"""The collector under load, beside the bare framework with the bare store and beside the bare store alone.
+"""The collector under load, against the bare framework with the bare store, and against the bare store alone.
 
-The servers are processes of their own, and take turns; this process sends, over connections that each wait for their
-answer. So sender and server share the machine's cores, and both have as much of them.
+The servers are separate processes that take turns. This process sends; each connection waits for its answer before the
+next request. So sender and server share the machine's cores in the same way for both servers.
 """
 
 import asyncio
@@ -19,13 +19,13 @@ from typing import Any
 import psutil
 
 import assocpriv as ap
-from assocpriv.files.plans import write_plan
+from assocpriv.files.plan_files import write_plan
 from bench import tables
 from bench.plans import coded
 from bench.speed.collector_peer import ceiling
 
 ROUNDS = 5
-SHAPES = {"1": (1, 256), "100": (100, 32), "1,000": (1000, 16)}  # reports a request, connections
+SHAPES = {"1": (1, 256), "100": (100, 32), "1,000": (1000, 16)}  # reports per request, connections
 
 
 class _Sender(asyncio.Protocol):
@@ -91,7 +91,7 @@ async def _send_all(url: str, plan: Any, batch: int, connections: int, seconds: 
 
 
 def send(url: str, plan: Any, batch: int, connections: int, seconds: float) -> dict[str, float]:
-    """Send requests for some seconds, and return what was acknowledged a second, and when."""
+    """Send requests for some seconds; return acknowledged reports per second and latencies."""
     import uvloop
 
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
@@ -100,7 +100,7 @@ def send(url: str, plan: Any, batch: int, connections: int, seconds: float) -> d
 
 @contextmanager
 def serving(command: list[str]) -> Iterator[tuple[str, psutil.Process]]:
-    """Give the URL and the process of a server that says where it listens."""
+    """Yield the URL and the process of a server that prints its address."""
     process = subprocess.Popen(
         [sys.executable, "-m", *command], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
     )
@@ -113,7 +113,7 @@ def serving(command: list[str]) -> Iterator[tuple[str, psutil.Process]]:
 
 
 def run(*, quick: bool, reports: int = 10_000_000) -> dict[str, Any]:
-    """Return rates beside both ceilings, and how a collection of ``reports`` grows."""
+    """Return rates against both references, and the growth of a collection of ``reports``."""
     plan = coded(1_000)
     seconds, rounds = (1.0, 1) if quick else (5.0, ROUNDS)
     with tempfile.TemporaryDirectory() as home:
@@ -125,7 +125,7 @@ def run(*, quick: bool, reports: int = 10_000_000) -> dict[str, Any]:
 
 
 def _beside(folder: Path, plan: Any, batch: int, connections: int, seconds: float, rounds: int) -> dict[str, Any]:
-    """Return rates of the collector, of its peer, and of the store alone, and medians of ratios."""
+    """Return rates of the collector, its peer and the store alone, and medians of their ratios."""
     record = 16 + plan.report_bytes
     ours, bare, store = list[dict[str, float]](), list[dict[str, float]](), list[float]()
     for turn in range(rounds):
@@ -155,7 +155,7 @@ def _ours(folder: Path, name: str) -> list[str]:
 
 
 def _grow(folder: Path, plan: Any, reports: int) -> list[dict[str, Any]]:
-    """Send a collection in batches of 1,000 and return rate, memory and latency as it grows; at the end it is mined."""
+    """Send a collection in batches of 1,000; return rate, memory and latency as it grows, and mine it at the end."""
     rows: list[dict[str, Any]] = []
     with serving(_ours(folder, "grown")) as (url, process):
         sent = 0
@@ -163,7 +163,7 @@ def _grow(folder: Path, plan: Any, reports: int) -> list[dict[str, Any]]:
             found = send(url, plan, 1000, 16, 2.0)
             sent += int(found["reports_s"] * 2.0)
             memory = process.memory_info()
-            files = memory.shared / 2**20  # of submission ids, mapped: the system takes them back where it has to
+            files = memory.shared / 2**20  # mapped files of submission ids, which the system can evict
             own = {"held_mib": memory.rss / 2**20 - files, "mapped_files_mib": files}
             rows.append({"reports": sent, "reports_s": found["reports_s"], "p99_ms": found["p99_ms"]} | own)
         began = perf_counter()
@@ -176,17 +176,18 @@ def markdown(result: dict[str, Any]) -> str:
     """Return the figures as tables."""
     shapes = [{"batch": name} | figures for name, figures in result["requests_of"].items()]
     columns = {
-        "reports a request": "batch", "reports/s": "reports_s", "requests/s": "requests_s", "p50 ms": "p50_ms",
-        "p99 ms": "p99_ms", "sender's cores": "sender_cores", "µs of CPU a request": "cpu_us",
-        "its bare": "bare_cpu_us", "bare framework and store": "bare_reports_s", "its p99 ms": "bare_p99_ms",
-        "ours ÷ bare": "against_bare", "store alone": "store_reports_s", "ours ÷ store": "against_store",
+        "reports/request": "batch", "reports/s": "reports_s", "requests/s": "requests_s", "p50 ms": "p50_ms",
+        "p99 ms": "p99_ms", "sender cores": "sender_cores", "CPU µs/request": "cpu_us",
+        "bare: CPU µs/request": "bare_cpu_us", "bare: reports/s": "bare_reports_s", "bare: p99 ms": "bare_p99_ms",
+        "ours ÷ bare": "against_bare", "store: reports/s": "store_reports_s", "ours ÷ store": "against_store",
     }  # fmt: skip
     growth = {
         "reports": "reports", "reports/s": "reports_s", "p99 ms": "p99_ms", "memory MiB": "held_mib",
         "mapped files MiB": "mapped_files_mib",
-        "mined meanwhile, s": "mined_while_running_s",
+        "mining while serving, s": "mined_while_running_s",
     }  # fmt: skip
     return (
-        f"Records of {result['record_bytes']} bytes.\n\n{tables.table(columns, shapes)}\n"
+        f"Records of {result['record_bytes']} bytes. *bare*: the bare framework with the bare store; *store*: the bare "
+        f"store alone.\n\n{tables.table(columns, shapes)}\n"
         f"One collection, requests of 1,000 reports:\n\n{tables.table(growth, result['growth'])}"
     )

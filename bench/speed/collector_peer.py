@@ -1,8 +1,8 @@
-"""The bare framework with a bare durable store, and the bare store alone: what the collector is measured against.
+"""References for the collector: the bare framework with a bare durable store, and the bare store alone.
 
-The framework is uvicorn with an application that reads a request's body and answers; the store is a thread that
-appends what waits to one SQLite table, a commit a group, as durable as the collector's. Nothing is checked, nothing is
-compared, repeats count twice: what a collector does beyond that is what it costs.
+The framework is uvicorn with an application that reads a request's body and answers. The store is a thread that appends
+queued bodies to one SQLite table, one commit per group, as durable as the collector's. It checks nothing and counts
+duplicates twice. The difference is the cost of the collector's own work.
 """
 
 import asyncio
@@ -28,14 +28,14 @@ def open_store(path: Path) -> sqlite3.Connection:
 
 
 def append(database: sqlite3.Connection, bodies: list[bytes]) -> None:
-    """Store a group by one commit."""
+    """Store a group in one commit."""
     database.execute("BEGIN IMMEDIATE")
     database.execute("INSERT INTO uploads(records) VALUES (?)", (b"".join(bodies),))
     database.execute("COMMIT")
 
 
 def ceiling(path: Path, record_bytes: int, batch: int, group: int, seconds: float) -> float:
-    """Return how many reports a second the bare store takes, in groups of so many batches."""
+    """Return the reports per second that the bare store takes, in groups of ``group`` batches."""
     database, bodies, done = open_store(path), [urandom(record_bytes * batch) for _ in range(group)], 0
     began = perf_counter()
     while (spent := perf_counter() - began) < seconds:
@@ -46,7 +46,7 @@ def ceiling(path: Path, record_bytes: int, batch: int, group: int, seconds: floa
 
 
 class Bare:
-    """The application."""
+    """The bare application."""
 
     def __init__(self, database: sqlite3.Connection, record_bytes: int) -> None:
         self._database, self._record_bytes = database, record_bytes
@@ -54,7 +54,7 @@ class Bare:
         self._loop: asyncio.AbstractEventLoop | None = None
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:  # noqa: ARG002
-        """Answer a request when its body is on disk."""
+        """Answer a request once its body is on disk."""
         if self._loop is None:
             self._loop = asyncio.get_running_loop()
             threading.Thread(target=self._write, daemon=True).start()
@@ -80,10 +80,10 @@ class Bare:
                 except queue.Empty:
                     break
             append(self._database, [body for body, _ in group])
-            self._loop.call_soon_threadsafe(self._tell, [future for _, future in group])  # type: ignore[union-attr]
+            self._loop.call_soon_threadsafe(self._deliver_results, [future for _, future in group])  # type: ignore[union-attr]
 
     @staticmethod
-    def _tell(futures: list[asyncio.Future[int]]) -> None:
+    def _deliver_results(futures: list[asyncio.Future[int]]) -> None:
         for future in futures:
             if not future.done():
                 future.set_result(1)

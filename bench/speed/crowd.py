@@ -1,8 +1,8 @@
-"""Many devices behind a relay, by the code that ships, while relay and collector are killed: what arrives, and where.
+"""Many devices send through a relay with the released code while relay and collector are killed: what arrives where.
 
-Each device has a ledger of its own, makes its reports, waits for their moments and sends them, in Python or in node,
-from an address and with headers that nobody else has. Meanwhile one party after the other is killed by SIGKILL, and
-begun again at its port. Then what each party has, on its disk and in its log, is put beside what was sent.
+Each device has its own ledger. It makes its reports, waits for their send times and sends them, in Python or in node,
+from a marked address with marked headers. Meanwhile the parties are killed in turn by SIGKILL and restarted at their
+ports. Then the data of each party, on its disk and in its log, is compared with the data sent.
 """
 
 import http.client
@@ -18,15 +18,15 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import assocpriv as ap
-from assocpriv.files.plans import write_plan
-from assocpriv.files.unsealed import epoch_files, open_epoch, read_uploads
-from assocpriv.plans.baskets import Plan
-from assocpriv.promise.errors import CollectorError
+from assocpriv.files.open_batches import batch_files, open_database, read_uploads
+from assocpriv.files.plan_files import write_plan
+from assocpriv.guarantees.errors import CollectorError
+from assocpriv.plans.basket_plan import Plan
 from bench.speed.parties import ADDRESS, MARKS, Party, free_port, marks_in, parties
 
 _AT_A_TIME, _AGAIN_SECONDS = 64, 0.2
-_PATIENCE = 5  # seconds: a party is away for less than the pauses that a patient device comes to
-_THERE = 4  # times as long as a party is away between two kills
+_PATIENCE = 5  # seconds; a party is away for less than the waits of a device with this patience
+_THERE = 4  # time between two kills, in multiples of the time a party is away
 _SCRIPT = Path(__file__).parents[2] / "clients" / "js" / "bench" / "crowd.js"
 Done = TypeVar("Done")
 
@@ -45,7 +45,7 @@ class _Marked(http.client.HTTPConnection):
 
 
 def persist(what: Callable[[], Done]) -> Done:
-    """Do something again where a collector or relay is away."""
+    """Call a function again until collector and relay respond."""
     while True:
         try:
             return what()
@@ -53,28 +53,28 @@ def persist(what: Callable[[], Done]) -> Done:
             time.sleep(_AGAIN_SECONDS)
 
 
-def send_all(asked: Mapping[str, Any]) -> None:
-    """Let each device report its basket on each occasion; write a line a report, once all are taken."""
-    baskets, occasions, folder = asked["baskets"], asked["occasions"], Path(asked["folder"])
-    plan = ap.read_plan(asked["plan"])
-    collector = [ap.Collector(asked["collector"], relay=asked["relay"], patience_seconds=_PATIENCE) for _ in baskets]
+def send_all(task: Mapping[str, Any]) -> None:
+    """Let each device report its basket in each reporting period; print one line per report once all are accepted."""
+    baskets, periods, folder = task["baskets"], task["periods"], Path(task["folder"])
+    plan = ap.read_plan(task["plan"])
+    collector = [ap.Collector(task["collector"], relay=task["relay"], patience_seconds=_PATIENCE) for _ in baskets]
 
     def made(number: int) -> tuple[int, list[bytes]]:
         ledger = folder / f"{number}.bin"
         sent = [
-            persist(lambda occasion=each: ap.collect.send_report(  # type: ignore[misc]
-                baskets[number], collector[number], ledger=ledger, occasion=occasion))
-            for each in occasions
+            persist(lambda period=each: ap.collect.send_report(  # type: ignore[misc]
+                baskets[number], collector[number], ledger=ledger, period=period))
+            for each in periods
         ]  # fmt: skip
         with ap.Ledger.open(ledger) as opened:
-            made = [opened.submit([], plan, occasion=each) for each in occasions]
-        return min(each.moment or 0 for each in sent), [each.submission_id + each.report for each in made]
+            made = [opened.submit([], plan, period=each) for each in periods]
+        return min(each.send_time or 0 for each in sent), [each.submission_id + each.report for each in made]
 
-    def sent(number: int, moment: int) -> None:
-        later: tuple[int, ...] = (moment,)
+    def sent(number: int, send_time: int) -> None:
+        later: tuple[int, ...] = (send_time,)
         while later:
             time.sleep(max(0.0, later[0] - time.time()))
-            later = persist(lambda: ap.collect.send_unsent(collector[number], ledger=folder / f"{number}.bin")).later
+            later = persist(lambda: ap.collect.send_queued(collector[number], ledger=folder / f"{number}.bin")).later
 
     with ThreadPoolExecutor(_AT_A_TIME) as pool:
         found = list(pool.map(made, range(len(baskets))))
@@ -85,11 +85,11 @@ def send_all(asked: Mapping[str, Any]) -> None:
             print(report.hex())
 
 
-def _devices(command: Sequence[str], asked: dict[str, Any], folder: Path) -> subprocess.Popen[str]:
-    """Begin devices in a process, which reads from a file what they do."""
+def _devices(command: Sequence[str], task: dict[str, Any], folder: Path) -> subprocess.Popen[str]:
+    """Start devices in a process, which reads its task from a file."""
     folder.mkdir()
-    (folder / "asked.json").write_text(json.dumps(asked | {"folder": str(folder)}))
-    with open(folder / "asked.json") as asking, open(folder / "sent", "w") as out:
+    (folder / "task.json").write_text(json.dumps(task | {"folder": str(folder)}))
+    with open(folder / "task.json") as asking, open(folder / "sent", "w") as out:
         return subprocess.Popen(command, stdin=asking, stdout=out, text=True)
 
 
@@ -97,29 +97,27 @@ def _devices(command: Sequence[str], asked: dict[str, Any], folder: Path) -> sub
 
 
 def run(home: Path, plan: Plan, baskets: Sequence[Sequence[str]], *, of_node: int, every: float) -> dict[str, Any]:
-    """Return what arrived of devices, the last ``of_node`` in node, while every few seconds a party was killed."""
+    """Return the data that arrived from devices, the last ``of_node`` in node, while parties were killed in turn."""
     write_plan(plan, home / "plan.json")
     split, ports = len(baskets) - of_node, [free_port(), free_port()]
-    asked = {
+    task = {
         "plan": str(home / "plan.json"), "address": ADDRESS, "headers": MARKS,
         "collector": f"http://127.0.0.1:{ports[0]}", "relay": f"http://127.0.0.1:{ports[1]}",
-        "occasions": [f"w{number}" for number in range(plan.reports_per_person)],
+        "periods": [f"w{number}" for number in range(plan.reports_per_person)],
     }  # fmt: skip
     began = time.monotonic()
     with parties(home, home / "plan.json", 1.0, "--oblivious", ports=ports) as pair:
         begun = [
+            _devices([sys.executable, "-m", "bench.speed.crowd"], task | {"baskets": baskets[:split]}, home / "python"),
             _devices(
-                [sys.executable, "-m", "bench.speed.crowd"], asked | {"baskets": baskets[:split]}, home / "python"
-            ),
-            _devices(
-                [shutil.which("node") or "node", str(_SCRIPT)], asked | {"baskets": baskets[split:]}, home / "node"
+                [shutil.which("node") or "node", str(_SCRIPT)], task | {"baskets": baskets[split:]}, home / "node"
             ),
         ]
         killed = _kill(pair, begun, every)
         assert not any(process.wait() for process in begun)
     sent = [bytes.fromhex(line) for name in ("python", "node") for line in (home / name / "sent").read_text().split()]
     data = home / "collector" / "data"
-    with open_epoch(epoch_files(data)[-1]) as database:
+    with open_database(batch_files(data)[-1]) as database:
         stored = Counter(map(bytes, read_uploads(database, plan)[0]))
     some = [*sent[:: max(1, len(sent) // 200)], plan.plan_id.encode()]
     return {
@@ -129,12 +127,12 @@ def run(home: Path, plan: Plan, baskets: Sequence[Sequence[str]], *, of_node: in
         "collector_has": marks_in(pair[0]), "relay_has": marks_in(pair[1]),
         "relay_has_of_reports": sum(pair[1].has(each[:16]) or pair[1].has(each[:16].hex().encode()) for each in some),
         "relay_files": len([*pair[1].home.rglob("*")]),
-        "sealed": ap.collect.seal_collection(data, few=True), "read": len(ap.read_reports(data)),
+        "closed": ap.collect.close_batches(data, allow_small=True), "read": len(ap.read_reports(data)),
     }  # fmt: skip
 
 
 def _kill(pair: Sequence[Party], devices: Sequence[subprocess.Popen[str]], every: float) -> int:
-    """Kill one party after the other as long as devices send, which find both at most times; return how often."""
+    """Kill the parties in turn while devices send; return the number of kills. Most of the time both are running."""
     killed, away = 0, 0.0
     while any(process.poll() is None for process in devices):
         time.sleep(max(every, _THERE * away))
@@ -146,10 +144,10 @@ def _kill(pair: Sequence[Party], devices: Sequence[subprocess.Popen[str]], every
 
 
 def main() -> None:
-    """Do what standard input says, as JSON."""
-    asked = json.load(sys.stdin)
+    """Run the task that standard input describes as JSON."""
+    task = json.load(sys.stdin)
     http.client.HTTPConnection = _Marked  # type: ignore[misc]
-    send_all(asked)
+    send_all(task)
 
 
 if __name__ == "__main__":

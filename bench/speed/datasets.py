@@ -1,4 +1,4 @@
-"""Makes what is mined: report files and, beside them, the plain baskets as a FIMI file. To be run as tasks."""
+"""Make the data to mine, as tasks: report files, and the raw baskets as a FIMI file."""
 
 import gzip
 import shutil
@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 from bench.speed.child import ROOT
 
 SHARED = ROOT.parent / "shared" / "data"
-POOL = 10**7  # distinct baskets at most; more reports are made of them again, with fresh entropy
+POOL = 10**7  # maximum number of distinct baskets; further reports repeat them with fresh entropy
 _BASKETS, _REPORTS, _PLAN = "baskets.dat", "reports.parquet", "plan.json"
 
 
 def shared_file(name: str) -> Path | None:
-    """Return a public data set in the folder beside the clone, None where it is missing."""
+    """Return a public data set in the folder next to the clone, or None if it is missing."""
     path = SHARED / name
     return path if path.is_file() else None
 
@@ -33,7 +33,7 @@ def quest(
     posterior: str = "50%",
     plain: bool = True,
 ) -> dict[str, Any]:
-    """Make reports of generated baskets; the plain ones are written on demand."""
+    """Make reports of generated baskets; write the raw baskets on demand."""
     from assocpriv.plans.catalogue import Catalogue
     from assocpriv.records.baskets import Baskets
     from assocpriv.simulation.synthetic import QuestSettings, generate_quest, write_baskets
@@ -60,14 +60,16 @@ def from_file(folder: str, source: str, *, posterior: str = "50%") -> dict[str, 
 def _write_reports(
     folder: str, pool: Any, reports: int, transaction_size: int, itemset_size: int, posterior: str
 ) -> dict[str, Any]:
-    from assocpriv.files.plans import write_plan
-    from assocpriv.files.reports import write_reports
-    from assocpriv.planning.baskets import make_plan
-    from assocpriv.promise.breaches import Breach
+    from assocpriv.files.plan_files import write_plan
+    from assocpriv.files.report_files import write_reports
+    from assocpriv.guarantees.amplification import Guarantee
+    from assocpriv.planning.basket_planner import make_plan
     from bench.plans import about_items
 
-    wishes = {"transaction_size": transaction_size, "itemset_size": itemset_size, "reports": reports}
-    plan = about_items(make_plan(pool.catalogue, Breach("5%", posterior), **wishes))  # other miners know of no sizes
+    options = {"transaction_size": transaction_size, "itemset_size": itemset_size, "reports": reports}
+    plan = about_items(
+        make_plan(pool.catalogue, Guarantee("5%", posterior), **options)
+    )  # other miners do not estimate sizes
     places = {name: str(Path(folder) / name) for name in (_BASKETS, _REPORTS, _PLAN)}
     write_plan(plan, places[_PLAN], force=True)
     start = perf_counter()
@@ -81,16 +83,16 @@ def _write_reports(
         "transaction_size": transaction_size,
         "itemset_size": itemset_size,
         "code": plan.items.generator.kind,
-        "insert_bits": getattr(plan.items.operator, "insert_bits", None),  # a fixed size has none
+        "insert_bits": getattr(plan.items.operator, "insert_bits", None),  # None for a fixed size
         "report_bits": plan.items.report_bits,
         "randomize_and_write_s": perf_counter() - start,
     }
 
 
 def _packed(pool: Any, plan: Any, reports: int) -> Iterator[NDArray[np.uint8]]:
-    """Yield that many reports, going through the baskets as often as it takes."""
-    from assocpriv.client.bulk import randomize_chunks
-    from assocpriv.promise.entropy import SystemEntropy
+    """Yield ``reports`` reports, using the baskets repeatedly if needed."""
+    from assocpriv.client.bulk_client import randomize_chunks
+    from assocpriv.guarantees.entropy import SystemEntropy
 
     for done in range(0, reports, len(pool)):
         for chunk in randomize_chunks(pool[: reports - done], plan, entropy=SystemEntropy()):

@@ -1,8 +1,8 @@
-"""What a device's time tells: the one-report client with what it keeps, or what it holds, chosen here.
+"""What device timing reveals: the one-report client is timed with a chosen kept subset or a chosen basket.
 
 Each comparison takes two classes of reports in random order and compares the means of each class's faster nine tenths
 (interruptions are in the slowest tenth). A difference is given in nanoseconds, as a share of the time of a report, and
-in standard errors: beyond about 4.5 of them the classes can be told apart by who times very many reports.
+in standard errors. Beyond about 4.5 standard errors, an adversary who times very many reports can separate the classes.
 """
 
 from collections.abc import Sequence
@@ -12,20 +12,20 @@ from typing import Any
 
 import numpy as np
 
-from assocpriv.client.baskets import Randomizer
-from assocpriv.plans.baskets import Plan
+from assocpriv.client.basket_client import Randomizer
+from assocpriv.guarantees.entropy import SystemEntropy
+from assocpriv.plans.basket_plan import Plan
 from assocpriv.plans.operator import FixedSizeOperator
-from assocpriv.promise.entropy import SystemEntropy
 from bench.plans import coded, fixed_size
 from bench.tables import table
 
-CALLS = 20_000  # of each class, or as many as take
+CALLS = 20_000  # calls per class; fewer if they take longer than SECONDS
 SECONDS = 8.0
 _FASTER = 0.9
 
 
 class _Chosen(SystemEntropy):
-    """The system's entropy, but for which subset is kept, or how many items; that is drawn all the same."""
+    """The system's entropy, except that the kept subset or its size is chosen; the draw is made all the same."""
 
     __slots__ = ("choice",)
 
@@ -33,14 +33,14 @@ class _Chosen(SystemEntropy):
         self.choice: int | None = None
 
     def pick(self, cumulative: Sequence[int]) -> int:
-        """Return the choice, after having drawn as usual."""
+        """Return the choice after the default draw."""
         drawn = super().pick(cumulative)
         return drawn if self.choice is None else self.choice % len(cumulative)
 
 
 @dataclass(frozen=True)
 class Class:
-    """Reports of one kind: a basket, and the number of the subset that is kept (−1 the last, None as drawn)."""
+    """Reports of one kind: a basket, and the number of the kept subset (−1 for the last, None for a random one)."""
 
     name: str
     basket: tuple[int, ...]
@@ -48,7 +48,7 @@ class Class:
 
 
 def cases() -> dict[str, Plan]:
-    """Return a plan of each kind of report."""
+    """Return one plan per kind of report."""
     return {
         "BCH, one bit an item": coded(1_000),
         "Reed–Solomon, seven bits an item": coded(1_000, "reed-solomon", 7),
@@ -58,7 +58,7 @@ def cases() -> dict[str, Plan]:
 
 
 def comparisons(plan: Plan) -> list[tuple[Class, Class]]:
-    """Return the pairs of classes: what is kept, which items are held, how many."""
+    """Return the pairs of classes, which differ in the kept subset, the items held, or their number."""
     n, full = plan.n_items, (0, 1, 2, 3, 4)
     is_fixed = isinstance(plan.items.operator, FixedSizeOperator)
     one = [] if is_fixed else [(Class("keeps the first", full, 1), Class("the last of five", full, 5))]
@@ -72,7 +72,7 @@ def comparisons(plan: Plan) -> list[tuple[Class, Class]]:
 
 
 def compare(plan: Plan, pair: tuple[Class, Class], calls: int) -> dict[str, Any]:
-    """Time both classes, in random order."""
+    """Time both classes in random order."""
     randomizer, entropy = Randomizer(plan), _Chosen()
     randomizer.randomize(pair[0].basket, entropy=entropy)
     start = perf_counter_ns()
@@ -112,8 +112,8 @@ def markdown(result: dict[str, Any]) -> str:
     columns = {
         "plan": "plan",
         "compared": "compared",
-        "calls of each": "calls",
-        "µs a report": "report_us",
+        "calls per class": "calls",
+        "µs/report": "report_us",
         "difference, ns": "difference_ns",
         "share": "difference_share",
         "standard errors": "standard_errors",

@@ -1,26 +1,26 @@
-"""The compiled loops beside numpy and the operating system, in one process."""
+"""The compiled loops against numpy and the operating system, in one process."""
 
 from typing import Any
 
 import numpy as np
 
-from assocpriv.client.bulk import BulkRandomizer, randomize_chunks
-from assocpriv.promise.entropy import SystemEntropy
+from assocpriv.client.bulk_client import BulkRandomizer, randomize_chunks
+from assocpriv.guarantees.entropy import SystemEntropy
 from assocpriv.records.baskets import Baskets
 from assocpriv.server.bitmaps import count_row_supersets, empty_rows, report_rows
 from assocpriv.simulation.synthetic import QuestSettings, generate_quest
 from bench.plans import coded, fixed_size
 from bench.speed.timing import medians
 
-N_ROWS, FIRST_ROWS = 1_024, 16  # rows whose pairs are counted; rows that numpy pairs with all others
-N_WORDS = 1 << 12  # of a row: 2^18 bits
+N_ROWS, FIRST_ROWS = 1_024, 16  # rows whose pairs are counted; rows that numpy combines with all others
+N_WORDS = 1 << 12  # words per row: 2^18 bits
 EXPAND_ITEMS = 1_000
 COPY_BYTES = 1 << 28
-REPEATED = 64  # baskets, where most transactions repeat
+REPEATED = 64  # distinct baskets in the repeated case
 
 
 def pair_rates(rng: np.random.Generator) -> dict[str, float]:
-    """Count all pairs of long rows on one core; numpy counts a part, its time is scaled to the whole."""
+    """Count all pairs of long rows on one core; numpy counts a part, and its time is scaled to all pairs."""
     rows = empty_rows(N_ROWS, N_WORDS * 64)
     rows[:] = rng.integers(0, 1 << 64, size=rows.shape, dtype=np.uint64)
     pairs, flat = np.column_stack(np.triu_indices(N_ROWS, 1)).astype(np.int64), rows.transpose(1, 0, 2)
@@ -38,7 +38,7 @@ def pair_rates(rng: np.random.Generator) -> dict[str, float]:
 
 
 def expand_rates(rng: np.random.Generator) -> dict[str, float]:
-    """Expand 40-bit seeds into bitmaps of items, beside copying an array that no cache holds."""
+    """Expand 40-bit seeds into bitmaps of items, against copying an array larger than any cache."""
     plan = coded(EXPAND_ITEMS)
     packed = rng.integers(0, 256, size=(N_WORDS * 64, plan.report_bytes), dtype=np.uint8)
     items = np.arange(EXPAND_ITEMS, dtype=np.int64)
@@ -54,14 +54,14 @@ def expand_rates(rng: np.random.Generator) -> dict[str, float]:
 
 
 def repeated(baskets: Baskets) -> Baskets:
-    """Return as many baskets, of which most occur many times: a few of them again and again."""
+    """Return the same number of baskets, made by repeating a few of them."""
     few = baskets[:REPEATED]
     held, turns = few.items[few.offsets[0] : few.offsets[-1]], len(baskets) // REPEATED
     return Baskets(baskets.catalogue, np.append(0, np.cumsum(np.tile(few.sizes, turns))), np.tile(held, turns))
 
 
 def randomize_rates(n_reports: int) -> dict[str, dict[str, float]]:
-    """Randomize on all cores, beside drawing the words that it consumes."""
+    """Randomize on all cores, against drawing the random words that it consumes."""
     rates, ratios = {}, {}
     entropy = SystemEntropy()
     baskets = generate_quest(QuestSettings(n_baskets=n_reports, n_items=1_000))

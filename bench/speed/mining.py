@@ -1,4 +1,4 @@
-"""The main job end to end, from report file to itemset file, beside what mines plain baskets today."""
+"""The main job end to end, from report file to itemset file, against common miners of raw baskets."""
 
 import sys
 import tempfile
@@ -14,7 +14,7 @@ from bench.speed.peers import PEERS
 from bench.speed.timing import take_turns
 from bench.tables import table
 
-LARGEST = 3  # items of an itemset
+LARGEST = 3  # maximum itemset size
 ADDRESS_SPACE = min(16 << 30, memory_bytes() * 3 // 4)
 OURS, EXACT = "assocpriv", "assocpriv on baskets"
 
@@ -23,8 +23,8 @@ OURS, EXACT = "assocpriv", "assocpriv on baskets"
 class Case:
     """A collection and the supports to mine it at, the highest first.
 
-    ``source`` names a public file; otherwise ``reports`` baskets over ``items`` items are generated. ``memory``
-    bounds our bitmaps, by default as mining does. ``peers``: the other miners that get the plain baskets.
+    ``source`` is a public file; without it ``reports`` baskets over ``items`` items are generated. ``memory`` limits
+    our bitmaps in bytes (None: the default of mining). ``peers``: the other miners, which get the raw baskets.
     """
 
     name: str
@@ -39,7 +39,7 @@ class Case:
 
 CASES = (
     Case("quest-1e6", ("2%",)),
-    Case("quest-1e7", ("2%", "0.5%"), reports=10**7, peers=("pyfim fpgrowth",)),  # the fastest of 10^6 by far
+    Case("quest-1e7", ("2%", "0.5%"), reports=10**7, peers=("pyfim fpgrowth",)),  # by far the fastest at 10^6
     Case("quest-1e6x16470", ("1.2%",), items=16_470),
     Case("quest-1e6x100000", ("1.2%",), items=100_000),
     Case("T5N1D1800", ("1%",), source="T5N1D1800.dat.gz"),
@@ -55,7 +55,7 @@ QUICK = (
 
 @dataclass(frozen=True)
 class Settings:
-    """What the command line chose: sizes, which cases and peers (all if none is named), a peer's time limit."""
+    """Choices of the command line: sizes, cases and peers (empty for all), and a peer's time limit in seconds."""
 
     quick: bool = False
     large: bool = False
@@ -69,13 +69,13 @@ class Settings:
         return [case for case in offered if not self.cases or case.name in self.cases]
 
     def on_peer(self, task: str, **arguments: Any) -> dict[str, Any]:
-        """Run a peer's task within the limits; Spark's virtual machine limits its memory itself."""
+        """Run a peer's task within the limits; Spark's virtual machine has its own memory limit."""
         space = 0 if arguments["peer"] == "Spark" else ADDRESS_SPACE
         return measure(task, limit_s=self.limit_s, address_space=space, **arguments)
 
 
 def tell(text: str) -> None:
-    """Say on the error stream what is going on."""
+    """Print progress to the error stream."""
     print(text, file=sys.stderr, flush=True)
 
 
@@ -86,11 +86,11 @@ def run(settings: Settings) -> dict[str, Any]:
 
 
 def run_case(case: Case, settings: Settings) -> dict[str, Any] | None:
-    """Mine one collection at its supports, every miner in turn; None where its data is missing."""
+    """Mine one collection at its supports, every miner in turn; None if its data is missing."""
     with tempfile.TemporaryDirectory(prefix="assocpriv-bench-") as folder:
         made = _make(case, folder)
         if made is None:
-            tell(f"{case.name}: skipped, {case.source} is not in the folder shared/data beside the clone")
+            tell(f"{case.name}: skipped, {case.source} is not in the folder shared/data next to the clone")
             return None
         if "failure" in made:
             tell(f"{case.name}: {made['failure']}")
@@ -101,8 +101,8 @@ def run_case(case: Case, settings: Settings) -> dict[str, Any] | None:
             tell(f"{case.name} at {support}")
             outcomes = take_turns(_miners(case, support, made, able, settings))
             minings.append({"support": support} | _compared(outcomes))
-            able = [peer for peer in able if "failure" not in outcomes[peer]]  # more itemsets take no less
-        described = {name: value for name, value in made.items() if not name.endswith("_path")}  # no paths
+            able = [peer for peer in able if "failure" not in outcomes[peer]]  # more itemsets need at least as much
+        described = {name: value for name, value in made.items() if not name.endswith("_path")}  # without paths
         return {"case": case.name, "data": described, "minings": minings}
 
 
@@ -156,8 +156,8 @@ _COLUMNS = {
     "miner": "miner",
     "data": "data",
     "file → result s": "seconds",
-    "of it mining s": "mining_s",
-    "a second time s": "again_s",
+    "mining only s": "mining_s",
+    "second run s": "again_s",
     "process s": "process_s",
     "peak MB": "peak_mb",
     "itemsets": "itemsets",
@@ -179,7 +179,7 @@ def _case_rows(case: dict[str, Any]) -> list[dict[str, Any]]:
         ours = mining["miners"][OURS]
         for miner, figures in mining["miners"].items():
             row = {"case": case["case"], "support": mining["support"], "miner": miner}
-            row |= {"data": "reports" if miner == OURS else "plain baskets"} | figures
+            row |= {"data": "reports" if miner == OURS else "raw baskets"} | figures
             row |= {name: case["data"][name] for name in ("reports", "items")}
             if miner != OURS and "failure" not in ours | figures:
                 row["ratio"] = ours["seconds"] / figures["seconds"]

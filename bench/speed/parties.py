@@ -1,4 +1,4 @@
-"""Collector and relay as processes of their own, what each of them works and has, and marks to be looked for there."""
+"""Collector and relay as separate processes, with their processor time and data, and marks to search for there."""
 
 import os
 import socket
@@ -15,13 +15,13 @@ MARKS = {"user-agent": HEADER, "cookie": HEADER, "x-forwarded-for": ADDRESS, "da
 
 
 def free_port() -> int:
-    """Return a port at which nobody listens just now."""
+    """Return a free port."""
     with socket.create_server(("127.0.0.1", 0)) as taken:
         return int(taken.getsockname()[1])
 
 
 class Party:
-    """A process in a folder of its own: what it says, and what it has worked."""
+    """A process in its own folder, with its log and its processor time."""
 
     def __init__(self, home: Path, command: Sequence[str]) -> None:
         self.home, self._command = home, command
@@ -29,7 +29,7 @@ class Party:
         self.begin()
 
     def begin(self) -> None:
-        """Begin it, for the first time or again."""
+        """Start or restart the process."""
         with open(self.home.parent / f"{self.home.name}.log", "ab") as log:
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "assocpriv", *self._command], cwd=self.home, stdout=subprocess.PIPE, stderr=log,
@@ -37,29 +37,29 @@ class Party:
             )  # fmt: skip
         assert self._process.stdout is not None
         self.url = self._process.stdout.readline().split()[-1]
-        self.told = psutil.Process(self._process.pid)
+        self.info = psutil.Process(self._process.pid)
 
     def worked(self) -> float:
-        """Return the seconds of processor it has used."""
-        return float(sum(self.told.cpu_times()[:2]))
+        """Return its processor time in seconds."""
+        return float(sum(self.info.cpu_times()[:2]))
 
     def written(self) -> int:
         """Return the bytes it has written to disks."""
-        return int(self.told.io_counters().write_bytes)
+        return int(self.info.io_counters().write_bytes)
 
     def end(self, *, kill: bool = False) -> None:
-        """Tell it to stop, or kill it, and wait."""
+        """Terminate or kill it, and wait."""
         self._process.kill() if kill else self._process.terminate()
         self._process.communicate()
 
     def has(self, mark: bytes) -> bool:
-        """Tell whether its folder, with the names of files, or its log has some bytes."""
+        """Return whether the bytes occur in its log, or in its folder, file names included."""
         paths = [self.home.parent / f"{self.home.name}.log", *self.home.rglob("*")]
         return any(mark in str(path).encode() or (path.is_file() and mark in path.read_bytes()) for path in paths)
 
 
 def marks_in(party: Party) -> list[str]:
-    """Return which of the marks a party has."""
+    """Return the marks that a party has."""
     marks = {"address": ADDRESS, "header": HEADER, "time": TIME}
     return [name for name, mark in marks.items() if party.has(mark.encode())]
 
@@ -68,7 +68,7 @@ def marks_in(party: Party) -> list[str]:
 def parties(
     home: Path, plan: Path, hold: float, *options: str, ports: Sequence[int] = (0, 0)
 ) -> Iterator[tuple[Party, Party]]:
-    """Give a collector and a relay before it."""
+    """Yield a collector and a relay in front of it."""
     serve = ["serve", str(plan), "--data", "data", "--listen", str(ports[0]), *options]
     collector = Party(home / "collector", serve)
     relay = Party(home / "relay", ["relay", "--to", collector.url, "--hold", str(hold), "--listen", str(ports[1])])

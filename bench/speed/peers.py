@@ -1,7 +1,7 @@
-"""What people mine plain baskets with today, as tasks; a peer is imported only where it runs.
+"""Common miners of raw baskets, as tasks; a peer is imported only where it runs.
 
-A peer has two steps: to bring transactions into the form it takes, and to mine them. It is told the same least
-count and the same largest size as we are, and is asked for itemsets only, never for rules.
+A peer has two steps: convert transactions to its input, and mine them. It gets the same minimum count and maximum
+itemset size as we do, and returns itemsets only, no rules.
 """
 
 import gc
@@ -15,16 +15,15 @@ from typing import Any
 
 from bench.speed.ours import least_count
 
-DENSE_CELLS = 2 << 30  # a table of more cells than this is made sparse
+DENSE_CELLS = 2 << 30  # maximum cells of a dense table; larger ones are sparse
 
 
 @dataclass(frozen=True)
 class Peer:
     """One miner.
 
-    ``imports``: modules to load before the clock starts. ``from_file``: makes its input of a FIMI file. ``mine``:
-    called with the input, the number of transactions, the least count and the largest size; returns how many
-    itemsets there are.
+    ``imports``: modules to load before the clock starts. ``from_file``: makes its input from a FIMI file. ``mine``:
+    takes the input, the number of transactions, the minimum count and the maximum size; returns the number of itemsets.
     """
 
     imports: tuple[str, ...]
@@ -34,7 +33,7 @@ class Peer:
 
 
 def mine_file(peer: str, baskets_path: str, support: str, max_itemset: int) -> dict[str, Any]:
-    """Mine a file of plain baskets."""
+    """Mine a file of raw baskets."""
     miner = _ready(peer)
     start = perf_counter()
     transactions, n_transactions = miner.from_file(baskets_path)
@@ -131,7 +130,7 @@ def _mine_spark(rows: Any, n: int, least: int, largest: int) -> int:
     from pyspark.sql.functions import col, size
 
     model = FPGrowth(itemsCol="items", minSupport=(least - 0.5) / n).fit(rows)
-    # it has no largest size; rules are only made when they are asked for
+    # it has no maximum size; rules are made only on demand
     return len(model.freqItemsets.where(size(col("items")) <= largest).collect())
 
 

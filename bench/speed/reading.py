@@ -1,4 +1,4 @@
-"""Reading basket files beside pyarrow's own reading of the same file, each in a process of its own, in turn."""
+"""Reading basket files, against pyarrow's own reading of the same file; separate processes take turns."""
 
 from functools import partial
 from io import BytesIO
@@ -20,11 +20,11 @@ ITEMS, FLAGS = 5_000, 10
 MEAN_SIZE = 4
 TURNS = 7
 _SIDES = ("ours", "theirs")
-AS_TEXT = arrow_csv.ParseOptions(delimiter="\x01")  # which no file has: a line is one text
+AS_TEXT = arrow_csv.ParseOptions(delimiter="\x01")  # occurs in no file, so a line is one text
 
 
 def receipts(n_rows: int) -> pa.Table:
-    """Return a row an item: receipts one after the other, few items that are bought often."""
+    """Return one row per item: receipts one after the other, with few frequent items."""
     rng = np.random.default_rng(1)
     sizes = rng.integers(1, 2 * MEAN_SIZE, size=n_rows // 2)
     numbers = np.repeat(np.arange(100_000, 100_000 + len(sizes)), sizes)[:n_rows]
@@ -33,7 +33,7 @@ def receipts(n_rows: int) -> pa.Table:
 
 
 def write_files(folder: Path, n_rows: int) -> list[str]:
-    """Write a file of each layout, each of so many rows; return their names."""
+    """Write one file per layout with ``n_rows`` rows each; return their names."""
     rng = np.random.default_rng(2)
     table = receipts(n_rows)
     arrow_csv.write_csv(table, folder / "long.csv")
@@ -49,7 +49,7 @@ def write_files(folder: Path, n_rows: int) -> list[str]:
 
 
 def ours(path: str) -> dict[str, Any]:
-    """Read baskets once, after a small file that loads what is loaded at first use."""
+    """Read baskets once, after a small file that triggers all lazy loading."""
     options = ReadOptions(repeats="merge", empty="keep")
     small = Path(path).with_name("small.dat" if path.endswith(".dat") else "small.csv")
     small.write_text("1 2\n" if path.endswith(".dat") else "receipt,item\n1,tea\n")
@@ -58,7 +58,7 @@ def ours(path: str) -> dict[str, Any]:
 
 
 def theirs(path: str) -> dict[str, Any]:
-    """Read a table once, after a small one; of item numbers lines as text."""
+    """Read a table once, after a small one; item numbers are read as lines of text."""
     arrow_csv.read_csv(BytesIO(b"receipt,item\n1,tea\n"))
     if path.endswith(".parquet"):
         return {"seconds": seconds(lambda: pq.read_table(path))}
@@ -67,7 +67,7 @@ def theirs(path: str) -> dict[str, Any]:
 
 
 def run(n_rows: int) -> dict[str, Any]:
-    """Return seconds of each file, and how many times as long and as much memory we take as pyarrow."""
+    """Return our seconds per file, and our time and memory divided by pyarrow's."""
     found: dict[str, Any] = {"rows": n_rows}
     with TemporaryDirectory() as folder:
         for name in write_files(Path(folder), n_rows):

@@ -1,4 +1,4 @@
-"""Mining on Spark's tasks beside the local backend, on as many cores and the same reports, in one run, taking turns."""
+"""Mining on Spark against the local backend: the same cores and reports in one run, taking turns."""
 
 import os
 import statistics
@@ -16,12 +16,12 @@ CORES = (1, 2)
 
 
 def compare(reports_path: str, cores: int) -> dict[str, Any]:
-    """Mine by both backends on so many cores (a task)."""
+    """Mine with both backends on ``cores`` cores (a task)."""
     import assocpriv as ap
     from assocpriv.kernels.parallel import limit_cores
-    from assocpriv.spark import connect, read_reports, reports_of
+    from assocpriv.spark import connect, read_reports, reports_from_frame
 
-    warnings.simplefilter("ignore")  # of itemsets that were not counted
+    warnings.simplefilter("ignore")  # warnings about itemsets that were not counted
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
     start = perf_counter()
     spark = connect(f"local[{cores}]")
@@ -32,17 +32,17 @@ def compare(reports_path: str, cores: int) -> dict[str, Any]:
     sides = {
         "local_s": lambda: ap.mine(reports_path, SUPPORT),
         "files_s": lambda: ap.mine(read_reports(reports_path, spark), SUPPORT),
-        "frame_s": lambda: ap.mine(reports_of(frame, reports.plan), SUPPORT),
+        "frame_s": lambda: ap.mine(reports_from_frame(frame, reports.plan), SUPPORT),
     }
     times: dict[str, list[float]] = {name: [] for name in sides}
     tables = {}
     for turn in range(ROUNDS + 1):
         for name, mine in sides.items():
             if name == "frame_s" and turn != ROUNDS:
-                continue  # rows through Java take long: once
+                continue  # rows through Java are slow: only once
             start = perf_counter()
             tables[name] = mine()
-            if turn:  # the first loads kernels
+            if turn:  # the first turn loads kernels
                 times[name].append(perf_counter() - start)
     spark.stop()
     same = all(tables["local_s"].equals(each) for each in tables.values())
@@ -51,7 +51,7 @@ def compare(reports_path: str, cores: int) -> dict[str, Any]:
 
 
 def run(n_reports: int) -> dict[str, Any]:
-    """Return a row for each number of cores."""
+    """Return one row per number of cores."""
     rows = []
     with tempfile.TemporaryDirectory(prefix="assocpriv-bench-") as folder:
         made = measure("bench.speed.datasets:quest", folder=folder, plain=False, reports=n_reports, items=ITEMS)
@@ -66,14 +66,14 @@ _FIGURES = {
     "local backend, s": "local_s",
     "Spark, files, s": "files_s",
     "Spark, DataFrame, s": "frame_s",
-    "start of a session, s": "start_s",
-    "equal to the last bit": "equal",
+    "session start, s": "start_s",
+    "identical results": "equal",
     "failure": "failure",
 }
 
 
 def markdown(result: dict[str, Any]) -> str:
-    """Return a row a figure, a column a number of cores."""
+    """Return a table with one row per figure and one column per number of cores."""
     columns = {f"local[{row['cores']}]" if "cores" in row else "failed": row for row in result["rows"]}
     rows = [
         {"figure": name} | {heading: row.get(key) for heading, row in columns.items()}

@@ -1,4 +1,4 @@
-"""Medians over rounds in which the sides of a comparison take turns."""
+"""Medians over rounds in which the compared sides take turns."""
 
 import statistics
 from collections.abc import Callable, Mapping
@@ -7,11 +7,11 @@ from typing import Any
 
 ROUNDS = 5
 TURNS = 3
-LONG_S = 20.0  # what takes longer is measured once
+LONG_S = 20.0  # longer runs are measured once
 
 
 def seconds(action: Callable[[], object]) -> float:
-    """Return the time one call takes."""
+    """Return the seconds that one call takes."""
     start = perf_counter()
     action()
     return perf_counter() - start
@@ -24,9 +24,9 @@ def medians(*actions: Callable[[], object], rounds: int = ROUNDS) -> list[float]
 
 
 def take_turns(runs: Mapping[str, Callable[[], dict[str, Any]]], turns: int = TURNS) -> dict[str, dict[str, Any]]:
-    """Run every side once a round and return each side's medians; long runs and failed ones get one round.
+    """Run every side once per round and return each side's medians; long and failed runs get one round.
 
-    A run returns figures with ``process_s``, or what failed under ``failure``.
+    A run returns figures with ``process_s``, or the reason of its failure as ``failure``.
     """
     outcomes: dict[str, list[dict[str, Any]]] = {name: [] for name in runs}
     for turn in range(turns):
@@ -41,7 +41,7 @@ def _again(outcome: dict[str, Any]) -> bool:
 
 
 def middle(outcomes: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return the first outcome with the medians of its figures, or a failure among them."""
+    """Return the first outcome with the medians of all figures, or a failure if there is one."""
     failed = [outcome for outcome in outcomes if "failure" in outcome]
     if failed:
         return failed[0]

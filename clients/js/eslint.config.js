@@ -14,7 +14,7 @@ export default [
     files: OURS,
     languageOptions: { globals: globalsOf("fetch URL Response Request AbortController AbortSignal setTimeout clearTimeout") },
     rules: {
-      // what could weaken a draw, mark a report with a time, or tell of a record
+      // what could weaken a draw, mark a report with a time, or disclose a record
       "no-restricted-properties": ["error", { object: "Math", property: "random" }],
       "no-restricted-globals": ["error", "Date", "performance", "console", "alert"],
       "no-eval": "error",
@@ -22,7 +22,7 @@ export default [
     },
   },
   {
-    files: ["src/device/connection.js"], // which asks the time for the moment of sending: it stays on the device
+    files: ["src/device/connection.js"], // reads the clock for send times; it stays on the device
     languageOptions: { globals: globalsOf("Date") },
     rules: { "no-restricted-globals": ["error", "performance", "console", "alert"] },
   },

@@ -12,14 +12,14 @@ import { AssocprivError, hexOf, loadPlan, RecordError, systemWords } from "./src
 const USAGE = "usage: node pipe.js PLAN < RECORDS > REPORTS";
 const LONGEST_LINE = 1 << 26;
 const NEWLINE = 10;
-const AT_ONCE = 64; // a plan's reports may take milliseconds each, and silence is taken for an end
+const AT_ONCE = 64; // a report may take milliseconds, and a long silence would look like an end
 
 const [path, ...more] = process.argv.slice(2);
-process.stdout.on("error", () => process.exit(1)); // nobody reads any more
+process.stdout.on("error", () => process.exit(1)); // the reader has closed the pipe
 if (path === undefined || more.length) end(2, USAGE);
-else await answerAll(path).catch((error) => end(1, `assocpriv: ${told(error)}`));
+else await answerAll(path).catch((error) => end(1, `assocpriv: ${describe(error)}`));
 
-/** Answer every record with a report, one a line. @param {string} path the plan's */
+/** Write a report for every record, one on each line. @param {string} path the plan's */
 async function answerAll(path) {
   const plan = await loadPlan(await readFile(path));
   const words = systemWords();
@@ -46,7 +46,7 @@ function randomized(plan, line, words, number) {
 }
 
 /**
- * Yield the lines of a stream, as many at a time as have come.
+ * Yield the complete lines of each chunk of a stream.
  * @param {AsyncIterable<Uint8Array>} stream
  */
 async function* linesOf(stream) {
@@ -63,7 +63,7 @@ async function* linesOf(stream) {
     length += chunk.length - end;
     if (length > LONGEST_LINE) throw new RecordError("a line is longer than 64 MiB");
   }
-  if (length > 0) throw new RecordError("the last line does not end in a line feed, so something may be missing");
+  if (length > 0) throw new RecordError("the last line has no line feed, so data may be missing");
 }
 
 function asciiOf(bytes) {
@@ -76,16 +76,16 @@ async function write(text) {
   if (text !== "" && !process.stdout.write(text)) await once(process.stdout, "drain");
 }
 
-/** Say what went wrong, in one line without any value of a record. */
-function told(error) {
+/** Return an error in one line, without any value of a record. */
+function describe(error) {
   if (error instanceof AssocprivError) return error.message;
   if (error.syscall !== undefined) return `the plan cannot be read: ${error.code}`;
-  return `${error.name} in the client; this is a fault of it`;
+  return `${error.name} in the client; please report this fault`;
 }
 
-/** @param {number} status @param {string} said */
-function end(status, said) {
-  process.stderr.write(`${said}\n`);
+/** @param {number} status @param {string} message */
+function end(status, message) {
+  process.stderr.write(`${message}\n`);
   process.exitCode = status;
   process.stdin.destroy();
 }

@@ -1,9 +1,9 @@
-"""Play many devices: a report of each basket of a file goes to a collector, so that a set-up can be tried whole.
+"""Simulate many devices: send a report for each basket of a file to a collector, to test an installation.
 
 Run: python examples/collector/many_devices.py http://127.0.0.1:8350 baskets.dat [FILE OF A KEY]
 
-A real device runs `assocpriv report --collector`: it keeps a ledger, and sends again what was not acknowledged. This
-one forgets what it sent, so a request that fails is lost.
+A real device runs `assocpriv report --collector`, which keeps a ledger and repeats unacknowledged reports. This script
+keeps no ledger, so the reports of a failed request are lost.
 """
 
 import json
@@ -19,7 +19,7 @@ AT_ONCE = 1000
 
 
 def main(url: str, path: str, key_file: str = "") -> None:
-    """Take a collector's plan, randomize the baskets of a file, and send a thousand reports a request."""
+    """Get a collector's plan, randomize the baskets of a file, and send a thousand reports per request."""
     baskets = ap.read_baskets(path)
     with urlopen(f"{url}/plan") as answer:
         plan = ap.Plan.parse(answer.read().decode("ascii"))

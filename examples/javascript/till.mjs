@@ -1,4 +1,4 @@
-/** A till: node till.mjs COLLECTOR PLAN-ID CUSTOMER ITEM … answers for a customer, whose ledger is a file beside it. */
+/** A till: node till.mjs COLLECTOR PLAN-ID CUSTOMER ITEM … sends a report for a customer, whose ledger is a file. */
 
 import { AssocprivError, sendRecord } from "assocpriv";
 import { openLedgerFile } from "assocpriv/node";
@@ -10,12 +10,12 @@ if (basket.length === 0) {
 }
 let ledger;
 try {
-  ledger = await openLedgerFile(`${customer}.ledger`); // a promise is one person's, and so is a ledger
-  const { state } = await sendRecord(basket, { collector, pinnedId, ledger, occasion: "2026-W47" });
-  console.log(state); // "sent", or "sent before": the same bytes go out again, and count once
+  ledger = await openLedgerFile(`${customer}.ledger`); // one ledger for each person
+  const { state } = await sendRecord(basket, { collector, pinnedId, ledger, period: "2026-W47" });
+  console.log(state); // "sent" or "already sent"
 } catch (error) {
   if (!(error instanceof AssocprivError)) throw error;
-  console.error(error.message); // keep the basket and run it again later: nothing counts twice
+  console.error(error.message); // keep the basket, and run this again later: a report counts once
   process.exitCode = 1;
 } finally {
   ledger?.close();

@@ -1,4 +1,4 @@
-"""Plans of every kind that are audited, large enough to show what is planted in a client."""
+"""Plans of every type for audits, large enough to show seeded faults of a client."""
 
 from dataclasses import replace
 from fractions import Fraction
@@ -7,10 +7,14 @@ from typing import Any
 import naive
 import numpy as np
 
-from assocpriv.auditing.subject import Subject
-from assocpriv.plans.baskets import Plan
+from assocpriv.auditing.audit_subject import Subject
+from assocpriv.guarantees.amplification import Guarantee
+from assocpriv.plans.basket_plan import Plan
 from assocpriv.plans.catalogue import Catalogue
-from assocpriv.plans.columns import (
+from assocpriv.plans.guided_plan import category, class_label, number, plan_guided
+from assocpriv.plans.registry import load_for
+from assocpriv.plans.sizes_view import SizesView
+from assocpriv.plans.table_columns import (
     CategoryColumn,
     Clear,
     GaussianNoise,
@@ -19,21 +23,17 @@ from assocpriv.plans.columns import (
     UniformNoise,
     Window,
 )
-from assocpriv.plans.guided import category, class_label, number, plan_guided
-from assocpriv.plans.kind import load_for
-from assocpriv.plans.sizes_view import SizesView
-from assocpriv.plans.tables import TablePlan
-from assocpriv.promise.breaches import Breach
+from assocpriv.plans.table_plan import TablePlan
 
-PROMISE = Breach("5%", "50%")
+GUARANTEE = Guarantee("5%", "50%")
 SHARES = [1, 1, 1, 19]
 
 
-def several(n_items: int, *questions: tuple[Plan, int], bounds: tuple[int, ...]) -> Plan:
-    """Return a plan of questions, each that of a plan with a weight; the last is about sizes."""
-    asked = [replace(plan.items, weight=weight) for plan, weight in questions]
-    asked[-1] = replace(asked[-1], view=SizesView(bounds))
-    return Plan(Catalogue.numbered(n_items), tuple(asked), naive.NO_PROMISE)
+def several(n_items: int, *report_types: tuple[Plan, int], bounds: tuple[int, ...]) -> Plan:
+    """Return a plan of report types, given as plans with weights; the view of the last one is the basket size."""
+    weighted = [replace(plan.items, weight=weight) for plan, weight in report_types]
+    weighted[-1] = replace(weighted[-1], view=SizesView(bounds))
+    return Plan(Catalogue.numbered(n_items), tuple(weighted), naive.NO_GUARANTEE)
 
 
 def _cells(name: str, law: Any, *, optional: bool = False) -> NumberColumn:
@@ -58,20 +58,20 @@ PLANS: dict[str, Any] = {
     "one item": naive.small_plan("none", 1, 1, 1),
     "reed-solomon": naive.small_plan("reed-solomon", 120, 3, 2, insert=(3, 3), shares=SHARES),
     "sets": naive.fixed_plan(20, 3, 2, 5, shares=[1, 1, 19, 1]),
-    "questions": several(
+    "report types": several(
         40, (naive.small_plan("none", 40, 3, 2, shares=SHARES), 4), (naive.small_plan("bch", 40, 2, 1), 3),
         (naive.small_plan("none", 3, 1, 1), 3), bounds=(2, 4, 9),
     ),
-    "table": TablePlan(_COLUMNS, 2, Breach("1%", "60%")),
-    "whole table": TablePlan(_COLUMNS, 3, Breach("0.1%", "60%")),
+    "table": TablePlan(_COLUMNS, 2, Guarantee("1%", "60%")),
+    "whole table": TablePlan(_COLUMNS, 3, Guarantee("0.1%", "60%")),
     "plain": plan_guided(_ATTRIBUTES, _LABEL),
-    "mixed bits": plan_guided(_ATTRIBUTES, _LABEL, promise=PROMISE, reports_per_person=2),
-    "mixed tuples": plan_guided(_ATTRIBUTES, _LABEL, promise=PROMISE, keep="tuple"),
+    "mixed bits": plan_guided(_ATTRIBUTES, _LABEL, guarantee=GUARANTEE, reports_per_person=2),
+    "mixed tuples": plan_guided(_ATTRIBUTES, _LABEL, guarantee=GUARANTEE, keep="tuple"),
 }  # fmt: skip
 
 
-def subject_of(plan: Any, seed: int | None = None) -> Subject:
-    """Return a plan as the audit takes it, with a deal of its own, or the same in every run."""
+def make_subject(plan: Any, seed: int | None = None) -> Subject:
+    """Return a plan as the audit takes it; with a seed its random records are the same in every run."""
     made: Subject = load_for(plan.kind, "auditing.subject", "audited")(
         plan, plan.canonical_json, np.random.default_rng(seed)
     )

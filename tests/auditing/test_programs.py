@@ -1,4 +1,4 @@
-"""Other programs on a pipe, and the command: what a program may do, and what the audit prints of it."""
+"""Other programs on a pipe, and the command: the rules for programs, and the output of the audit."""
 
 import json
 import sys
@@ -11,15 +11,15 @@ from click.testing import CliRunner
 
 from assocpriv import audit as audit_plan
 from assocpriv.auditing import audit as driver
-from assocpriv.auditing import clients, replay
+from assocpriv.auditing import replay, tested_clients
 from assocpriv.auditing.audit import audit, audit_file
-from assocpriv.auditing.baskets import BasketSubject
-from assocpriv.auditing.clients import Program, answered
+from assocpriv.auditing.basket_audit import BasketSubject
 from assocpriv.auditing.findings import BROKEN, CHECKS, CONSISTENT, AuditRequest
+from assocpriv.auditing.tested_clients import Program, collect_reports
 from assocpriv.cli.main import main
-from assocpriv.client.baskets import Randomizer
-from assocpriv.files.plans import write_plan
-from assocpriv.promise.errors import FileError, NotAPlanError, PlanError, WireError
+from assocpriv.client.basket_client import Randomizer
+from assocpriv.files.plan_files import write_plan
+from assocpriv.guarantees.errors import FileError, NotAPlanError, PlanError, WireError
 
 SUBJECT = BasketSubject(PLANS["seeds"], PLANS["seeds"].canonical_json, np.random.default_rng(1))
 
@@ -30,8 +30,8 @@ PROGRAMS = {
     "raise SystemExit(3)": "ended after 0 lines",
     f"{READ_ALL}print('00' * WIDTH)": "ended after 1 lines",
     f"{READ_ALL}print('zz' * WIDTH)\nprint('\\n'.join('00' * WIDTH for line in lines))": "line 1 of",
-    f"{READ_ALL}print('\\n'.join('AA' * WIDTH for line in lines))": "line 1 of the program is no report in lowercase",
-    f"{READ_ALL}print('\\n'.join('0' for line in lines))": "no report in lowercase hexadecimal",
+    f"{READ_ALL}print('\\n'.join('AA' * WIDTH for line in lines))": "line 1 of the program is not lowercase",
+    f"{READ_ALL}print('\\n'.join('0' for line in lines))": "not lowercase hexadecimal",
     f"{ANSWER}\nprint('00')": "wrote more than the 300 reports",
     f"{ANSWER}\nraise SystemExit(4)": "ended with status 4",
     f"{ANSWER}\nimport os, time\nsys.stdout.close()\nos.close(1)\ntime.sleep(60)": "did not end",
@@ -49,10 +49,10 @@ def plan_path(tmp_path_factory):
 
 
 def program(code, plan_path, **options):
-    """Return a client that runs some Python."""
+    """Return a client that runs some Python code."""
     plan = PLANS["seeds"]
     code = code.replace("WIDTH", str(plan.report_bytes))
-    return Program([sys.executable, "-c", code], plan_path, plan, SUBJECT.lines, **options)
+    return Program([sys.executable, "-c", code], plan_path, plan, SUBJECT.program_input, **options)
 
 
 def batches(count=3, rows=100):
@@ -62,15 +62,15 @@ def batches(count=3, rows=100):
 
 @pytest.mark.parametrize("code", PROGRAMS)
 def test_a_program_that_breaks_the_protocol_is_refused(plan_path, code):
-    """Whatever a program does wrong, it is told as one error, within its patience, and the program is gone."""
+    """Every violation of the protocol is one error within the time limit, and ends the program."""
     patience = {"wrote nothing for": 0.5, "did not end": 6.0}.get(PROGRAMS[code], 120.0)  # others end by themselves
     with pytest.raises(WireError, match=PROGRAMS[code]):
-        list(answered(program(code, plan_path, patience_seconds=patience), iter(batches())))
+        list(collect_reports(program(code, plan_path, patience_seconds=patience), iter(batches())))
 
 
 @pytest.mark.parametrize("ending", ["\\n", "\\r\\n"])
 def test_a_program_may_answer_at_the_end(plan_path, ending):
-    """Reports come in the order of transactions, of whatever length, also where none is written before all is read."""
+    """Reports of any length come in the order of transactions, also if all are written after all input is read."""
     code = f"{READ_ALL}sys.stdout.write(''.join(line.replace(' ', '').encode().hex() + '{ending}' for line in lines))"
     given = list(program(code, plan_path).reports(iter(batches())))
     assert [len(answers) for answers in given] == [100] * 3
@@ -81,14 +81,14 @@ def test_a_program_may_answer_at_the_end(plan_path, ending):
 
 
 def test_a_program_gets_the_transactions_as_they_are(plan_path, tmp_path):
-    """Standard input holds a line a transaction, nothing else; the last argument is the plan's path."""
+    """Standard input has one line per transaction and nothing else; the last argument is the plan's path."""
     code = f"{ANSWER}\nopen({str(tmp_path / 'seen')!r}, 'w').write(sys.argv[-1] + '\\n' + '\\n'.join(lines))"
     list(program(code, plan_path).reports(iter(batches(1, 4))))
     assert (tmp_path / "seen").read_text() == f"{plan_path}\n0 1\n\n5\n1 2 3 4"
 
 
-def test_neither_side_waits_for_the_other(plan_path):
-    """Far more than pipes hold goes in and out: a program that writes while it reads, and one that does not."""
+def test_program_and_audit_do_not_deadlock(plan_path):
+    """Input and output exceed the pipe's buffer: for a program that writes while it reads, and one that does not."""
     many = batches(10, 8000)
     echo = "import sys\nfor line in sys.stdin: print('00' * 99)"
     for code in (echo, ANSWER.replace("WIDTH", "99")):
@@ -96,14 +96,14 @@ def test_neither_side_waits_for_the_other(plan_path):
 
 
 def test_stopping_early_ends_the_program(plan_path):
-    """Whoever takes no more answers leaves no program behind, though it would write for ever."""
+    """Closing the stream ends a program that would write for ever."""
     stream = program("while True: print('00' * WIDTH)", plan_path).reports(iter(batches()))
     next(stream)
     stream.close()
 
 
-def test_what_goes_wrong_with_the_transactions_is_told(plan_path):
-    """An error of the batches themselves is not taken for the program's."""
+def test_errors_of_the_batches_are_raised(plan_path):
+    """An error of the batches is not attributed to the program."""
 
     def failing():
         yield from batches(1)
@@ -113,28 +113,32 @@ def test_what_goes_wrong_with_the_transactions_is_told(plan_path):
         list(program(ANSWER, plan_path).reports(failing()))
 
 
-def test_a_program_that_is_none(plan_path, tmp_path):
+def test_a_program_that_cannot_be_started(plan_path, tmp_path):
     """A program that cannot be started is refused."""
     with pytest.raises(FileError, match="cannot start"):
-        list(Program([str(tmp_path / "nothing")], plan_path, PLANS["seeds"], SUBJECT.lines).reports(iter(batches())))
+        list(
+            Program([str(tmp_path / "nothing")], plan_path, PLANS["seeds"], SUBJECT.program_input).reports(
+                iter(batches())
+            )
+        )
 
 
 # ---- the driver
 
 
 def test_a_request_is_checked():
-    """What an audit cannot use is refused before it begins."""
+    """Invalid requests are refused before the audit begins."""
     for wrong in ({"trials": 999}, {"confidence": "20%"}, {"confidence": "sure"}, {"client": "other"}):
         with pytest.raises(PlanError):
             AuditRequest(**wrong)
 
 
 def test_every_check_is_made_of_every_client():
-    """Of each client all checks, of the plan the promise; clients share the false alarms; progress is told."""
+    """Each client gets all checks, the plan the guarantee; clients share the false alarms; progress is reported."""
     stages = set()
     request = AuditRequest(trials=1000, confidence="99.9999%")
     found = audit(PLANS["one item"].canonical_json, request, lambda stage, *_: stages.add(stage)).findings
-    wanted = {(check, client) for check in CHECKS[1:] for client in ("bulk", "single")} | {("promise", "")}
+    wanted = {(check, client) for check in CHECKS[1:] for client in ("bulk", "single")} | {("guarantee", "")}
     assert {(finding.check, finding.client) for finding in found} == wanted - {("source", "single")}
     for client in ("bulk", "single"):
         rates = [finding.figures.get("false_alarm", 0) for finding in found if finding.client == client]
@@ -143,8 +147,8 @@ def test_every_check_is_made_of_every_client():
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"kind": 5}', "[" * 100_000])
-def test_what_is_no_plan(text):
-    """A text that does not say that it is a plan is refused, and so is None."""
+def test_texts_that_are_not_plans(text):
+    """A text that does not claim to be a plan is refused, and so is None."""
     with pytest.raises(NotAPlanError):
         audit(text, AuditRequest())
     with pytest.raises(TypeError, match="read_plan reads one from a file"):
@@ -152,7 +156,7 @@ def test_what_is_no_plan(text):
 
 
 def test_a_plan_file_is_read_once(monkeypatch):
-    """What clients are judged by is the text that is judged itself, whatever the file holds by then."""
+    """The clients are audited with the text that was read once, not with a later content of the file."""
     text = PLANS["one item"].canonical_json
     monkeypatch.setattr(driver, "read_plan_text", lambda _path: text)
     request = AuditRequest(trials=1000, client="single", confidence="99.9999%")
@@ -160,8 +164,8 @@ def test_a_plan_file_is_read_once(monkeypatch):
     assert (found.verdict, found.plan) == (CONSISTENT, PLANS["one item"])
 
 
-def test_who_failed_is_told(monkeypatch):
-    """What a client raises is said to be the client's, what the audit's own code raises its own; neither is quoted."""
+def test_the_finding_names_who_failed(monkeypatch):
+    """A finding attributes an exception to the client or to the audit's own code, and quotes neither."""
 
     def failing(*_given, **_options):
         raise ZeroDivisionError("canary")
@@ -169,20 +173,22 @@ def test_who_failed_is_told(monkeypatch):
     request = AuditRequest(trials=1000, client="single")
     with monkeypatch.context() as patch:
         patch.setattr(Randomizer, "randomize", failing)
-        said = {
-            each.said[:45] for each in audit(PLANS["bits"].canonical_json, request).findings if each.verdict == BROKEN
+        messages = {
+            each.message[:45]
+            for each in audit(PLANS["bits"].canonical_json, request).findings
+            if each.verdict == BROKEN
         }
-        assert said == {"The client failed with ZeroDivisionError (tes"}
-    monkeypatch.setattr(replay, "Given", failing)
+        assert messages == {"The client failed with ZeroDivisionError (tes"}
+    monkeypatch.setattr(replay, "WordStream", failing)
     found = [each for each in audit(PLANS["bits"].canonical_json, request).findings if each.verdict == BROKEN]
-    assert [each.said[:62] for each in found] == ["This audit itself, not the client, failed with ZeroDivisionErr"]
+    assert [each.message[:62] for each in found] == ["The audit itself, not the client, failed with ZeroDivisionErro"]
     assert "canary" not in str(found)
 
 
 # ---- the command
 
 
-SURE = ("--trials", 1000, "--confidence", "99.9999%")  # where real entropy is drawn: one false alarm in a million runs
+RARE_ALARM = ("--trials", 1000, "--confidence", "99.9999%")  # one false alarm in a million runs on real entropy
 
 
 def run(*arguments):
@@ -193,13 +199,13 @@ def run(*arguments):
 
 
 def test_a_broken_client_ends_with_status_one(plan_path):
-    """The findings are printed all the same, as text and as JSON, and our own client is not run."""
+    """The findings are printed, as text and as JSON, and our own client is not run."""
     command = f"'{sys.executable}' -c \"import sys; [print('00') for line in sys.stdin]\""
-    status, text, errors = run(plan_path, *SURE, "--program", command)
+    status, text, errors = run(plan_path, *RARE_ALARM, "--program", command)
     assert (status, errors) == (1, "")
     assert text.startswith(f"broken, 2 checks not made: plan {PLANS['seeds'].plan_id}, ")
     assert "length: Reports are 1 to 1 bytes long; the plan says 3." in text
-    status, out, _ = run(plan_path, *SURE, "--program", command, "--json")
+    status, out, _ = run(plan_path, *RARE_ALARM, "--program", command, "--json")
     record = json.loads(out)
     assert (status, record["verdict"], record["not_decided"], record["client"]) == (1, BROKEN, 2, "program")
     assert {finding["client"] for finding in record["findings"]} == {None, "program"}
@@ -207,7 +213,7 @@ def test_a_broken_client_ends_with_status_one(plan_path):
 
 def test_the_default_is_consistent(plan_path):
     """Both clients, all checks, as JSON."""
-    status, out, _ = run(plan_path, *SURE, "--json")
+    status, out, _ = run(plan_path, *RARE_ALARM, "--json")
     record = json.loads(out)
     assert (status, record["verdict"], record["client"], record["confidence"]) == (
         0,
@@ -218,11 +224,11 @@ def test_the_default_is_consistent(plan_path):
     assert {finding["check"] for finding in record["findings"]} == set(CHECKS)
 
 
-def test_a_plan_that_breaks_its_promise_is_broken(plan_path, tmp_path):
-    """The text of a plan that nobody could use is judged, and no client is run."""
+def test_a_plan_that_breaks_its_guarantee_is_broken(plan_path, tmp_path):
+    """A plan that clients refuse is audited as text, and no client is run."""
     spoiled = tmp_path / "plan.json"
     content = json.loads(plan_path.read_text())
-    content["promise"] = {"prior": "5/100", "posterior": "6/100"}
+    content["guarantee"] = {"prior": "5/100", "posterior": "6/100"}
     spoiled.write_text(json.dumps(content))
     status, out, _ = run(spoiled, "--json")
     record = json.loads(out)
@@ -242,20 +248,20 @@ def test_a_plan_that_breaks_its_promise_is_broken(plan_path, tmp_path):
         (["--program", "/nothing/here"], 1),
     ],
 )
-def test_what_cannot_be_asked(plan_path, arguments, status):
-    """Wrong usage has status 2, bad values status 1, as elsewhere; nothing goes to standard output."""
+def test_invalid_requests_are_refused(plan_path, arguments, status):
+    """Wrong usage ends with status 2, invalid values with status 1; nothing goes to standard output."""
     result = run(plan_path, *arguments)
     assert (result[0], result[1]) == (status, "")
     assert "Error: " in result[2]
 
 
 def test_an_audit_of_no_file(tmp_path):
-    """A plan that is not there is an error, not a finding."""
+    """A missing plan file is an error, not a finding."""
     status, out, errors = run(tmp_path / "none.json")
     assert (status, out) == (1, "")
     assert "cannot read" in errors
 
 
 def test_patience_is_a_minute():
-    """docs/formats.md tells how long a program may be silent."""
-    assert clients.PATIENCE_SECONDS == 60
+    """The limit of silence that docs/write-and-audit-a-client.md states."""
+    assert tested_clients.PATIENCE_SECONDS == 60

@@ -1,4 +1,4 @@
-"""The promise recomputed from a plan's text: its formulas against others, sound plans of every kind, broken ones."""
+"""The guarantee recomputed from a plan's text: its formulas against others, sound plans of all types, broken ones."""
 
 import ast
 import json
@@ -16,23 +16,23 @@ from auditing.audited import PLANS as AUDITED
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assocpriv.auditing import guided, recompute_central, recompute_promise, recompute_reports
+from assocpriv.auditing import guided_audit, recompute_central, recompute_guarantee, recompute_reports
 from assocpriv.auditing.audit import audit
-from assocpriv.auditing.baskets import BasketSubject
+from assocpriv.auditing.basket_audit import BasketSubject
 from assocpriv.auditing.findings import BROKEN, CONSISTENT, AuditRequest
-from assocpriv.auditing.recompute_promise import check_integers, largest_ratio, read_numbers, stated_ratio
+from assocpriv.auditing.recompute_guarantee import check_integers, largest_ratio, read_numbers, stated_ratio
 from assocpriv.auditing.recompute_reports import Bch, ReedSolomon, masks
 from assocpriv.auditing.recompute_tables import read_guided, read_table
-from assocpriv.client.baskets import Randomizer
-from assocpriv.plans.baskets import Plan
+from assocpriv.client.basket_client import Randomizer
+from assocpriv.guarantees.amplification import Guarantee
+from assocpriv.guarantees.errors import PlanError
+from assocpriv.plans.basket_plan import Plan
 from assocpriv.plans.catalogue import Catalogue
-from assocpriv.plans.columns import exact_transition
 from assocpriv.plans.generator import is_primitive
-from assocpriv.plans.names import Names
+from assocpriv.plans.item_names import Names
 from assocpriv.plans.operator import Operator
-from assocpriv.plans.question import Question
-from assocpriv.promise.breaches import Breach
-from assocpriv.promise.errors import PlanError
+from assocpriv.plans.report_type import ReportType
+from assocpriv.plans.table_columns import exact_transition
 from assocpriv.simulation.enumeration import distribution
 
 M1, M2, M3 = Operator(1, 1, 2, 4, (5, 11)), Operator(2, 1, 1, 5, (3, 5, 19)), Operator(3, 1, 1, 6, (5, 3, 6, 32))
@@ -46,23 +46,23 @@ def _wrap_around():
         yield
 
 
-def tight(ratio: Fraction) -> Breach:
-    """Return a promise just beyond an amplification."""
-    return Breach(1 / (1 + ratio * Fraction(1001, 1000)), Fraction(1, 2))
+def tight(ratio: Fraction) -> Guarantee:
+    """Return a guarantee just beyond an amplification."""
+    return Guarantee(1 / (1 + ratio * Fraction(1001, 1000)), Fraction(1, 2))
 
 
 def make(code: str, n_items: int, operator, *, k: int = 1) -> Plan:
-    """Make a plan by hand, with the smallest generator of a kind and a promise just beyond its amplification."""
+    """Make a plan by hand, with the smallest generator of a kind and a guarantee just beyond its amplification."""
     m = operator.size
     generator = naive.small_generator(code, n_items + m, operator.insert_bits, m + k)
-    question = Question(n_items, operator, generator, k)
-    return Plan(Catalogue.numbered(n_items), (question,), tight(operator.amplification))
+    report_type = ReportType(n_items, operator, generator, k)
+    return Plan(Catalogue.numbered(n_items), (report_type,), tight(operator.amplification))
 
 
 def fixed(n_items: int, m: int, report_size: int, shares) -> Plan:
-    """Make a plan for reports of a fixed size with a promise just beyond its amplification."""
+    """Make a plan for reports of a fixed size with a guarantee just beyond its amplification."""
     plan = naive.fixed_plan(n_items, m, 1, report_size, shares=shares)
-    return replace(plan, promise=tight(plan.amplification))
+    return replace(plan, guarantee=tight(plan.amplification))
 
 
 PLANS = {
@@ -77,8 +77,8 @@ PLANS = {
     "fixed size": lambda: fixed(20, 2, 4, (1, 2, 5)),
     "fixed size, one kept": lambda: fixed(20, 3, 1, (1, 4, 1, 1)),
     "fixed size, nearly all shown": lambda: fixed(5, 3, 7, (1, 1, 3, 8)),
-    "two reports": lambda: replace(make("none", 20, M2), promise=tight(M2.amplification**2), reports_per_person=2),
-    "names": lambda: replace(make("none", 20, M2), names=Names(others="drop")),
+    "two reports": lambda: replace(make("none", 20, M2), guarantee=tight(M2.amplification**2), reports_per_person=2),
+    "names": lambda: replace(make("none", 20, M2), names=Names(unlisted="drop")),
 }
 
 
@@ -99,9 +99,9 @@ def broken(findings):
     return {finding.name for finding in findings if finding.verdict == BROKEN}
 
 
-def asked(plan):
-    """Return the integers of a plan's one question, as the audit reads them."""
-    [numbers] = read_numbers(plan.canonical_json).questions
+def numbers_of(plan):
+    """Return the integers of a plan's one report type, as the audit reads them."""
+    [numbers] = read_numbers(plan.canonical_json).report_types
     return numbers
 
 
@@ -109,9 +109,9 @@ def asked(plan):
 
 
 def test_sound_plans_of_every_kind_are_consistent(plan):
-    """Every check is made and finds nothing; γ is the plan's."""
+    """All checks are made and consistent; γ is the plan's."""
     findings = check_integers(plan.canonical_json)
-    assert [(f.name, f.said) for f in findings if f.verdict != CONSISTENT] == []
+    assert [(f.name, f.message) for f in findings if f.verdict != CONSISTENT] == []
     figures = named(findings, "amplification").figures
     assert figures["amplification"] == f"{plan.amplification.numerator}/{plan.amplification.denominator}"
     json.dumps([finding.figures for finding in findings])
@@ -122,12 +122,12 @@ def test_sound_plans_of_every_kind_are_consistent(plan):
     [make("none", 4, M2, k=2), make("bch", 4, M2), make("reed-solomon", 3, M1), fixed(4, 2, 2, (1, 2, 5))],
     ids=str,
 )
-def test_reports_are_made_again_with_the_clients_law(plan):
-    """For every way the draws can fall, of baskets of all sizes, the recomputation makes the client's reports."""
+def test_recomputed_reports_have_the_clients_distribution(plan):
+    """For baskets of all sizes and all outcomes of the draws, the recomputation gives the client's reports."""
     subject, randomizer = BasketSubject(plan, plan.canonical_json, np.random.default_rng(1)), Randomizer(plan)
     for size in range(plan.n_items + 1):
         items = tuple(range(size))
-        own = distribution(lambda entropy, items=items: subject.remake(items, entropy))
+        own = distribution(lambda entropy, items=items: subject.recompute_report(items, entropy))
         assert own == distribution(lambda entropy, items=items: randomizer.randomize(items, entropy=entropy))
 
 
@@ -150,11 +150,11 @@ def test_reports_are_made_again_with_the_clients_law(plan):
 )
 def test_largest_ratio_is_that_of_all_baskets_and_reports(plan):
     """Over all baskets, empty, short and long, and all reports of the client the largest ratio is that of counting."""
-    numbers, randomizer = asked(plan), Randomizer(plan)
+    numbers, randomizer = numbers_of(plan), Randomizer(plan)
     baskets = [basket for size in range(plan.n_items + 1) for basket in combinations(range(plan.n_items), size)]
-    laws = [distribution(lambda entropy, items=each: randomizer.randomize(items, entropy=entropy)) for each in baskets]
-    chances = [[law[report] for law in laws] for report in set().union(*laws)]
-    assert largest_ratio(numbers) == max(max(each) / min(each) for each in chances)
+    known = [distribution(lambda entropy, items=each: randomizer.randomize(items, entropy=entropy)) for each in baskets]
+    rows = [[each[report] for each in known] for report in set().union(*known)]
+    assert largest_ratio(numbers) == max(max(each) / min(each) for each in rows)
     assert largest_ratio(numbers) <= stated_ratio(numbers.form)
 
 
@@ -170,8 +170,8 @@ def value_of(form, item, seed):
     "plan", [make("bch", 5, M2), make("reed-solomon", 3, M1), make("bch", 2, M2_QUARTERS), make("bch", 12, M3)], ids=str
 )
 def test_matching_seeds_are_counted(plan):
-    """So many seeds show j given items as the formula says, and no two transactions' ratio goes beyond the bound."""
-    numbers = asked(plan)
+    """The formula counts the seeds that show j given items, and no ratio of two transactions exceeds the bound."""
+    numbers = numbers_of(plan)
     form = numbers.form
     shown = [
         frozenset(item for item in range(form.items) if value_of(form, item, seed) < form.insert_num)
@@ -186,8 +186,8 @@ def test_matching_seeds_are_counted(plan):
     ratios = []
     for items in set(shown):
         kept = [len(transaction & items) for transaction in fitted]
-        chances = [form.chance(j, len(items) - j, form.items - form.size) for j in kept]
-        ratios.append(max(chances) / min(chances))
+        probabilities = [form.probability(j, len(items) - j, form.items - form.size) for j in kept]
+        ratios.append(max(probabilities) / min(probabilities))
     assert max(ratios) == largest_ratio(numbers) == plan.amplification
 
 
@@ -199,17 +199,17 @@ def test_values_of_a_polynomial():
 
 
 @pytest.mark.parametrize("width", [2, 3, 4, 5, 6, 7])
-def test_walked_fields_are_the_primitive_ones(width):
-    """x walks through all elements just for the polynomials that powers of x find to be primitive."""
+def test_x_generates_the_field_for_primitive_polynomials(width):
+    """The powers of x are all elements other than 0 exactly for the primitive polynomials."""
     for polynomial in range((1 << width) + 1, 2 << width, 2):
-        walked = recompute_reports.order_of_x(width, polynomial) == (1 << width) - 1
-        assert walked == is_primitive(polynomial, width)
+        generates = recompute_reports.order_of_x(width, polynomial) == (1 << width) - 1
+        assert generates == is_primitive(polynomial, width)
 
 
-def test_integers_are_read_by_nobody_else():
-    """The recomputation imports nothing of the package but its errors and the form of a finding."""
+def test_the_recomputation_imports_nothing_of_the_package():
+    """The recomputation imports nothing of the package but its errors and the class of findings."""
     modules = set()
-    for module in (recompute_promise, recompute_central, recompute_reports):
+    for module in (recompute_guarantee, recompute_central, recompute_reports):
         tree = ast.parse(Path(module.__file__).read_text(encoding="utf-8"))
         for node in ast.walk(tree):
             if isinstance(node, ast.ImportFrom):
@@ -218,7 +218,7 @@ def test_integers_are_read_by_nobody_else():
         modules |= {name.name for node in ast.walk(tree) if isinstance(node, ast.Import) for name in node.names}
     own = {module for module in modules if module.startswith("assocpriv")}
     recomputed = {recompute_central.__name__, recompute_reports.__name__}
-    assert own == {"assocpriv.promise.errors", "assocpriv.auditing.findings"} | recomputed
+    assert own == {"assocpriv.guarantees.errors", "assocpriv.auditing.findings"} | recomputed
     others = {module.split(".")[0] for module in modules - own} - {"numpy", "scipy"}  # of the central bound alone
     assert others <= set(sys.stdlib_module_names)
 
@@ -232,26 +232,26 @@ def content_of(name="bch"):
 
 
 def changed(name="bch", *, follows=True, **fields):
-    """Return a plan's text with fields of it, its question, operator, generator or promise replaced.
+    """Return a plan's text with fields of it, its report type, operator, generator or guarantee replaced.
 
-    The question states the γ and the length that follow then, where the text can be read, unless told not to.
+    With ``follows`` the report type states the γ and the length that follow, if the text can be read.
     """
     content = content_of(name)
-    [question] = content["questions"]
+    [report_type] = content["report_types"]
     for field, replacement in fields.items():
-        for part in (content, question, question["operator"], question["generator"], content["promise"]):
+        for part in (content, report_type, report_type["operator"], report_type["generator"], content["guarantee"]):
             if field in part:
                 part[field] = replacement
     return stated_anew(content) if follows else json.dumps(content)
 
 
 def stated_anew(content):
-    """Return the text of a plan whose questions state what follows from their numbers."""
+    """Return the text of a plan whose report types state the figures that follow from their numbers."""
     try:
         numbers = read_numbers(json.dumps(content))
-        for stated, question in zip(content["questions"], numbers.questions, strict=True):
-            stated["report_bits"] = question.form.report_bits
-            stated["amplification"] = recompute_promise._at_most(stated_ratio(question.form))
+        for stated, report_type in zip(content["report_types"], numbers.report_types, strict=True):
+            stated["report_bits"] = report_type.form.report_bits
+            stated["amplification"] = recompute_guarantee._at_most(stated_ratio(report_type.form))
     except (PlanError, ZeroDivisionError):
         pass
     return json.dumps(content)
@@ -262,7 +262,7 @@ BROKEN_TEXTS = {
     "no object": ("[]", "plan text"),
     "no number": (changed(size="2"), "plan text"),
     "no fraction": (changed(prior="1/0"), "plan text"),
-    "no promise": (changed(prior="1/2", posterior="1/20"), "plan text"),
+    "no guarantee": (changed(prior="1/2", posterior="1/20"), "plan text"),
     "true for a number": (changed(itemset_size=True), "plan text"),
     "too large a field": (changed(field_bits=10**9), "plan text"),
     "one weight missing": (changed(keep_weights=["3", "5"]), "plan text"),
@@ -271,7 +271,7 @@ BROKEN_TEXTS = {
     "a weight of 0": (changed(keep_weights=["0", "5", "22"]), "weights"),
     "a weight that cannot occur": (changed("fixed size, one kept", keep_weights=["1", "4", "1", "1"]), "weights"),
     "weights beyond the limit": (changed(keep_weights=["2", "5", "20"]), "amplification"),
-    "a smaller promise": (changed(prior="1/2", posterior="51/100"), "amplification"),
+    "a smaller guarantee": (changed(prior="1/2", posterior="51/100"), "amplification"),
     "rho beyond the limit": (changed("none, M=1, rho 1/4", insert_bits=3), "amplification"),
     "a reducible polynomial": (changed(field_polynomial=0b1000001), "field"),
     "no powers of x": (changed(field_polynomial=0b1111110), "field"),
@@ -293,12 +293,12 @@ BROKEN_TEXTS = {
 
 @pytest.mark.parametrize(("text", "name"), BROKEN_TEXTS.values(), ids=BROKEN_TEXTS)
 def test_broken_integers_are_found(text, name):
-    """Each is found by the check that is meant for it, without a plan, and no client is run."""
+    """Each is found by the check meant for it, without a plan, and no client is run."""
     assert name in broken(check_integers(text))
     if text.startswith('{"'):
         findings = audit(text, AuditRequest()).findings
-        assert broken(findings) == {"clients accept it"} | broken(check_integers(text))
-        assert {finding.check for finding in findings} == {"promise"}
+        assert broken(findings) == {"accepted by clients"} | broken(check_integers(text))
+        assert {finding.check for finding in findings} == {"guarantee"}
 
 
 BCH_31 = Bch(2, 15, (1, 1, 1), 1, 2, 2, field_bits=5, polynomial=37, blocks=3)
@@ -322,12 +322,12 @@ RS_32 = ReedSolomon(2, 32, (1, 1, 1), 1, 5, 2, field_bits=5, polynomial=37, bloc
 )
 def test_conditions_of_the_generators(group, needed, reason):
     """Each condition of the theorem holds at its bound, and is broken one step beyond."""
-    said = recompute_promise._unfit(group, needed)
-    assert reason in said
-    assert bool(said) == bool(reason)
+    message = recompute_guarantee._broken_condition(group, needed)
+    assert reason in message
+    assert bool(message) == bool(reason)
 
 
-def test_a_primitive_polynomial_is_asked_for():
+def test_a_primitive_polynomial_is_required():
     """x⁴ + x³ + x² + x + 1 is irreducible, but x has the order 5: columns repeat."""
     assert recompute_reports.order_of_x(4, 0b11111) == 5
     group = replace(BCH_31, insert_bits=1, field_bits=4, polynomial=0b11111)
@@ -337,11 +337,11 @@ def test_a_primitive_polynomial_is_asked_for():
 @pytest.mark.parametrize(
     "prior", ["1/20", "2/40", "5%", "0.05", 0.05, "5e-2", " 1/20", "1/20\n", "１/20", f"1/{10**25}"]
 )
-def test_promises_are_read_as_clients_read_them(prior):
-    """The audit takes the one way to write a promise that clients take, with the same limit, and no other."""
+def test_guarantees_are_read_as_clients_read_them(prior):
+    """The audit accepts the one spelling of a guarantee that clients accept, with the same limit."""
     text = changed("none", prior=prior)
     if prior == "1/20":
-        assert Plan.parse(text).promise.prior == read_numbers(text).prior == Fraction(1, 20)
+        assert Plan.parse(text).guarantee.prior == read_numbers(text).prior == Fraction(1, 20)
         assert read_numbers(text).limit == 19
         return
     for read in (Plan.parse, read_numbers):
@@ -351,24 +351,24 @@ def test_promises_are_read_as_clients_read_them(prior):
 
 @pytest.mark.parametrize("name", ["bch", "reed-solomon"])
 def test_dependent_columns_are_found_by_elimination(monkeypatch, name):
-    """Masks that meet every condition on paper, but of which two are equal, are found among the sets tried."""
-    monkeypatch.setattr(recompute_promise, "masks", lambda group, item: masks(group, max(item, 1)))
+    """Masks that meet every condition on paper, but of which two are equal, are found among the tested sets."""
+    monkeypatch.setattr(recompute_guarantee, "masks", lambda group, item: masks(group, max(item, 1)))
     finding = named(check_integers(PLANS[name]().canonical_json), "independence")
     assert finding.verdict == BROKEN
-    assert "depend on each other" in finding.said
+    assert "depend on each other" in finding.message
 
 
 @pytest.mark.parametrize(("reports", "wanted"), [(1, CONSISTENT), (2, CONSISTENT), (3, BROKEN), (40, BROKEN)])
 def test_reports_of_one_person_compose(reports, wanted):
-    """γ = 19/3 may be given twice below a limit of 99, not three times."""
-    content = content_of("none") | {"promise": {"prior": "1/100", "posterior": "1/2"}, "reports_per_person": reports}
+    """γ = 19/3 stays below a limit of 99 for two reports, not for three."""
+    content = content_of("none") | {"guarantee": {"prior": "1/100", "posterior": "1/2"}, "reports_per_person": reports}
     finding = named(check_integers(json.dumps(content)), "amplification")
     assert finding.verdict == wanted
     composed = Fraction(finding.figures["composed"]) / Fraction(19, 3) ** reports
     assert 1 <= composed < 1 + Fraction(1, 10**5)
 
 
-def test_long_weights_of_many_reports_can_be_told():
+def test_long_weights_of_many_reports_can_be_shown():
     """Weights of 1,024 bits and a thousand reports make numbers of a million bits, and a finding all the same."""
     weights = [1, (1 << 1024) - 1]
     operator = {
@@ -379,14 +379,14 @@ def test_long_weights_of_many_reports_can_be_told():
         "keep_weights": list(map(str, weights)),
     }
     content = content_of("none, M=1, rho 1/4") | {"reports_per_person": 1000}
-    content["questions"][0]["operator"] = {"kind": "select-a-size"} | operator
+    content["report_types"][0]["operator"] = {"kind": "select-a-size"} | operator
     findings = check_integers(stated_anew(content))
     assert broken(findings) == {"amplification"}
     assert named(findings, "amplification").figures["composed"] == "more than 1e+40"
 
 
 def test_the_limit_itself_is_broken():
-    """An amplification equal to the limit breaks the promise: the posterior can be reached."""
+    """An amplification equal to the limit breaks the guarantee: the posterior can be reached."""
     text = changed("none", prior="3/22", posterior="1/2")  # (1/2)/(1/2) / ((3/22)/(19/22)) = 19/3
     finding = named(check_integers(text), "amplification")
     assert finding.figures["limit"] == finding.figures["amplification"] == "19/3"
@@ -395,32 +395,39 @@ def test_the_limit_itself_is_broken():
 
 
 def test_few_items_do_not_excuse_the_operator():
-    """Where too few items keep γ from being reached, the γ of docs/formats.md decides all the same, as for clients."""
+    """Where too few items exist to reach γ, the γ that docs/formats defines still decides, as for clients."""
     plan = make("none", 1, M2)
-    numbers = asked(plan)
+    numbers = numbers_of(plan)
     reached, stated = largest_ratio(numbers), stated_ratio(numbers.form)
     assert reached < stated
     content = json.loads(plan.canonical_json)
-    content["promise"]["prior"] = str(1 / (1 + (reached + stated) / 2))
+    content["guarantee"]["prior"] = str(1 / (1 + (reached + stated) / 2))
     finding = named(check_integers(json.dumps(content)), "amplification")
     assert finding.verdict == BROKEN
     assert finding.figures["reached"] == f"{reached.numerator}/{reached.denominator}"
 
 
-def test_decimals_never_err_in_our_favour():
-    """γ is rounded up, with as many digits as show that it is below the limit."""
+def test_decimals_are_rounded_up():
+    """γ is rounded up, with enough digits to show that it is below the limit."""
     limit = Fraction(19)
-    assert recompute_promise._decimal(Fraction(1, 3), limit) == "0.333334"
-    assert recompute_promise._decimal(1 + Fraction(1, 7**900), limit) == "1.00001"
-    assert recompute_promise._decimal(limit - Fraction(1, 10**9), limit) == "18.999999999"
+    assert recompute_guarantee._decimal(Fraction(1, 3), limit) == "0.333334"
+    assert recompute_guarantee._decimal(1 + Fraction(1, 7**900), limit) == "1.00001"
+    assert recompute_guarantee._decimal(limit - Fraction(1, 10**9), limit) == "18.999999999"
 
 
 @given(st.recursive(st.none() | st.booleans() | st.integers() | st.text(max_size=5), st.lists, max_leaves=3), st.data())
-def test_no_text_makes_it_fail(junk, data):
-    """Whatever stands in any field, the text is read or broken."""
+def test_every_text_is_read_or_broken(junk, data):
+    """With any content in any field, the text is either read or found broken."""
     content = content_of(data.draw(st.sampled_from(["bch", "fixed size"])))
-    [question] = content["questions"]
-    parts = [content, question, question["operator"], question["generator"], content["promise"], content["catalogue"]]
+    [report_type] = content["report_types"]
+    parts = [
+        content,
+        report_type,
+        report_type["operator"],
+        report_type["generator"],
+        content["guarantee"],
+        content["catalogue"],
+    ]
     part = data.draw(st.sampled_from(parts))
     part[data.draw(st.sampled_from(sorted(part)))] = junk
     text = json.dumps(content)
@@ -432,101 +439,105 @@ def test_no_text_makes_it_fail(junk, data):
     assert broken(findings) == set()  # what clients accept is sound
 
 
-# ---- several questions
+# ---- several report types
 
-THREE = AUDITED["questions"]
+THREE = AUDITED["report types"]
 
 
-def changed_question(place, **fields):
-    """Return the text of a plan with fields of one question replaced, or of its view."""
+def changed_report_type(place, **fields):
+    """Return the text of a plan with fields of one report type replaced, or of its view."""
     content = json.loads(THREE.canonical_json)
-    question = content["questions"][place]
+    report_type = content["report_types"][place]
     for field, value in fields.items():
-        (question if field in question else question["view"])[field] = value
+        (report_type if field in report_type else report_type["view"])[field] = value
     return json.dumps(content)
 
 
 @pytest.mark.parametrize(
     ("text", "name"),
     [
-        (changed_question(0, share="5 of 10"), "stated figures"),
-        (changed_question(1, share="3 of 11"), "stated figures"),
-        (changed_question(1, share="03 of 10"), "plan text"),
-        (changed_question(2, amplification="at most 99.000000"), "stated figures"),
-        (changed_question(2, report_bits=5), "stated figures"),
-        (changed_question(2, bounds=[2, 2, 9]), "plan text"),
-        (changed_question(2, bounds=[2, 4, 41]), "plan text"),
-        (changed_question(2, bounds=[0, 4, 9]), "plan text"),
-        (changed_question(2, bounds=[2, 4, True]), "plan text"),
-        (changed_question(2, bounds=[]), "plan text"),
+        (changed_report_type(0, share="5 of 10"), "stated figures"),
+        (changed_report_type(1, share="3 of 11"), "stated figures"),
+        (changed_report_type(1, share="03 of 10"), "plan text"),
+        (changed_report_type(2, amplification="at most 99.000000"), "stated figures"),
+        (changed_report_type(2, report_bits=5), "stated figures"),
+        (changed_report_type(2, bounds=[2, 2, 9]), "plan text"),
+        (changed_report_type(2, bounds=[2, 4, 41]), "plan text"),
+        (changed_report_type(2, bounds=[0, 4, 9]), "plan text"),
+        (changed_report_type(2, bounds=[2, 4, True]), "plan text"),
+        (changed_report_type(2, bounds=[]), "plan text"),
     ],
 )
-def test_broken_questions_are_found(text, name):
-    """Each is found by the check that is meant for it."""
+def test_broken_report_types_are_found(text, name):
+    """Each is found by the check meant for it."""
     assert broken(check_integers(text)) == {name}
 
 
-def test_the_largest_amplification_of_all_questions_decides():
-    """A plan whose promise one question breaks is broken, though it is seldom asked."""
+def test_the_largest_amplification_of_all_report_types_decides():
+    """A plan whose guarantee one report type breaks is broken, even if that type is rarely drawn."""
     content = json.loads(THREE.canonical_json)
-    largest = max(question.amplification for question in THREE.questions)
+    largest = max(report_type.amplification for report_type in THREE.report_types)
     for odds, wanted in ((largest, {"amplification"}), (largest + 1, set())):
         prior = 1 / (1 + odds)
-        content["promise"] = {"prior": f"{prior.numerator}/{prior.denominator}", "posterior": "1/2"}
+        content["guarantee"] = {"prior": f"{prior.numerator}/{prior.denominator}", "posterior": "1/2"}
         assert broken(check_integers(json.dumps(content))) == wanted
 
 
 def test_the_audits_own_reading_is_the_packages():
-    """Entries and reports that the audit computes are those of the package."""
+    """The entries and reports that the audit computes are those of the package."""
     numbers = read_numbers(THREE.canonical_json)
     assert (numbers.report_bytes, numbers.cumulative) == (THREE.report_bytes, THREE.cumulative_weights)
-    for number, (own, question) in enumerate(zip(numbers.questions, THREE.questions, strict=True)):
-        assert numbers.report(number, b"\1") == THREE.report_of(number, b"\1")
+    for number, (own, report_type) in enumerate(zip(numbers.report_types, THREE.report_types, strict=True)):
+        assert numbers.report(number, b"\1") == THREE.pack_report(number, b"\1")
         for size in range(THREE.n_items + 1):
-            assert own.entries(range(size)) == question.view.entries(list(range(size)))
+            assert own.entries(range(size)) == report_type.view.entries(list(range(size)))
 
 
 # ---- tables and guided plans
 
 TABLE, BITS = AUDITED["table"], AUDITED["mixed bits"]
 RECORDS = {
-    "no promise": (TABLE, lambda c: c.update(promise=None), "nothing that keeps it"),
-    "too many reports": (TABLE, lambda c: c.update(reports_per_person=9), "the promise needs less than"),
-    "all columns answered": (TABLE, lambda c: c.update(answered=3), "γ is 180 for one report"),
+    "no guarantee": (TABLE, lambda c: c.update(guarantee=None), "without a γ that keeps it"),
+    "too many reports": (TABLE, lambda c: c.update(reports_per_person=9), "the guarantee needs less than"),
+    "all columns answered": (TABLE, lambda c: c.update(columns_per_report=3), "γ is 180 for one report"),
     "a higher weight": (TABLE, lambda c: c["columns"][4]["release"].update(high=500), "γ is 4000 for one report"),
-    "a smaller promise": (TABLE, lambda c: c["promise"].update(posterior="1/5"), "the promise needs less than 24.75"),
+    "a smaller guarantee": (
+        TABLE,
+        lambda c: c["guarantee"].update(posterior="1/5"),
+        "the guarantee needs less than 24.75",
+    ),
     "another rule": (TABLE, lambda c: c["columns"][0].update(intervals=7), "breaks another rule of plans"),
-    "no columns": (TABLE, lambda c: c.update(columns=[]), "no plan of a table"),
-    "weights as text": (TABLE, lambda c: c["columns"][1]["release"].update(half="1"), "no plan of a table"),
-    "no low weight": (TABLE, lambda c: c["columns"][2]["release"].pop("low"), "no plan of a table"),
+    "no columns": (TABLE, lambda c: c.update(columns=[]), "not a table plan"),
+    "weights as text": (TABLE, lambda c: c["columns"][1]["release"].update(half="1"), "not a table plan"),
+    "no low weight": (TABLE, lambda c: c["columns"][2]["release"].pop("low"), "not a table plan"),
     "a stated γ": (BITS, lambda c: c["safeguard"].update(amplification="5/1"), "5 for one report"),
     "three reports": (BITS, lambda c: c.update(reports_per_person=3), "for 3 reports"),
-    "a promise that is less": (
+    "a guarantee that is less": (
         BITS,
-        lambda c: c["promise"].update(posterior="1/15"),
-        "the promise needs less than 1.3",
+        lambda c: c["guarantee"].update(posterior="1/15"),
+        "the guarantee needs less than 1.3",
     ),
-    "no safeguard": (BITS, lambda c: c.update(safeguard=None), "nothing that keeps it"),
-    "a promise of none": (BITS, lambda c: c.update(promise=None), "nothing that keeps it"),
-    "no attributes": (BITS, lambda c: c.update(attributes=[]), "no guided plan"),
-    "an unknown safeguard": (BITS, lambda c: c["safeguard"].update(kind="coins"), "no guided plan"),
+    "no safeguard": (BITS, lambda c: c.update(safeguard=None), "without a γ that keeps it"),
+    "a guarantee of none": (BITS, lambda c: c.update(guarantee=None), "without a γ that keeps it"),
+    "no attributes": (BITS, lambda c: c.update(attributes=[]), "not a guided plan"),
+    "an unknown safeguard": (BITS, lambda c: c["safeguard"].update(kind="coins"), "not a guided plan"),
 }
 
 
-@pytest.mark.parametrize(("plan", "change", "said"), RECORDS.values(), ids=RECORDS)
-def test_broken_texts_of_records_are_judged(plan, change, said):
-    """Texts that are no plan, or break a promise or a rule, are broken, with one line that says how."""
+@pytest.mark.parametrize(("plan", "change", "message"), RECORDS.values(), ids=RECORDS)
+def test_broken_table_and_guided_plans_are_found(plan, change, message):
+    """Texts that are not plans, or break a guarantee or a rule, are broken, with one sentence that says how."""
     content = plan.to_json()
     change(content)
     findings = audit(json.dumps(content), AuditRequest()).findings
     assert findings[0].verdict == BROKEN
-    assert said in findings[0].said
-    assert {finding.check for finding in findings} == {"promise"}
+    assert message in findings[0].message
+    assert {finding.check for finding in findings} == {"guarantee"}
 
 
 @pytest.mark.parametrize("name", ["table", "whole table", "mixed bits", "mixed tuples"])
-def test_the_audits_own_laws_are_the_packages(name):
-    """Two descriptions of a plan of records, the package's and the audit's, agree on every chance and on γ."""
+def test_the_audits_own_distributions_are_the_packages(name):
+    """The package and the audit agree on every probability of a table or guided plan and on γ."""
     plan = AUDITED[name]
     if "table" not in name:
         assert read_guided(plan.canonical_json).amplification == plan.amplification
@@ -535,15 +546,15 @@ def test_the_audits_own_laws_are_the_packages(name):
     assert table.amplification == plan.amplification
     for own, column in zip(table.columns, plan.columns, strict=True):
         for value, row in enumerate(exact_transition(column)):
-            law = {code: Fraction(weight, own.total) for code, weight in own.runs(value)}
-            assert law == {code: chance for code, chance in enumerate(row) if chance}
+            known = {code: Fraction(weight, own.total) for code, weight in own.runs(value)}
+            assert known == {code: share for code, share in enumerate(row) if share}
 
 
-def test_too_few_coins_and_another_amplification_are_found(monkeypatch):
-    """A package that mixes one step less than γ needs, or reads a smaller γ from a plan, is found from the text."""
-    own = guided.coin_of
-    monkeypatch.setattr(guided, "coin_of", lambda guidance, plan: max(0, own(guidance, plan) - 1))
-    assert broken(guided.GuidedSubject.promise(BITS, BITS.canonical_json)) == {"coins"}
+def test_too_few_random_bits_and_another_amplification_are_found(monkeypatch):
+    """A package that mixes in one step less than γ needs, or reads a smaller γ from a plan, is found."""
+    own = guided_audit.mixing_weight
+    monkeypatch.setattr(guided_audit, "mixing_weight", lambda guidance, plan: max(0, own(guidance, plan) - 1))
+    assert broken(guided_audit.GuidedSubject.check_guarantee(BITS, BITS.canonical_json)) == {"random bits"}
     content = BITS.to_json()
     content["safeguard"]["amplification"] = "9/2"
-    assert "amplification" in broken(guided.GuidedSubject.promise(BITS, json.dumps(content)))
+    assert "amplification" in broken(guided_audit.GuidedSubject.check_guarantee(BITS, json.dumps(content)))

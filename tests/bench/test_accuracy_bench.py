@@ -1,4 +1,4 @@
-"""The accuracy bench judges as it says: data and their halves, truths, figures, runs that are kept, tuning, verdict."""
+"""The accuracy bench: data and their halves, truths, figures, stored runs, tuning, verdict."""
 
 import hashlib
 import json
@@ -20,7 +20,7 @@ from bench.accuracy.run import KNOWN, OURS
 
 
 def test_taking_and_restricting_keep_baskets(rng):
-    """Taken baskets are the named ones; restricted ones hold the kept items, renumbered."""
+    """take returns the numbered baskets; restricted keeps the given items, renumbered."""
     source = random_transactions(rng, 40, 9)
     sets = held_by(source)
     chosen = rng.integers(40, size=60)
@@ -33,7 +33,7 @@ def test_taking_and_restricting_keep_baskets(rng):
 
 
 def test_true_itemsets_are_the_most_frequent(rng):
-    """The true top is what counting every itemset gives, with ties broken by size, then lexicographically."""
+    """The true top equals a count of every itemset, with ties broken by size, then lexicographically."""
     source = random_transactions(rng, 50, 6, share=0.5)
     sets = held_by(source)
     counted = {
@@ -41,7 +41,7 @@ def test_true_itemsets_are_the_most_frequent(rng):
         for itemset in chain.from_iterable(combinations(range(6), k) for k in range(1, 5))
     }
     ranked = sorted(counted, key=lambda itemset: (-counted[itemset], len(itemset), itemset))
-    for k in (1, 5, 20):  # 20: more than there are items
+    for k in (1, 5, 20):  # 20 exceeds the number of items
         assert list(truth.true_top(source, k).items()) == [(itemset, counted[itemset]) for itemset in ranked[:k]]
         known = truth.true_itemsets(source, k)
         least = counted[ranked[k - 1]]
@@ -49,18 +49,18 @@ def test_true_itemsets_are_the_most_frequent(rng):
     assert truth.exact_supports(source, counted) == counted
 
 
-def test_missing_data_are_told(monkeypatch):
-    """A data set that is not there is an error of its own."""
+def test_missing_data_raise_an_error(monkeypatch):
+    """A missing data set raises its own error."""
     monkeypatch.setattr(data, "shared_file", lambda name: None)
     with pytest.raises(data.MissingDataError, match=r"retail\.dat"):
         data.from_file("retail.dat")
 
 
-# ---- judging
+# ---- figures
 
 
 def test_figures_of_a_small_case():
-    """Precision, ranks, errors, coverage and false finds are what they are by hand."""
+    """Precision, ranks, errors, coverage and false discoveries equal a computation by hand."""
     known = {(0,): 0.5, (1,): 0.4, (0, 1): 0.3}
     estimates = Estimates({(0,): 0.6, (2,): 0.5, (0, 1): 0.25, (3,): 0.1}, {(0,): 0.04, (2,): 1, (0, 1): 0.03, (3,): 1})
     assert metrics.precision(estimates, known) == pytest.approx(2 / 3)
@@ -74,14 +74,14 @@ def test_figures_of_a_small_case():
 
 
 def by_truth(transactions, epsilon, top, rng, settings):
-    """Say the true supports, but for the items in the settings."""
+    """Return the true supports, except those of the items in the settings."""
     known = truth.true_top(transactions, top)
     supports = {itemset: support + 0.1 for itemset, support in known.items() if itemset not in settings}
     return Estimates(supports, dict.fromkeys(supports, 0.04))
 
 
-def test_runs_are_kept_and_not_done_again(rng, monkeypatch, tmp_path):
-    """Runs in the file are taken from it, and a cut line is left out."""
+def test_stored_runs_are_not_repeated(rng, monkeypatch, tmp_path):
+    """Runs in the file are reused, and an incomplete line is left out."""
     source = random_transactions(rng, 200, 6)
     monkeypatch.setattr(harness, "load", lambda name: source)
     best = next(iter(truth.true_top(source, 1)))
@@ -103,8 +103,8 @@ def test_runs_are_kept_and_not_done_again(rng, monkeypatch, tmp_path):
     assert "| small | 200 | 1 | some | 2 | 0.75 |" in text
 
 
-def test_plans_know_nothing_of_the_baskets(rng):
-    """Plans are equal for baskets of other sizes, but for the column where exact sizes are known."""
+def test_plans_do_not_depend_on_the_baskets(rng):
+    """Plans do not depend on basket sizes, except in the column with known exact sizes."""
     few, many = (baskets_of(random_transactions(rng, 3_000, 30, share=share)) for share in (0.05, 0.5))
     for settings in (PlanSettings(), PAPER):
         assert settings.plan(few, 2.0) == settings.plan(many, 2.0)
@@ -113,13 +113,13 @@ def test_plans_know_nothing_of_the_baskets(rng):
 
 
 def row(method, top, *, precision, rmse=0.1, coverage=0.95):
-    """Return a run's row."""
+    """Return the row of a run."""
     figures = {"precision": precision, "ncr": 0.5, "rmse": rmse, "coverage_all": coverage}
     return {"dataset": "d", "n": 9, "epsilon": 1.0, "top": top, "seed": 0, "method": method} | figures
 
 
 def test_the_verdict_counts_cells_by_hand():
-    """Cells behind by more than a standard error, the largest gap, RMSE ratio and coverage by hand."""
+    """Cells behind by more than a standard error, the largest gap, RMSE ratio and coverage equal values by hand."""
     rows = [
         row(OURS, 32, precision=0.8), row(OURS, 32, precision=0.6),  # 0.7 ± 0.1
         row("OLH", 32, precision=0.79), row("OLH", 32, precision=0.79),
@@ -137,14 +137,14 @@ def test_the_verdict_counts_cells_by_hand():
     assert run.verdict([cell for cell in cells if cell["method"] == OURS]) is None
     known = [row(KNOWN, top, precision=0.7) for top in (32, 64)]
     with_known = run.cells_of([*rows, *known])
-    assert run.verdict(with_known) == found  # ours under another name is no peer
+    assert run.verdict(with_known) == found  # our other methods are not peers
     assert len(run.verdict(with_known, KNOWN)["behind"]) == 2
     means = run.means_of(with_known)
     assert [line[OURS] for line in means] == [0.7, 0.7]
     half = {"sets": ["d"], "cells": cells, "means": means, "verdicts": {f"{OURS}, all sets": found}}
     text = run.markdown({"halves": {"own": half}})
     assert "in 3 of 4 cells" in text
-    assert "everything published: mean 0.920, least 0.890.\n" in text
+    assert "all published itemsets: mean 0.920, least 0.890.\n" in text
     assert "| 64 | 1 | 1 | 0.7 | 0.1 | 0.75 | 0.7 |" in text
 
 
@@ -152,7 +152,7 @@ def test_the_verdict_counts_cells_by_hand():
 
 
 def test_settings_are_chosen_stage_by_stage():
-    """The best mean over data sets wins, changes reach inner settings, and kept settings come back the same."""
+    """The best mean over data sets wins, changes apply to inner settings, and stored settings are read unchanged."""
     start = tuning.RUNS["SVSM, wheel"][1]
     grid = [tuning.changed(start, {"items.find_share": share}) for share in (0.1, 0.3)]
     assert [settings.items.find_share for settings in grid] == [0.1, 0.3]
@@ -165,8 +165,8 @@ def test_settings_are_chosen_stage_by_stage():
     assert again == grid[0]
 
 
-def test_kept_settings_were_among_those_tried():
-    """Every kept setting of a peer is one of its stages' where they vary it, and that to start from elsewhere."""
+def test_stored_settings_were_tried():
+    """Every stored setting of a peer is a value of its stages if they vary it, otherwise the initial one."""
     for method in tuning.tuned():
         _, start, stages = tuning.RUNS[method.name]
         for settings in method.by_epsilon.values():
@@ -182,8 +182,8 @@ def flat(settings):
     return settings | inner
 
 
-def test_halves_follow_the_rule_stated_before():
-    """Files alternate by the SHA-256 of their names, every set is in one half, families are in both."""
+def test_halves_follow_the_stated_rule():
+    """Files alternate by the SHA-256 of their names, every set is in one half, and families are in both."""
     ordered = sorted(data.FILES, key=lambda name: hashlib.sha256(name.encode()).hexdigest())
     assert set(ordered[::2]) == data.FILES.keys() & set(data.TUNING)
     assert sorted((*data.TUNING, *data.HELD_OUT, *data.FRESH)) == sorted((*data.FILES, *data.GENERATED))
@@ -194,8 +194,8 @@ def test_halves_follow_the_rule_stated_before():
     assert not set(data.names("held-out")) & set(data.names("tuning"))
 
 
-def test_families_are_what_they_are_called():
-    """Density is as asked, pairs live in long baskets, supports are flat; the same seed gives the same baskets."""
+def test_families_have_their_properties():
+    """Density is as given, pairs occur in long baskets, supports are flat; the same seed gives the same baskets."""
     dense = families.dense(20_000, items=80, density=0.2, seed=1)
     assert dense.sizes.mean() == pytest.approx(16, rel=0.15)
     again = families.dense(20_000, items=80, density=0.2, seed=1)

@@ -1,6 +1,6 @@
-"""The peers of the accuracy bench are what they are called: their laws, privacy and estimates, and how they are judged.
+"""The peers of the accuracy bench have the distributions, privacy and estimates of their sources.
 
-Sampling tests decide as fit.py does: a right method is rejected once in a million.
+Sampling tests decide as in fit.py: a correct method is rejected once in a million runs.
 """
 
 import doctest
@@ -17,7 +17,7 @@ from bench.accuracy.transactions import Transactions
 
 @pytest.mark.parametrize("module", [oracles, peers, set_oracles, tuning, data])
 def test_examples_hold(module):
-    """The examples in the bench's docstrings are right: pytest looks for doctests elsewhere only."""
+    """The examples in the bench's docstrings hold (pytest collects doctests only elsewhere)."""
     assert doctest.testmod(module).failed == 0
 
 
@@ -32,7 +32,7 @@ def mixed(keys):
 
 
 def hashed_reports(values, n_values, epsilon, cells, rng):
-    """Report by real hashing, a seed a person; return whom each report supports, bool (people, values)."""
+    """Report by real hashing, one seed per person; return which values each report supports, bool (people, values)."""
     seeds = rng.integers(1 << 64, size=len(values), dtype=np.uint64)
     table = mixed(mixed(seeds)[:, None] + np.arange(n_values, dtype=np.uint64)) % np.uint64(cells)
     own = table[np.arange(len(values)), values].astype(np.int64)
@@ -41,8 +41,8 @@ def hashed_reports(values, n_values, epsilon, cells, rng):
     return table == np.where(stays, own, other)[:, None].astype(np.uint64)
 
 
-def test_drawn_counts_of_hashing_have_the_law_of_real_ones(rng):
-    """Counts drawn at once and counts of real hashes both have the exact law; that of p from another g is rejected."""
+def test_simulated_hashing_counts_have_the_exact_distribution(rng):
+    """Simulated counts and counts of real hashes have the exact distribution; one with p of another g is rejected."""
     held, n, runs = np.array([5, 3, 0]), 8, 6_000
     oracle = oracles.hashing(1.0, 4)
     drawn = np.array([oracle.support(held, n, rng) for _ in range(runs)])
@@ -56,8 +56,8 @@ def test_drawn_counts_of_hashing_have_the_law_of_real_ones(rng):
     assert rejects(np.bincount(drawn[:, 0], minlength=n + 1), binomial_sum(5, wrong, 3, oracle.q))
 
 
-def test_drawn_counts_of_randomized_response_have_the_law_of_reports(rng):
-    """A report is the own value with p, another with q each; p and q of twice the domain are rejected."""
+def test_simulated_response_counts_have_the_exact_distribution(rng):
+    """A report is the own value with probability p, each other with q; p and q of twice the domain are rejected."""
     oracle = oracles.grr(1.0, 4)
     counts = oracle.support(np.array([30_000, 0, 0, 0]), 30_000, rng)
     assert counts.sum() == 30_000
@@ -76,61 +76,61 @@ def test_hashing_takes_the_best_number_of_cells():
         assert best == pytest.approx(4 * math.exp(epsilon) / (math.exp(epsilon) - 1) ** 2, rel=0.03)
 
 
-def test_the_oracle_is_chosen_as_the_source_does():
-    """GRR is taken where d < L(4L − 1)e^ε + 1, but for cases near the boundary."""
+def test_the_oracle_is_chosen_as_in_the_source():
+    """GRR is chosen where d < L(4L − 1)e^ε + 1, except in cases near the boundary."""
     for epsilon, length, values in product((1.0, 2.0, 4.0), (1, 2, 4), (4, 64, 256, 4096)):
         bound = length * (4 * length - 1) * math.exp(epsilon) + 1
         if not 0.8 < values / bound < 1.25:
-            is_grr = oracles.best_oracle(epsilon, values, length, dummies=length).domain > 0
+            is_grr = oracles.best_oracle(epsilon, values, length, padding_items=length).domain > 0
             assert is_grr == (values < bound), (epsilon, length, values)
 
 
-def chances(basket, n_items, length, shared_dummy):
-    """Return the law of the padded sample of a basket, over items and dummies."""
-    law = np.zeros(n_items + (1 if shared_dummy else length))
+def chances(basket, n_items, length, shared_padding_item):
+    """Return the distribution of the padded sample of a basket, over items and padding items."""
+    law = np.zeros(n_items + (1 if shared_padding_item else length))
     law[list(basket)] = 1 / max(length, len(basket))
     missing = max(length - len(basket), 0)
-    if shared_dummy:
+    if shared_padding_item:
         law[n_items] = missing / length
     else:
         law[n_items : n_items + missing] = 1 / length
     return law
 
 
-def worst_ratio(epsilon, n_items, length, *, shared_dummy):
-    """Return the largest ratio of the chances of one report under two baskets, over all baskets."""
+def worst_ratio(epsilon, n_items, length, *, shared_padding_item):
+    """Return the largest ratio of the probabilities of one report under two baskets, over all baskets."""
     amplified = math.log(length * (math.exp(epsilon) - 1) + 1)
-    oracle = oracles.grr(amplified, n_items + (1 if shared_dummy else length))
+    oracle = oracles.grr(amplified, n_items + (1 if shared_padding_item else length))
     baskets = chain.from_iterable(combinations(range(n_items), k) for k in range(n_items + 1))
-    laws = [oracle.q + (oracle.p - oracle.q) * chances(each, n_items, length, shared_dummy) for each in baskets]
+    laws = [oracle.q + (oracle.p - oracle.q) * chances(each, n_items, length, shared_padding_item) for each in baskets]
     return (np.max(laws, axis=0) / np.min(laws, axis=0)).max()
 
 
 @pytest.mark.parametrize("length", [1, 2, 3])
 def test_amplified_randomized_response_is_private(length):
-    """Over all baskets, reports are ε-private with the amplified budget; with one dummy for all they are not."""
+    """Over all baskets, reports with the amplified budget satisfy ε-LDP; with a single padding item they do not."""
     epsilon = 1.5
-    assert worst_ratio(epsilon, 4, length, shared_dummy=False) == pytest.approx(math.exp(epsilon))
+    assert worst_ratio(epsilon, 4, length, shared_padding_item=False) == pytest.approx(math.exp(epsilon))
     if length > 1:
-        assert worst_ratio(epsilon, 4, length, shared_dummy=True) > 1.2 * math.exp(epsilon)
+        assert worst_ratio(epsilon, 4, length, shared_padding_item=True) > 1.2 * math.exp(epsilon)
 
 
 @pytest.mark.parametrize("basket", [set(), {2}, {0, 1, 3}])
-def test_padded_samples_have_their_law(rng, basket):
-    """An item of a padded basket is as likely as any other, dummies are distinct; unpadded sampling is rejected."""
+def test_padded_samples_have_their_distribution(rng, basket):
+    """All items of a padded basket are equally likely, padding items are distinct; unpadded sampling is rejected."""
     source = transactions_of([basket] * 9_000, 4)
     counts = np.bincount(oracles.sample_padded(source, 2, rng), minlength=6)
-    assert not rejects(counts, chances(basket, 4, 2, shared_dummy=False))
+    assert not rejects(counts, chances(basket, 4, 2, shared_padding_item=False))
     if basket == {2}:
         assert rejects(counts, np.eye(6)[2])
 
 
 @pytest.mark.parametrize(("n_items", "length", "is_grr"), [(6, 6, True), (400, 2, False)])
 def test_padded_shares_are_unbiased(rng, n_items, length, is_grr):
-    """Estimates are within their errors where no basket is too long; without the factor L they are not."""
+    """Estimates are within their errors if no basket is too long; without the factor L they are not."""
     source = random_transactions(rng, 30_000, n_items, share=0.9 / n_items)
     source = source.take(np.flatnonzero(source.sizes <= length))
-    assert (oracles.best_oracle(2.0, n_items, length, dummies=length).domain > 0) == is_grr
+    assert (oracles.best_oracle(2.0, n_items, length, padding_items=length).domain > 0) == is_grr
     supports, errors = oracles.padded_shares(source, 2.0, length, rng)
     truth = source.item_counts() / len(source)
     assert (np.abs(supports - truth) < Z_LIMIT * errors).all()
@@ -139,7 +139,7 @@ def test_padded_shares_are_unbiased(rng, n_items, length, is_grr):
 
 
 def test_sizes_are_estimated(rng):
-    """Sizes that occur are found about as they are, others are 0, and all sum to 1."""
+    """Shares of sizes that occur are about right, others are 0, and all sum to 1."""
     source = transactions_of([set(range(t % 4)) for t in range(100_000)], 40)
     shares = oracles.size_shares(source, 2.0, rng, most=32, least_z=4.0)
     assert shares.shape == (33,)
@@ -151,16 +151,16 @@ def test_sizes_are_estimated(rng):
 # ---- SVIM and SVSM
 
 
-def test_everybody_reports_once(rng):
-    """Groups are disjoint, hold everybody and have the sizes asked for."""
+def test_each_person_reports_once(rng):
+    """Groups are disjoint, cover all people and have the given sizes."""
     source = Transactions(np.arange(1001), np.arange(1000), 1000)
     groups = peers.split(source, (0.5, 0.1, 0.4), rng)
     assert [len(group) for group in groups] == [500, 100, 400]
     assert sorted(np.concatenate([group.items for group in groups]).tolist()) == list(range(1000))
 
 
-def test_guessed_itemsets_are_the_greatest_products(rng):
-    """Growing the best sets finds what looking at all sets does."""
+def test_candidate_itemsets_have_the_largest_products(rng):
+    """Growing the best sets finds the same as an exhaustive search."""
     supports = rng.random(7)
     known = peers._Known(np.arange(10, 17), supports, np.zeros(7))
     settings = peers.SvsmSettings(largest=4)
@@ -171,8 +171,8 @@ def test_guessed_itemsets_are_the_greatest_products(rng):
         assert peers.guess_itemsets(known, 7, wanted, settings) == sorted(everything[:wanted])
 
 
-def test_held_itemsets_are_those_that_baskets_contain(rng):
-    """Baskets as transactions over itemsets hold the itemsets that are subsets of theirs."""
+def test_held_itemsets_are_subsets_of_the_baskets(rng):
+    """Baskets as transactions over itemsets hold the itemsets that are subsets of the baskets."""
     source = random_transactions(rng, 60, 6, share=0.5)
     itemsets = [(0, 1), (0, 2, 3), (1, 4), (2, 3, 4, 5)]
     expected = [
@@ -183,7 +183,7 @@ def test_held_itemsets_are_those_that_baskets_contain(rng):
 
 @pytest.mark.parametrize("oracle", set_oracles.ORACLES)
 def test_itemsets_are_found_and_estimated_without_bias(rng, oracle):
-    """SVSM finds what is obvious, with supports within their errors; uncorrected ones of cut baskets are too low."""
+    """SVSM finds obvious itemsets, with supports within their errors; uncorrected ones of cut baskets are too low."""
     kinds = [{0, 1, 2}, {0, 1, 2}, {3, 4}, {3, 4}, {5}, {6, 7, 8, 9, 10, 11}]
     source = transactions_of([kinds[t % 6] for t in range(60_000)], 12)
     whole = peers.SvimSettings(percentile=1.0, least_size_z=4.0, correction="none", oracle=oracle)

@@ -1,4 +1,4 @@
-"""Cells of the calibration bench, with fixed seeds: estimates and intervals on baskets that strain them."""
+"""Cells of the calibration bench, with fixed seeds: estimates and intervals on difficult baskets."""
 
 from functools import partial
 
@@ -17,8 +17,8 @@ def cell(family: Family, n: int, guarantee: str, runs: int) -> Row:
     return summary([run_task(Task(family, n, guarantee, seed)) for seed in range(200, 200 + runs)])
 
 
-def test_rules_of_an_item_that_nearly_everybody_has_are_covered() -> None:
-    """Intervals of listed rules into and out of an independent item in 97% hold confidence and lift; before, 5%."""
+def test_rules_of_a_nearly_universal_item_are_covered() -> None:
+    """Rules with an independent item in 97% of baskets: intervals cover confidence and lift (before: 5%)."""
     found = cell(BAG, 50_000, "5→99%", 2)
     assert found["rules"] > 60
     assert found["confidences held"] > 0.9
@@ -37,7 +37,7 @@ def test_rules_of_an_item_that_nearly_everybody_has_are_covered() -> None:
     ],
 )
 def test_supports_of_records_add_up_to_the_number_of_columns(columns: int, hints: dict[str, float]) -> None:
-    """With M = the columns, a hint at their number or none, and sampled to 6 of 12; items 10% too large before.
+    """With M = the columns, a hint at their number or none, and sampled to 6 of 12; items were 10% too large before.
 
     A run's sum is off by less than 5 of its errors where items' errors are independent, and z² is about 1.
     """
@@ -51,7 +51,7 @@ def test_supports_of_records_add_up_to_the_number_of_columns(columns: int, hints
     assert found["items held"] > 0.9
 
 
-def test_two_sizes_are_told_apart() -> None:
+def test_two_sizes_are_distinguished() -> None:
     """Baskets of 1 and of 12 items: items and larger sets are unbiased within their errors."""
     family = Family("two", partial(two_sizes, sizes=(1, 12), share=0.6, items=60))
     found = cell(family, 50_000, "5→50%", 3)
@@ -60,7 +60,7 @@ def test_two_sizes_are_told_apart() -> None:
 
 
 def test_dense_tables_are_covered() -> None:
-    """Of 15 columns of two values listed rules and items are held; items were in 73 of 100 cases."""
+    """With 15 columns of two values intervals cover selected rules and items; before, items in 73 of 100 cases."""
     family = Family("dense", partial(records, columns=15, values=2), (("transaction_size", 15),))
     found = cell(family, 20_000, "5→99%", 2)
     assert found["items held"] > 0.9
@@ -68,8 +68,8 @@ def test_dense_tables_are_covered() -> None:
     assert found["false"] <= 2 * found["announced"]
 
 
-def test_itemsets_named_beforehand_are_held_whatever_their_support() -> None:
-    """On heavy-tailed clicks at least 8 of 10 in each tenth by true support, 48 itemsets a tenth."""
+def test_preselected_itemsets_are_covered_at_every_support() -> None:
+    """On heavy-tailed clicks at least 8 of 10 intervals hold in each tenth by true support, 48 itemsets per tenth."""
     family = Family("clicks", partial(families.long_tail, items=3_000, sigma=1.2, mean_log=0.6))
     found = cell(family, 50_000, "5→50%", 4)
     assert found["least decile"] > 0.85

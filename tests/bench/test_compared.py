@@ -1,4 +1,4 @@
-"""The bench of comparisons: what is planted, and what is said of a comparison."""
+"""The bench of comparisons: inserted changes, and the figures of a comparison."""
 
 import numpy as np
 import pytest
@@ -7,11 +7,11 @@ from bench.accuracy import compared
 from bench.accuracy.data import load, sized
 
 
-def test_planted_changes_are_what_they_say(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Supports of changed items differ by so much, to half a basket, and those of all others not at all."""
+def test_inserted_changes_have_the_given_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Supports of changed items differ by the given amounts, up to half a basket, and those of all others do not."""
     monkeypatch.setattr(compared, "POPULATION", 20_000)
     before = load(sized("flat-200", 20_000))
-    after, changes = compared.planted("flat-200", 1)
+    after, changes = compared.inserted("flat-200", 1)
     moved = (after.item_counts() - before.item_counts()) / len(before)
     assert len(changes) >= 8
     assert {abs(points) for points in changes.values()} >= {0.01, 0.02, 0.1}
@@ -19,8 +19,8 @@ def test_planted_changes_are_what_they_say(monkeypatch: pytest.MonkeyPatch) -> N
     assert not np.delete(moved, list(changes)).any()
 
 
-def test_a_comparison_is_judged(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of many reports the largest change is found, in the table too; where nothing changed only claims are counted."""
+def test_figures_of_a_comparison(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With many reports the largest change is found, also in the table; without a change only claims are counted."""
     monkeypatch.setattr(compared, "POPULATION", 20_000)
     row = compared.judged("flat-200", 60_000, 4.0, 0, changed=True)
     assert row["found"] >= 1
@@ -28,5 +28,5 @@ def test_a_comparison_is_judged(monkeypatch: pytest.MonkeyPatch) -> None:
     assert compared.judged("flat-200", 5_000, 1.0, 0, changed=False) == {"certain": 0}
     line = {"set": "flat-200", "people": 60_000, "epsilon": 4.0} | row
     counted = {"reliability": row["reliability"], "unchanged": 1, "claimed": 0}
-    assert sum(count for count, _, _ in row["reliability"][0]) >= row["listed"]
+    assert sum(count for count, _, _ in row["reliability"][0]) >= row["selected"]
     assert "flat-200" in compared.markdown({"half": "fresh", "rows": [line], **counted})

@@ -1,4 +1,4 @@
-"""Devices of both languages with several reports each, behind a relay, while collector and relay are killed."""
+"""Devices in both languages with several reports each, through a relay, while collector and relay are killed."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -7,16 +7,16 @@ import command_line
 import pytest
 
 import assocpriv as ap
-from assocpriv.promise.errors import BudgetError
+from assocpriv.guarantees.errors import BudgetError
 from bench.speed import crowd
 
 DEVICES, OF_NODE, EACH = 24, 8, 2
 
 
-def test_nothing_is_lost_or_doubled_and_nobody_has_what_is_the_others(
+def test_no_report_is_lost_or_duplicated_and_data_stay_separate(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Two reports a person: 48 arrive once, as one batch that can be read, and no party has what names or tells one."""
+    """Two reports per person: 48 arrive once, as one readable batch, and no party holds identifying or report data."""
     command_line.tools()
     made = ap.plan(5, central=(4, "1e-3"), reports=DEVICES * EACH, reports_per_person=EACH)
     plan = replace(made, central=replace(made.central, delay=3))
@@ -24,8 +24,8 @@ def test_nothing_is_lost_or_doubled_and_nobody_has_what_is_the_others(
     monkeypatch.chdir(Path(__file__).parents[2])
     told = crowd.run(tmp_path, plan, baskets, of_node=OF_NODE, every=2.0)
     assert told["killed"] > 0
-    assert {name: told[name] for name in ("reports", "lost", "foreign", "doubled", "sealed", "read")} == {
-        "reports": 48, "lost": 0, "foreign": 0, "doubled": 0, "sealed": 48, "read": 48,
+    assert {name: told[name] for name in ("reports", "lost", "foreign", "doubled", "closed", "read")} == {
+        "reports": 48, "lost": 0, "foreign": 0, "doubled": 0, "closed": 48, "read": 48,
     }  # fmt: skip
     assert [told[name] for name in ("collector_has", "relay_has", "relay_has_of_reports", "relay_files")] == [
         [],
@@ -33,10 +33,10 @@ def test_nothing_is_lost_or_doubled_and_nobody_has_what_is_the_others(
         0,
         0,
     ]
-    with pytest.warns(UserWarning, match="48 reports tell little"):
+    with pytest.warns(UserWarning, match="48 reports: below 5,000"):
         assert len(ap.mine(tmp_path / "collector" / "data", top=3)) >= 3
     proved = ap.privacy(plan)
     assert proved.together.reports == EACH
     assert proved.central.epsilon <= 4
     with ap.Ledger.open(tmp_path / "python" / "0.bin") as ledger, pytest.raises(BudgetError):
-        ledger.report(["1"], plan, occasion="a third")
+        ledger.report(["1"], plan, period="a third")

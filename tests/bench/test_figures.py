@@ -1,4 +1,4 @@
-"""The bench's figures of what can be discovered have the literature's numbers."""
+"""The bench's figures of detectable supports have the literature's numbers."""
 
 import csv
 import io
@@ -46,7 +46,7 @@ def worst(rows, column, value, design):
 def test_the_papers_design_has_the_known_supports(found, name, column, value, expected, rho):
     """Threshold patterns have the known LDS of single items, pairs and triples to every digit, at the known ρ.
 
-    Pairs at 5% are 0.48047%, which rounded twice gives the 0.481% that is also in use.
+    Pairs at 5% are 0.48047%; rounding twice gives 0.481%, which is also in use.
     """
     row = worst(found[name], column, value, PAPER)
     shown = [row[f"lds_{size}_percent"] for size in ("single_items", "pairs", "triples")]
@@ -75,8 +75,8 @@ def test_fixed_sizes_have_the_known_supports(m, prior, items, expected):
     assert round(max(found.values()), 3) == expected
 
 
-def test_more_freedom_never_costs(found):
-    """Any run is as good as the paper's or better at every point, fixed sizes are better the fewer the items."""
+def test_more_freedom_never_increases_the_error(found):
+    """The best run is at least as good as the paper's at every point; fixed sizes are better the fewer the items."""
     for name, figure in curves.FIGURES.items():
         for value in figure.settings:
             at = {d: worst(found[name], figure.column, value, d)["lds_worst_percent"] for d in curves.DESIGNS}
@@ -84,31 +84,31 @@ def test_more_freedom_never_costs(found):
             assert all(low <= high * (1 + 1e-5) for low, high in pairwise(ordered))
 
 
-def test_promises_are_kept():
-    """Every design of every point stays strictly below the promise's amplification, and nearly reaches it."""
+def test_guarantees_are_kept():
+    """Every design of every point stays strictly below the guarantee's amplification, and nearly reaches it."""
     for figure in curves.FIGURES.values():
         for setting in figure.settings.values():
-            limit = curves.Breach(setting.prior, "50%").amplification_limit
+            limit = curves.Guarantee(setting.prior, "50%").amplification_limit
             for search in curves.DESIGNS.values():
                 assert 0.9999 * limit < search(setting).amplification < limit
 
 
 def test_supports_fall_with_the_root_of_the_transactions(found):
-    """The paper's design at a thousand times the transactions discovers a support about √1000 times lower."""
+    """With a thousand times the transactions, the paper's design detects a support about √1000 times lower."""
     few, many = (worst(found["transactions"], "transactions", n, PAPER)["lds_worst_percent"] for n in (10**5, 10**8))
     assert few / many == pytest.approx(1000**0.5, rel=0.02)
 
 
 def test_small_transactions_have_no_large_itemsets(found):
-    """Baskets of two items have no LDS of triples, and their worst is over what they have."""
+    """Baskets of two items have no LDS of triples; their worst LDS is over the other sizes."""
     row = worst(found["transaction-size"], "transaction_size", 2, PAPER)
     assert row["lds_triples_percent"] is None
     assert row["lds_worst_percent"] == max(row["lds_single_items_percent"], row["lds_pairs_percent"])
 
 
 @pytest.mark.parametrize(("m", "cutoff"), [(m, cutoff) for m in (1, 2, 3) for cutoff in (1, 2, 3, 5)])
-def test_cut_and_paste_is_that_of_its_words(m, cutoff):
-    """Followed through every draw it shows j items with the operator's chance, but for rounding; γ is the known one."""
+def test_cut_and_paste_matches_its_definition(m, cutoff):
+    """Enumerated over all draws, it shows j items with the operator's probability up to rounding; γ is as known."""
     rho = Fraction(1, 4)
     operator, law = cut_and_paste.cut_and_paste(m, cutoff, rho), [Fraction(0)] * (m + 1)
     for drawn in range(cutoff + 1):
@@ -121,27 +121,27 @@ def test_cut_and_paste_is_that_of_its_words(m, cutoff):
     assert gamma * (1 - Fraction(1, 2**240)) < operator.amplification <= gamma
 
 
-def test_cut_and_paste_discovers_less(found):
-    """Under the promise of the figures it finds pairs from a cutoff of 2, triples from 3, at higher supports."""
+def test_cut_and_paste_detects_less(found):
+    """Under the guarantee of the figures it finds pairs from a cutoff of 2, triples from 3, at higher supports."""
     columns = [f"lds_{size}_percent" for size in ("single_items", "pairs", "triples")]
     rows = [[row[name] and round(row[name], 2) for name in columns] for row in found["cut-and-paste"]]
     assert rows[:3] == [[0.45, None, None], [0.54, 1.96, None], [0.54, 1.48, 5.43]]
     assert rows[4] == [0.53, 1.18, 2.32]
 
 
-def test_kept_files_are_current(found):
-    """The tables under bench/results/figures are what the code computes today."""
+def test_stored_files_are_current(found):
+    """The tables under bench/results/figures equal the current output of the code."""
     assert {path.stem for path in KEPT.iterdir()} == found.keys()
     for name, rows in found.items():
         with (KEPT / f"{name}.csv").open(encoding="utf-8") as kept:
             for row, old in zip(csv.DictReader(io.StringIO(as_csv(rows))), csv.DictReader(kept), strict=True):
-                # of designs that tie, another processor may prefer another one
+                # among tied designs another processor may choose another one
                 for key in row.keys() & {"design", "lds_worst_percent", "amplification"}:
                     assert row[key] == old[key] or float(row[key]) == pytest.approx(float(old[key]), rel=1e-3)
 
 
 def test_the_picture_of_the_readme_is_drawn_by_the_code():
-    """The picture is what the kept rows give; its intervals of 95% hold the truth (less than 11 of 14 once in 240)."""
+    """The picture is drawn from the stored rows; its 95% intervals hold the truth (less than 11 of 14 once in 240)."""
     with (KEPT.parent / "demo" / "demo.csv").open(encoding="utf-8") as stream:
         rows = list(csv.DictReader(stream))
     text = (KEPT.parent / "demo" / "demo.svg").read_text(encoding="utf-8")

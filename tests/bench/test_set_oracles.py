@@ -1,4 +1,4 @@
-"""The set-valued oracle of the accuracy bench, the wheel, has the laws, the privacy and the errors of the paper.
+"""The wheel, the set-valued oracle of the accuracy bench, has the distributions, privacy and errors of the paper.
 
 Sampling tests decide as fit.py does: a right mechanism is rejected once in a million.
 """
@@ -15,12 +15,12 @@ from bench.accuracy.set_oracles import Wheel
 
 
 def wheel_densities(wheel, covered):
-    """Return the densities of the point on arcs that cover so much of the ring, and on the rest of it."""
+    """Return the densities of the point on arcs that cover a given part of the ring, and on the rest."""
     return wheel.density, (1 - covered * wheel.density) / (1 - covered)
 
 
-def test_the_wheel_is_private_wherever_hashes_fall():
-    """Arcs cover p to m·p of the ring; no two densities differ by more than e^ε, those without an overlap by that."""
+def test_the_wheel_is_private_for_all_hashes():
+    """Arcs cover p to m·p of the ring; densities differ by at most a factor e^ε, which is reached without overlap."""
     for epsilon, length in ((0.5, 1), (1.0, 5), (math.log(19), 3), (4.0, 8)):
         wheel = Wheel(epsilon, length)
         layouts = np.linspace(wheel.q, length * wheel.q, 20)
@@ -31,7 +31,7 @@ def test_the_wheel_is_private_wherever_hashes_fall():
 
 
 def test_the_arcs_of_the_wheel_have_the_best_length():
-    """No length gives rare items a variance that is smaller by half a percent; twice and half of it give larger."""
+    """No other length reduces the variance of rare items by half a percent; twice and half the length increase it."""
 
     def variance(length, epsilon, arc):
         p = arc * math.exp(epsilon) / (1 + length * arc * math.expm1(epsilon))
@@ -46,8 +46,8 @@ def test_the_arcs_of_the_wheel_have_the_best_length():
         assert 1.05 * mine < min(variance(length, epsilon, wheel.q * factor) for factor in (0.5, 2.0))
 
 
-def test_hits_of_the_wheel_have_the_law_of_overlapping_arcs(rng):
-    """Of two own items the point hits both with p²·density, where their arcs overlap; independent hits are rejected."""
+def test_hits_of_the_wheel_have_the_distribution_of_overlapping_arcs(rng):
+    """The point hits two own items with p²·density, where their arcs overlap; independent hits are rejected."""
     wheel = Wheel(1.0, 2)
     hits = wheel.own_hits(60_000, rng)
     both = wheel.q**2 * wheel.density
@@ -58,8 +58,8 @@ def test_hits_of_the_wheel_have_the_law_of_overlapping_arcs(rng):
     assert rejects(counts, [(1 - p) ** 2, p * (1 - p), p * (1 - p), p * p])
 
 
-def test_counts_have_the_law_of_reports(rng):
-    """Each value's count is that of own reports and others; the chances of sets twice as long are rejected."""
+def test_counts_have_the_distribution_of_reports(rng):
+    """Each value's count is that of own and other reports; probabilities of sets twice as long are rejected."""
     people, oracle, other = (
         transactions_of([{0, 1, 2}, {0, 2}, {0}, {1, 2}, set(), {0, 1}], 9),
         Wheel(1, 3),
@@ -72,19 +72,19 @@ def test_counts_have_the_law_of_reports(rng):
     assert rejects(np.bincount(drawn[:, 0], minlength=7), binomial_sum(4, other.p, 2, other.q))
 
 
-def test_supports_lose_what_longer_baskets_are_cut(rng):
-    """Baskets within the length are estimated without bias, of longer ones the share that is left of them."""
+def test_supports_lose_the_items_cut_from_longer_baskets(rng):
+    """Baskets within the length are estimated without bias, longer ones with the share that sampling keeps."""
     people = transactions_of([({0, 1}, {2, 3, 4, 5}, {0}, set())[t % 4] for t in range(80_000)], 40)
     supports, errors = set_oracles.wheel_shares(people, 4.0, 2, rng)
     expected = np.zeros(40)
     expected[:6] = 0.5, 0.25, 0.125, 0.125, 0.125, 0.125
     assert (np.abs(supports - expected) < Z_LIMIT * errors).all()
-    assert supports[2] < 0.25 - Z_LIMIT * errors[2]  # what whole baskets hold
+    assert supports[2] < 0.25 - Z_LIMIT * errors[2]  # support in whole baskets
     assert errors[6:].mean() == pytest.approx(math.sqrt(set_oracles.variance(Wheel(4.0, 2)) / len(people)), rel=0.02)
 
 
 def test_sampled_baskets_are_uniform_subsets(rng):
-    """Of longer baskets every choice of M items is as likely; taking the first ones is rejected; others stay."""
+    """Every choice of M items of a longer basket is equally likely, taking the first ones is rejected; others stay."""
     source = transactions_of([{0, 1, 2, 3}, {4}, set()] * 4_000, 5)
     fitted = set_oracles.sample_down(source, 2, rng)
     assert fitted.sizes.tolist() == [2, 1, 0] * 4_000

@@ -1,4 +1,4 @@
-"""Nothing is measured that no document cites: sets, their documents and their results belong together."""
+"""Every measurement is cited by a document: sets, documents and results match."""
 
 import re
 from pathlib import Path
@@ -15,12 +15,12 @@ def cited() -> dict[str, Path]:
 
 
 def test_each_set_has_a_document_that_links_its_results() -> None:
-    """The table has all sets and no others; what it names as the document of a set links that set's results."""
+    """The table has all sets and no others; the document of a set links to its results."""
     assert cited().keys() == SETS.keys()
     for name, document in cited().items():
         assert re.search(rf"bench/results/{name}[./]", document.read_text(encoding="utf-8")), (name, document)
 
 
 def test_each_result_is_of_a_set() -> None:
-    """Kept files are those of sets, mining's once more with 10^8 reports."""
+    """Stored files belong to sets; mining has a second file with 10^8 reports."""
     assert {path.stem for path in RESULTS.iterdir()} == {*SETS, "mining-large"}

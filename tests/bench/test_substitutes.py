@@ -1,4 +1,4 @@
-"""The bench of substitutes: what is planted, the truth that it is judged by, and the figures of one run."""
+"""The bench of substitutes: inserted substitutes, their true lifts, and the figures of one run."""
 
 from functools import reduce
 from itertools import combinations
@@ -15,7 +15,7 @@ def symmetric(odds: np.ndarray) -> np.ndarray:
 
 
 def expected(held: np.ndarray, sizes: np.ndarray, pairs: list[tuple[int, int]]) -> np.ndarray:
-    """Return how many baskets would hold pairs of items that are independent given the size, odds fitted at each."""
+    """Return the expected counts of pairs if items are independent given the size, with odds fitted at each size."""
     total = np.zeros(len(pairs))
     for size in np.unique(sizes[(sizes > 1) & (sizes < len(held))]):
         of_size = held[:, sizes == size]
@@ -32,9 +32,9 @@ def expected(held: np.ndarray, sizes: np.ndarray, pairs: list[tuple[int, int]]) 
 
 
 def test_lifts_are_those_of_a_count_by_size() -> None:
-    """Over the expected support in baskets of a size; where nothing is planted near 1, planted ones far below."""
-    for planted in (True, False):
-        baskets = substitutes.shop(20_000, 3, planted=planted)
+    """Lifts equal counts over expected counts by size; they are far below 1 for inserted substitutes, otherwise not."""
+    for inserted in (True, False):
+        baskets = substitutes.shop(20_000, 3, inserted=inserted)
         lifts, held = substitutes.lifts(baskets), baskets.matrix()
         pairs = list(combinations(range(6), 2))
         together = np.array([(held[i] & held[j]).sum() for i, j in pairs])
@@ -42,17 +42,17 @@ def test_lifts_are_those_of_a_count_by_size() -> None:
             together / expected(held, baskets.sizes, pairs), rel=0.02
         )
         own = [lifts[i, j] for i, j in combinations(range(3), 2)]
-        assert max(own) < 0.6 if planted else min(own) > 0.6
+        assert max(own) < 0.6 if inserted else min(own) > 0.6
         others = [lifts[i, j] for i, j in combinations(range(3, 6), 2)]
         assert min(others) > 0.6
 
 
-def test_a_run_has_a_row_a_question(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of all pairs and of those of one category, with planted substitutes and without."""
+def test_a_run_has_a_row_per_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    """There is a row for all pairs and one for pairs of a category, with inserted substitutes and without."""
     monkeypatch.setattr(substitutes, "EPSILONS", (4.0,))
     found = substitutes.run(1, (20_000,))
-    assert [(row["planted"], row["pairs"]) for row in found["rows"]] == [
+    assert [(row["inserted"], row["pairs"]) for row in found["rows"]] == [
         (True, "all"), (True, "one category"), (False, "all"), (False, "one category"),
     ]  # fmt: skip
-    assert all(row["told"] >= row["listed"] >= row["false"] for row in found["rows"])
+    assert all(row["estimated"] >= row["selected"] >= row["false"] for row in found["rows"])
     assert "| 20,000 | 4 | True | all |" in substitutes.markdown(found)

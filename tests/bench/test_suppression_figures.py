@@ -1,4 +1,4 @@
-"""What WFY05 says of its figure 3 and table 3, on the kept CSVs; what does not hold here is asserted as it is."""
+"""Claims of WFY05 about its figure 3 and table 3, on the stored CSVs; deviations are asserted as measured."""
 
 import csv
 from pathlib import Path
@@ -11,14 +11,14 @@ KEPT = Path(figures.__file__).parents[1] / "results" / "suppression"
 
 
 def kept(name):
-    """Return the rows of a kept file."""
+    """Return the rows of a stored file."""
     with (KEPT / f"{name}.csv").open(newline="") as stream:
         return list(csv.DictReader(stream))
 
 
 @pytest.fixture(scope="module")
 def means():
-    """Mean errors by (table, at most percent, classifier, TopN)."""
+    """Return mean errors by (table, allowed percent, classifier, TopN)."""
     return {
         (row["table"], int(row["most_percent"]), row["classifier"], int(row["top"])): {
             name: float(row[name]) for name in ("base", "suppression", "bare", "removal")
@@ -28,7 +28,7 @@ def means():
 
 
 def test_cells_shown():
-    """The table of the README says what the kept file does; single cells show more in nine settings of ten."""
+    """The README's table agrees with the stored file; single cells show more in nine settings of ten."""
     text, rows = (KEPT.parents[1] / "README.md").read_text(encoding="utf-8"), kept("cells")
     settings = list(dict.fromkeys((row["table"], row["top"], row["threshold"]) for row in rows))
     more = 0
@@ -47,7 +47,7 @@ def test_cells_shown():
 
 
 def test_table_3():
-    """Credit approvals have the paper's numbers of inferences above the thresholds; Adult has half as many again."""
+    """Credit approvals have the paper's numbers of inferences above the thresholds; Adult has 1.5 times these."""
     found = {
         (row["table"], int(row["threshold"])): int(row["inferences"])
         for row in kept("errors")
@@ -59,19 +59,19 @@ def test_table_3():
 
 
 def test_base_errors(means):
-    """J48's base errors are those that the paper gives for C4.5: 15.4 and 17.6%."""
+    """J48's base errors are those of the paper for C4.5: 15.4 and 17.6%."""
     assert round(means["crx", 100, "J48", 1]["base"], 1) == 15.4
     assert round(means["adult", 100, "J48", 1]["base"], 1) == 17.6
 
 
-def test_suppression_costs_as_little_as_the_paper_says(means):
+def test_suppression_costs_as_little_as_in_the_paper(means):
     """Mean suppression errors are at most 1.1 points above base on credit approvals, 0.8 on Adult; one tree's 1.3."""
     for (table, _, classifier, _), row in means.items():
         allowed = {"crx": 1.3 if classifier == "entropy tree" else 1.1, "adult": 0.8}[table]
         assert row["suppression"] - row["base"] < allowed
 
 
-def test_removal_costs_what_the_paper_says(means):
+def test_removal_costs_as_much_as_in_the_paper(means):
     """Credit approvals lose 10 points at Top1 and 31 at Top4 more by removal; Adult nothing at Top1, 6 at Top4."""
     gaps = {key: row["removal"] - row["suppression"] for key, row in means.items() if key[1:3] == (100, "J48")}
     assert gaps["crx", 100, "J48", 1] == pytest.approx(10.1, abs=1)
@@ -80,8 +80,8 @@ def test_removal_costs_what_the_paper_says(means):
     assert gaps["adult", 100, "J48", 4] == pytest.approx(6, abs=0.3)
 
 
-def test_what_disclosure_adds(means):
-    """On Adult disclosure wins 0.7 to 6.7 points over the sensitive columns alone; on credit approvals half a point."""
+def test_gain_from_disclosure(means):
+    """Over the sensitive columns alone disclosure gains 0.7 to 6.7 points on Adult, 0.5 on credit approvals."""
     gains = {key: row["bare"] - row["suppression"] for key, row in means.items() if key[1:3] == (100, "J48")}
     adult = [gain for (table, *_), gain in gains.items() if table == "adult"]
     crx = [gain for (table, *_), gain in gains.items() if table == "crx"]

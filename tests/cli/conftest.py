@@ -21,7 +21,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "b.csv").write_text("\n".join(",".join(line.split()) for line in lines) + "\n")
     pq.write_table(pa.table({"items": baskets}), folder / "lists.parquet")
     (folder / "names.txt").write_text("\n".join(TREE) + "\n", encoding="utf-8")
-    ap.write_plan(planned(N_ITEMS, 3, ap.Breach("5%", "50%")), folder / "plan.json")  # of one question
+    ap.write_plan(planned(N_ITEMS, 3, ap.Guarantee("5%", "50%")), folder / "plan.json")  # of one report type
     run("randomize", folder / "b.dat", "--plan", folder / "plan.json", "-o", folder / "r.parquet")
     for ending in ("parquet", "csv", "json"):
         run("mine", folder / "r.parquet", "--min-support", "15%", "-o", folder / f"i.{ending}")

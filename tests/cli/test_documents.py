@@ -1,4 +1,4 @@
-"""Tests that help and docs/cli tell all of the command line."""
+"""Tests that help and docs/cli document the whole command line."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -15,12 +15,12 @@ import assocpriv as ap
 from assocpriv.cli.main import main
 from assocpriv.cli.options import Command
 from assocpriv.collect.sqlite import SqliteStore
-from assocpriv.collect.store import seal_all
-from assocpriv.plans.kind import load
+from assocpriv.collect.store import close_all_batches
+from assocpriv.plans.registry import load
 
 
 def commands(command: click.Command = main, path: tuple[str, ...] = ()) -> Iterator[tuple[str, click.Command]]:
-    """Yield every command, groups too, with its name as it is typed."""
+    """Yield every command and group with its full name."""
     yield " ".join(("assocpriv", *path)), command
     if isinstance(command, click.Group):
         context = click.Context(command)
@@ -36,7 +36,7 @@ LEAVES = [name for name, command in ALL.items() if not isinstance(command, click
 
 @pytest.mark.parametrize("name", sorted(ALL))
 def test_help_shows_an_example(name: str) -> None:
-    """Every command's help shows an example that can be typed: it begins with the program and parses."""
+    """Every command's help shows an example that begins with the program and parses."""
     said = run(*name.split()[1:], "--help").stdout
     examples = [line.strip().split() for line in said.splitlines() if line.strip().startswith("assocpriv ")]
     assert examples
@@ -52,13 +52,13 @@ def test_docs_have_a_section_for_each_command() -> None:
 
 
 def test_docs_have_an_index() -> None:
-    """docs/cli.md lists the pages, and of each the commands that it describes."""
+    """docs/cli.md lists the pages with the commands that each describes."""
     index = (DOCS / "cli.md").read_text(encoding="utf-8")
     assert set(re.findall(r"\(cli/(\w+)\.md\)", index)) == {page.stem for page in DOCS.glob("cli/*.md")}
     for row in re.findall(r"^\| \[.*\|$", index, flags=re.MULTILINE):
         page = (DOCS / re.findall(r"\((cli/\w+\.md)\)", row)[0]).read_text(encoding="utf-8")
-        listed = {f"assocpriv {name}" for name in re.findall(r"`([^`]+)`", row)}
-        assert listed == set(re.findall(r"^## `(assocpriv .+)`$", page, flags=re.MULTILINE))
+        selected = {f"assocpriv {name}" for name in re.findall(r"`([^`]+)`", row)}
+        assert selected == set(re.findall(r"^## `(assocpriv .+)`$", page, flags=re.MULTILINE))
 
 
 OTHER_PROGRAMS = {
@@ -74,8 +74,8 @@ OTHER_PROGRAMS = {
 
 
 @pytest.mark.parametrize("page", [*DOCS.rglob("*.md"), DOCS.parent / "README.md"], ids=lambda page: page.stem)
-def test_pages_name_what_is_there(page: Path) -> None:
-    """Every option that a page names is one of a command, every name of ``ap`` can be had."""
+def test_pages_name_existing_options_and_functions(page: Path) -> None:
+    """Every option on a page is one of a command, and every name of ``ap`` exists."""
     text = page.read_text(encoding="utf-8")
     known = {word for command in ALL.values() for each in command.params for word in each.opts} | OTHER_PROGRAMS
     of_all = {"--force", "--help", "--help-all", "--json", "--quiet", "--verbose", "--version"}
@@ -86,13 +86,13 @@ def test_pages_name_what_is_there(page: Path) -> None:
 
 @pytest.mark.parametrize("name", LEAVES)
 def test_docs_take_options_from_the_code(name: str) -> None:
-    """A command's section has a directive, from which its options are written, of that very command."""
+    """A command's section has the directive that lists its options."""
     [home] = re.findall(r"^```{options} (\S+)$", section(name), flags=re.MULTILINE)
     assert load(home) == ALL[name]
 
 
 def test_commands_and_options_can_be_held_in_the_head() -> None:
-    """There are at most 30 commands and 210 options, hidden ones too; of the five that are typed most 14 are shown."""
+    """There are at most 30 commands and 210 options, with hidden ones; help of the five most used shows at most 14."""
     own = {name: [each for each in command.params if isinstance(each, click.Option)] for name, command in ALL.items()}
     assert len(LEAVES) <= 30
     assert sum(map(len, own.values())) <= 210
@@ -102,7 +102,7 @@ def test_commands_and_options_can_be_held_in_the_head() -> None:
 
 @pytest.mark.parametrize("name", LEAVES)
 def test_docs_have_examples_that_parse(name: str) -> None:
-    """A command's section shows an example of it, and every example can be typed."""
+    """A command's section shows an example, and every example parses."""
     blocks = re.findall(r"```\n(.*?)```", section(name), flags=re.DOTALL)
     examples = [line for block in blocks for line in block.splitlines() if line.startswith("assocpriv ")]
     assert any(line.startswith(f"{name} ") or line == name for line in examples)
@@ -123,7 +123,7 @@ def collected(folder: Path) -> Path:
     data = folder / "data"
     store = SqliteStore(data, PLAN)
     store.add([upload([1], key=1)])
-    seal_all(store, few=True)
+    close_all_batches(store, allow_small=True)
     store.close()
     run("collector", "keys", data, "--add", "till-1")
     return data
@@ -158,7 +158,7 @@ def templates_of_table(folder: Path) -> list[Any]:
 
 
 def templates_of_baskets(folder: Path) -> list[Any]:
-    """Return baskets, how they lie, and the option that names their templates, made in a folder."""
+    """Return baskets, their layout, and the option that names their templates, made in a folder."""
     (folder / "b.csv").write_text("beer,test\nmilk\nbeer,test\nbeer\n")
     (folder / "t.json").write_text('[{"channel": ["beer"], "sensitive": ["test"], "confidence": "60%"}]')
     return [folder / "b.csv", "--layout", "lines", "--templates", folder / "t.json"]
@@ -186,7 +186,7 @@ def answering(folder: Path) -> list[Any]:
 
 
 def trying(folder: Path) -> list[Any]:
-    """Return the arguments that try the plan of votes."""
+    """Return the arguments that simulate the plan of votes."""
     miner(folder)
     return ["simulate", folder / "votes.csv", "--plan", folder / "guided.json"]
 
@@ -197,10 +197,10 @@ def released_votes(folder: Path) -> Path:
     return folder / "released.parquet"
 
 
-def told_ledger(home: Path, folder: Path) -> Path:
+def ledger_with_report(home: Path, folder: Path) -> Path:
     """Return a ledger with one report."""
     with ap.Ledger.open(folder / "l.bin") as ledger:
-        ledger.report(["1"], ap.read_plan(home / "plan.json"), occasion="now")
+        ledger.report(["1"], ap.read_plan(home / "plan.json"), period="now")
     return folder / "l.bin"
 
 
@@ -210,10 +210,12 @@ JSON_COMMANDS: dict[str, Callable[[Path, Path], list[Any]]] = {
         "randomize", home / "b.dat", "--plan", home / "plan.json", "-o", out / "r.parquet"
     ],
     "assocpriv report": lambda home, out: [
-        "report", "--plan", home / "plan.json", "--ledger", out / "l.bin", "--occasion", "now", "--empty", "keep",
+        "report", "--plan", home / "plan.json", "--ledger", out / "l.bin", "--period", "now", "--empty", "keep",
         "-o", out / "r.bin",
     ],
-    "assocpriv report of what was told": lambda home, out: ["report", "--ledger", told_ledger(home, out), "--told"],
+    "assocpriv report of the budget": lambda home, out: [
+        "report", "--ledger", ledger_with_report(home, out), "--spent"
+    ],
     "assocpriv reconstruct": lambda home, out: [
         "reconstruct", released_table(out), "--by", "class"
     ],
@@ -235,13 +237,13 @@ JSON_COMMANDS: dict[str, Callable[[Path, Path], list[Any]]] = {
     "assocpriv gather": lambda home, out: ["gather", inbox(out), "--plan", home / "plan.json", "-o", out / "c"],
     "assocpriv collector keys": lambda home, out: ["collector", "keys", collected(out), "--add", "till"],
     "assocpriv collector status": lambda home, out: ["collector", "status", collected(out)],
-    "assocpriv collector seal": lambda home, out: ["collector", "seal", collected(out)],
+    "assocpriv collector close": lambda home, out: ["collector", "close", collected(out)],
     "assocpriv collector remove": lambda home, out: ["collector", "remove", collected(out), 365],
     "assocpriv collector set-aside": lambda home, out: ["collector", "set-aside", collected(out), "--key", 1],
     "assocpriv mine": lambda home, out: ["mine", home / "r.parquet", "--min-support", "20%"],
     "assocpriv rules": lambda home, out: ["rules", home / "i.parquet", "--min-confidence", "10%"],
     "assocpriv ask": lambda home, out: ["ask", home / "r.parquet", "--itemset", "1,2", "--rule", "1=>2"],
-    "assocpriv compare": lambda home, out: ["compare", home / "r.parquet", home / "i.parquet", "--certain", "95%"],
+    "assocpriv compare": lambda home, out: ["compare", home / "r.parquet", home / "i.parquet", "--fdr", "5%"],
     "assocpriv refine": lambda home, out: [
         "refine", home / "i.parquet", "--plan", home / "plan.json", "--best", 3, "-o", out / "p.json"
     ],
@@ -276,17 +278,17 @@ OTHER_KINDS: dict[str, Callable[[Path, Path], list[Any]]] = {  # of plans: secti
 }
 
 
-def told_of(name: str) -> str:
-    """Return a command's section, and those of the commands whose keys or facts it says that it has."""
+def text_about(name: str) -> str:
+    """Return a command's section, and those of the commands whose keys or facts it refers to."""
     text = section(name)
-    return text + "".join(told_of(each) for each in re.findall(r"(?:keys|facts) of `(assocpriv [a-z ]+)`", text))
+    return text + "".join(text_about(each) for each in re.findall(r"(?:keys|facts) of `(assocpriv [a-z ]+)`", text))
 
 
 @pytest.mark.parametrize("name", JSON_COMMANDS | OTHER_KINDS)
 def test_docs_name_all_json_keys(home: Path, tmp_path: Path, name: str) -> None:
     """A command's section names every key that its --json prints."""
     record = run_json(*(JSON_COMMANDS | OTHER_KINDS)[name](home, tmp_path))
-    text = told_of(name.partition(" of ")[0] if name in JSON_COMMANDS else name)
+    text = text_about(name.partition(" of ")[0] if name in JSON_COMMANDS else name)
     assert [key for key in record if f"`{key}`" not in text] == []
 
 

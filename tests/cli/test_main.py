@@ -1,4 +1,4 @@
-"""Tests of all commands together: the whole way, what is printed where, usage, and files that are written."""
+"""Tests of all commands: a complete run, output streams, usage, and written files."""
 
 import errno
 import json
@@ -22,12 +22,12 @@ from command_line import (
 from assocpriv.show import progress
 
 
-def test_the_whole_way(home: Path, tmp_path: Path) -> None:
-    """Baskets become reports, itemsets and rules; the plan's id goes along, and the planted rule comes out."""
+def test_a_complete_run(home: Path, tmp_path: Path) -> None:
+    """Baskets become reports, itemsets and rules with the plan's id, and the known rule is found."""
     plan_id = run_json("inspect", home / "plan.json")["plan_id"]
     reports = tmp_path / "r.parquet"
     sent = run_json("randomize", home / "b.dat", "--plan", home / "plan.json", "-o", reports)
-    assert (sent["plan_id"], sent["reports"], sent["sampled_baskets"]) == (plan_id, N_BASKETS, 0)
+    assert (sent["plan_id"], sent["reports"], sent["truncated_baskets"]) == (plan_id, N_BASKETS, 0)
     mined = run_json("mine", reports, "--min-support", "20%", "-o", tmp_path / "i.parquet")
     assert (mined["plan_ids"], mined["reports"], mined["min_support"]) == ([plan_id], N_BASKETS, 0.2)
     for row in mined["itemsets"]:
@@ -38,14 +38,14 @@ def test_the_whole_way(home: Path, tmp_path: Path) -> None:
     truth = sum({1, 2} <= set(basket) for basket in make_baskets()) / N_BASKETS
     assert abs(found["1", "2"]["unbiased"] - truth) < 4.9 * found["1", "2"]["unbiased_error"]
     rules = run_json("rules", tmp_path / "i.parquet")["rules"]
-    assert (["1"], ["2"]) in [(rule["antecedents"], rule["consequents"]) for rule in rules if rule["sure"]]
+    assert (["1"], ["2"]) in [(rule["antecedents"], rule["consequents"]) for rule in rules if rule["selected_strict"]]
     assert [rule["confidence_ci_low"] for rule in rules] == sorted(
         (rule["confidence_ci_low"] for rule in rules), reverse=True
     )
 
 
 def test_options_of_all_commands_stand_anywhere(home: Path) -> None:
-    """Before or after the command's name, they mean the same; where one is of no use, it is refused by name."""
+    """Global options work before and after the command's name; one without effect is refused by name."""
     for words in (["--json", "-q", "mine", home / "r.parquet"], ["mine", "-q", home / "r.parquet", "--json"]):
         assert json.loads(run(*words).stdout)["reports"] == N_BASKETS
         assert all(line.startswith("warning:") for line in run(*words).stderr.splitlines())
@@ -56,23 +56,23 @@ def test_options_of_all_commands_stand_anywhere(home: Path) -> None:
         "No such option --port; give --listen or --admin-port"
     )
     swapped = refused("randomize", home / "plan.json", "--plan", home / "b.dat", "-o", "r.parquet", status=2)
-    assert swapped.endswith(f"is none: give --plan {home / 'plan.json'}")
+    assert swapped.endswith(f"is one: give --plan {home / 'plan.json'}")
 
 
 def test_progress_never_goes_to_stdout(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """On a terminal progress is drawn on standard error, and standard output still holds the record alone."""
+    """On a terminal progress goes to standard error, and standard output has the record only."""
 
     monkeypatch.setattr(progress.Progress, "_may_show", lambda _: True)
     monkeypatch.setattr(progress, "_PATIENCE_SECONDS", 0.0)
     monkeypatch.setenv("FORCE_COLOR", "1")
-    result = run(*PLAN_ARGUMENTS, "--find", "20%", "-o", tmp_path / "p.json", "--json")
+    result = run(*PLAN_ARGUMENTS, "--detect", "20%", "-o", tmp_path / "p.json", "--json")
     assert "planning" in result.stderr
     assert json.loads(result.stdout)["plan_id"]
     assert "\r" not in result.stdout
 
 
 def test_module_runs_as_a_program(home: Path) -> None:
-    """``python -m assocpriv`` works as the command: results, talk and exit status."""
+    """``python -m assocpriv`` works like the command: results, messages and exit status."""
     good = python("mine", home / "r.parquet", "--min-support", "20%", "--json")
     assert good.returncode == 0
     assert json.loads(good.stdout)["reports"] == N_BASKETS
@@ -84,7 +84,7 @@ def test_module_runs_as_a_program(home: Path) -> None:
 
 @pytest.mark.parametrize("arguments", [["--help"], ["inspect", "plan.json"]], ids=str)
 def test_narrow_encodings_do_not_break_text(home: Path, arguments: list[str]) -> None:
-    """Where output cannot say γ, as in a pipe on Windows, a question mark stands for it."""
+    """If the output encoding lacks γ, as in a pipe on Windows, a question mark replaces it."""
     done = python(*arguments, cwd=home, encoding="cp1252", env=os.environ | {"PYTHONIOENCODING": "cp1252"})
     assert (done.returncode, done.stderr) == (0, "")
 
@@ -103,7 +103,7 @@ def test_full_standard_output(home: Path, arguments: list[str]) -> None:
 @pytest.mark.skipif(os.name != "posix", reason="a shell of POSIX")
 @pytest.mark.parametrize("arguments", [["--help"], [*PLAN_ARGUMENTS, "-o", "closed.json"]], ids=str)
 def test_closed_standard_output(home: Path, arguments: list[str]) -> None:
-    """A result that nobody can see is an error, and is told before anything is done."""
+    """A closed standard output is an error before any work is done."""
     command = ["/bin/sh", "-c", 'exec "$@" >&-', "sh", sys.executable, "-m", "assocpriv", *arguments]
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=home)
     assert (done.returncode, done.stderr) == (1, "Error: standard output is closed; nothing was done\n")
@@ -113,7 +113,7 @@ def test_closed_standard_output(home: Path, arguments: list[str]) -> None:
 LOOPS = [
     ["mine", "loop"], ["rules", "loop.csv"], ["randomize", "b.dat", "--plan", "plan.json", "-o", "loop"],
     ["randomize", "loop", "--layout", "dat", "--plan", "plan.json", "-o", "x.parquet"], ["audit", "loop"],
-    ["report", "--plan", "plan.json", "--ledger", "loop", "--occasion", "w", "--empty", "keep", "-o", "y"],
+    ["report", "--plan", "plan.json", "--ledger", "loop", "--period", "w", "--empty", "keep", "-o", "y"],
     ["gather", "loop", "--plan", "plan.json", "-o", "x"], ["gather", "b.dat", "--plan", "plan.json", "-o", "loop/x"],
 ]  # fmt: skip
 
@@ -121,7 +121,7 @@ LOOPS = [
 @pytest.mark.skipif(os.name != "posix", reason="links of POSIX")
 @pytest.mark.parametrize("arguments", LOOPS, ids=" ".join)
 def test_links_in_a_circle(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str]) -> None:
-    """A path that leads in a circle is an error in one line wherever a path is given; nothing is written."""
+    """A path with a symbolic link loop is an error in one line for every option; nothing is written."""
     for name in ("plan.json", "b.dat", "i.csv"):
         (tmp_path / name).write_bytes((home / name).read_bytes())
     for name in ("loop", "loop.csv", "loop.dat"):
@@ -136,13 +136,13 @@ WRITING = {  # every command that writes, and the extension of what it writes
     "plan --items 5 --transaction-size 2 --epsilon 2": ".json", "randomize b.dat --plan plan.json": ".parquet",
     "mine r.parquet --min-support 15%": ".csv", "rules i.csv": ".json", "generate quest --people 100": ".dat",
     "refine i.csv --plan plan.json --best 3": ".json", "catalogue b.dat": ".txt", "demo": "",
-    "report --plan plan.json --ledger l.bin --occasion w1 --empty keep": "", "gather in --plan plan.json": "",
+    "report --plan plan.json --ledger l.bin --period w1 --empty keep": "", "gather in --plan plan.json": "",
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("command", [command for command, ending in WRITING.items() if ending])
 def test_existing_outputs(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str) -> None:
-    """An existing file is left alone without --force and replaced with it."""
+    """An existing file stays without --force and is replaced with it."""
     monkeypatch.chdir(home)
     output = tmp_path / f"out{WRITING[command]}"
     output.write_text("keep me")
@@ -153,7 +153,7 @@ def test_existing_outputs(home: Path, tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 def test_an_input_is_never_overwritten(home: Path, tmp_path: Path) -> None:
-    """Even with --force the output may not be a file that is read: baskets, plan, reports or itemsets."""
+    """Even with --force the output may not be an input file: baskets, plan, reports or itemsets."""
     for name in ("b.dat", "plan.json", "r.parquet", "i.json"):
         (tmp_path / name).write_bytes((home / name).read_bytes())
     baskets, plan, reports, itemsets = (tmp_path / name for name in ("b.dat", "plan.json", "r.parquet", "i.json"))
@@ -169,13 +169,13 @@ def test_an_input_is_never_overwritten(home: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("command", WRITING)
 def test_an_output_is_a_file(home: Path, monkeypatch: pytest.MonkeyPatch, command: str) -> None:
-    """No command takes - or nothing for the name of a file to write, and nothing is spent or written."""
+    """No command takes - or an empty name as output, and no budget is spent and nothing written."""
     monkeypatch.chdir(home)
     for output in ("-", ""):
         assert "name" in refused_without_output(home, *command.split(), "-o", output, status=2)
 
 
 def test_an_audit_is_of_a_plan(home: Path) -> None:
-    """What is no plan at all is refused in one line; nothing is called broken."""
+    """A file that is not a plan is refused in one line; it is not called broken."""
     for name in ("b.dat", "names.txt"):
         assert "not a plan" in refused("audit", home / name)

@@ -1,4 +1,4 @@
-"""What commands load: each only the libraries that its own work needs."""
+"""Commands load only the libraries that they need."""
 
 import json
 import os
@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from command_line import PLAN_ARGUMENTS, PROMISE, run
+from command_line import GUARANTEE, PLAN_ARGUMENTS, run
 
 from assocpriv.cli import options
 
@@ -25,7 +25,7 @@ print(json.dumps(sorted(sys.modules)), file=sys.stderr)
 
 
 def loaded(*commands: list[str]) -> set[str]:
-    """Return which slow libraries commands have loaded, one after the other in a process of their own."""
+    """Return the slow libraries that commands load, run one by one in a separate process."""
     command = [sys.executable, "-c", SCRIPT, json.dumps(commands)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
@@ -34,11 +34,11 @@ def loaded(*commands: list[str]) -> set[str]:
 
 @pytest.fixture(scope="module")
 def folder(home: Path) -> Path:
-    """The folder of the command line's tests, with baskets of names, a table, their plans and a model."""
+    """Return the folder of the command line's tests, with baskets of names, a table, their plans and a model."""
     (home / "named.csv").write_text("tea,milk\n" * 50 + "rye\n" * 50, encoding="utf-8")
     (home / "long.csv").write_text("order,item\n" + "1,tea\n2,milk\n", encoding="utf-8")
     (home / "few.txt").write_text("milk\nrye\ntea\n", encoding="utf-8")
-    run("plan", "--catalogue", home / "few.txt", "--transaction-size", 2, *PROMISE, "-o", home / "named.json")
+    run("plan", "--catalogue", home / "few.txt", "--transaction-size", 2, *GUARANTEE, "-o", home / "named.json")
     run("generate", "agrawal", "--people", "300", "-o", home / "people.csv", "--schema", home / "schema.toml")
     run("plan", "--schema", home / "schema.toml", "-o", home / "table.json")
     run("randomize", home / "people.csv", "--plan", home / "table.json", "-o", home / "released.parquet")
@@ -79,22 +79,22 @@ COMMANDS: dict[str, tuple[set[str], list[list[str]]]] = {
 
 
 @pytest.mark.parametrize("needed", COMMANDS)
-def test_commands_load_what_they_use(folder: Path, monkeypatch: pytest.MonkeyPatch, needed: str) -> None:
-    """No compiler where nothing is counted or randomized, and no data frame that nobody sees."""
+def test_commands_load_only_what_they_use(folder: Path, monkeypatch: pytest.MonkeyPatch, needed: str) -> None:
+    """No compiler unless something is counted or randomized, and no data frame unless it is shown."""
     monkeypatch.chdir(folder)
     allowed, commands = COMMANDS[needed]
     assert loaded(*commands) <= allowed
 
 
-def test_what_is_loaded_is_seen(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A command that shows the truth beside its finds makes a data frame, and is seen to."""
+def test_loaded_libraries_are_detected(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A command that shows the truth makes a data frame, and the test detects it."""
     monkeypatch.chdir(folder)
     arguments = ["simulate", "b.dat", "--plan", "plan.json", "--min-support", "20%"]
     assert {"pandas", "numba"} <= loaded(arguments)
 
 
-def test_the_first_run_says_that_it_compiles(folder: Path, tmp_path: Path) -> None:
-    """Once, on standard error, and no more when the code is kept; nothing damaged is run."""
+def test_the_first_run_announces_compilation(folder: Path, tmp_path: Path) -> None:
+    """Once, on standard error, and not again when the code is cached; damaged code is not run."""
     table = ["randomize", "people.csv", "--plan", "table.json", "-o", str(tmp_path / "released.parquet"), "--force"]
 
     def again(closed: str = "") -> tuple[int, str]:
@@ -115,15 +115,15 @@ def test_the_first_run_says_that_it_compiles(folder: Path, tmp_path: Path) -> No
     assert "compiled code is damaged; remove the folder" in said
 
 
-def test_nobody_is_told_in_vain_that_it_compiles(
+def test_compilation_is_announced_only_when_useful(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """--quiet leaves it out; where the code cannot be kept it is said what to set."""
+    """--quiet suppresses it; if the code cannot be cached, the message names the setting."""
     told: list[Any] = []
-    monkeypatch.setattr(sys.modules["assocpriv.cli.main"], "tell_when_compiling", told.append)
+    monkeypatch.setattr(sys.modules["assocpriv.cli.main"], "notify_when_compiling", told.append)
     for words in (["--quiet"], []):
         run(*words, "inspect", folder / "table.json")
     assert told == [None, options.say_compiling]
-    monkeypatch.setattr(options, "find_folder", lambda: None)
+    monkeypatch.setattr(options, "find_cache_folder", lambda: None)
     options.say_compiling()
-    assert "the code cannot be kept: set NUMBA_CACHE_DIR to a folder of your own" in capsys.readouterr().err
+    assert "compiled code cannot be kept here: set NUMBA_CACHE_DIR to a folder you can write" in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""The client in JavaScript: its tests, types and style, in node and in Chromium; what it may import and call."""
+"""The client in JavaScript: its tests, types and style, in node and Chromium; its imports and calls."""
 
 import json
 import os
@@ -18,15 +18,15 @@ _IMPORT = re.compile(
     r"""^(?:import|export)\b[^;"]*?from "([^"]+)";|^import "([^"]+)";|\bimport\("([^"]+)"\)""", re.MULTILINE
 )
 _COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
-# a folder imports only from those before it; what stands in src/ itself is below all but index.js and kinds.js
-FLOORS = {"": 0, "baskets": 1, "tables": 1, "guided": 2, "device": 4, "node": 5}
-ABOVE = {"kinds.js": 3, "index.js": 6}
+# a folder imports only from lower ones; files in src/ itself are below all, except index.js and plan-types.js
+LEVELS = {"": 0, "baskets": 1, "tables": 1, "guided": 2, "device": 4, "node": 5}
+ABOVE = {"plan-types.js": 3, "index.js": 6}
 
 
-def floor(path):
-    """Return how high a file stands."""
+def level(path):
+    """Return a file's level in the order of imports."""
     relative = path.relative_to(CLIENT / "src")
-    return ABOVE[relative.name] if str(relative) in ABOVE else FLOORS[str(relative.parent).replace(".", "", 1)]
+    return ABOVE[relative.name] if str(relative) in ABOVE else LEVELS[str(relative.parent).replace(".", "", 1)]
 
 
 def test_node_runs_its_tests():
@@ -42,18 +42,19 @@ def test_style():
 
 
 def test_chromium_agrees_with_node():
-    """In pages of Chromium the shared vectors hold, too; the ledger, whatever pages do; the file that pages pin.
+    """In pages of Chromium the shared vectors hold, the ledger counts correctly and the bundle runs by its integrity.
 
-    The ledger: pages and a worker at once, pages closed, storage that fails or is cleared: one report an occasion, or
-    none. The file: below 38 KB compressed, run by its integrity, and refused with one byte more.
+    - Ledger: several pages and a worker at once, closed pages, storage that fails or is cleared: at most one report
+      a reporting period.
+    - Bundle: below 38 KB compressed, and refused with one byte more.
     """
     environment = os.environ | {"CHROMIUM": program("chromium", "chromium")}
     done = run(command_line.node(), command_line.tools() / "test/chromium.js", env=environment)
     assert done.stdout.count("ok: ") == 16
 
 
-def test_the_package_has_what_the_sources_make(tmp_path):
-    """Script, integrity and types in the Python package are those that the pinned tools make; the types hold."""
+def test_the_package_has_the_bundle_of_the_sources(tmp_path):
+    """Script, integrity and types in the Python package equal the output of the pinned tools; the types are right."""
     tools = command_line.tools()
     run(command_line.node(), tools / "tools/bundle.js", tmp_path)
     for path in tmp_path.iterdir():
@@ -62,7 +63,7 @@ def test_the_package_has_what_the_sources_make(tmp_path):
         'import { Collector, sendRecord, openLedger } from "assocpriv";\n'
         'const collector = new Collector("https://shop.example", { patienceSeconds: 10 });\n'
         "const sending = async () => {\n"
-        '  const sent = await sendRecord([], { collector, ledger: await openLedger(), occasion: "1" });\n'
+        '  const sent = await sendRecord([], { collector, ledger: await openLedger(), period: "1" });\n'
         "  // @ts-expect-error a text\n  const state: number = sent.state;\n};\n"
     )
     given = ["--strict", "--noEmit", "--target", "es2022", "--moduleResolution", "bundler", "--module", "esnext"]
@@ -76,9 +77,9 @@ def test_the_package_has_what_the_sources_make(tmp_path):
 
 
 def test_packed_and_installed_elsewhere(tmp_path):
-    """The package for npm installs in an empty folder without a network, and runs there as either kind of module.
+    """The npm package installs in an empty folder without a network and runs as CommonJS and ES module.
 
-    Before it is packed its types are made, so the types that comments give hold.
+    Packing makes its types, so this also checks the types in the comments.
     """
     npm = program("npm", "npm")
     packed = json.loads(run(npm, "pack", "--json", "--pack-destination", tmp_path, folder=command_line.tools()).stdout)[
@@ -106,34 +107,34 @@ def test_packed_and_installed_elsewhere(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "given", "answered", "said"),
+    ("arguments", "given", "reports", "message"),
     [
         (["plan.json"], "0\n\n", 2, ""),
-        (["plan.json"], "0\n777", 1, "the last line does not end in a line feed, so something may be missing"),
+        (["plan.json"], "0\n777", 1, "the last line has no line feed, so data may be missing"),
         (["plan.json"], "0\n777\n", 0, "line 2: the basket holds an item id outside the plan's catalogue, 0..1"),
-        (["plan.json"], "milk\n", 0, "line 1: a transaction is item ids in decimal with one blank between two"),
+        (["plan.json"], "milk\n", 0, "line 1: a transaction must be item ids in decimal, separated by one blank"),
         (["plan.json"], "0\né\n", 0, "records must be ASCII"),
         ([], "0\n", None, "usage: node pipe.js PLAN < RECORDS > REPORTS"),
         (["none.json"], "0\n", None, "the plan cannot be read: ENOENT"),
         (["other.json"], "0\n", None, "not a plan: it does not say format assocpriv-plan"),
     ],
 )
-def test_a_client_on_a_pipe(tmp_path, arguments, given, answered, said):
-    """A report a line after the plan's id; what cannot be answered is told in a line without its values."""
+def test_a_client_on_a_pipe(tmp_path, arguments, given, reports, message):
+    """The pipe prints the plan's id and one report a line; an error is one line without the record's values."""
     vector = json.loads((VECTORS / "plans.json").read_text(encoding="ascii"))["plans"][0]
     (tmp_path / "plan.json").write_text(json.dumps(vector["plan"]))
     (tmp_path / "other.json").write_text("{}")
     command = [command_line.node(), CLIENT / "pipe.js", *arguments]
     done = subprocess.run(command, input=given.encode(), cwd=tmp_path, capture_output=True, check=False)
     prefix = "" if not arguments else "assocpriv: "
-    assert done.stderr.decode() == (said and f"{prefix}{said}\n")
-    assert done.returncode == (0 if not said else 1 if arguments else 2)
+    assert done.stderr.decode() == (message and f"{prefix}{message}\n")
+    assert done.returncode == (0 if not message else 1 if arguments else 2)
     lines = done.stdout.decode().splitlines()
-    assert (lines[:1], len(lines)) == (([], 0) if answered is None else ([f"plan {vector['id']}"], 1 + answered))
+    assert (lines[:1], len(lines)) == (([], 0) if reports is None else ([f"plan {vector['id']}"], 1 + reports))
 
 
 def test_source_imports_downwards_and_nothing_from_outside():
-    """A module imports files of its own floor or below; only those for node import of node, and one a library."""
+    """A module imports files of its own level or lower ones; only node/ imports node's modules, one file a library."""
     imports = [(path, found) for path in SOURCES for found in _IMPORT.finditer(path.read_text(encoding="utf-8"))]
     for path, found in imports:
         name = next(filter(None, found.groups()))
@@ -144,23 +145,23 @@ def test_source_imports_downwards_and_nothing_from_outside():
         assert name.startswith(("./", "../")), name
         target = (path.parent / name).resolve()
         assert target in SOURCES
-        assert floor(target) < floor(path) or target.parent == path.parent, name
+        assert level(target) < level(path) or target.parent == path.parent, name
 
 
-def test_source_has_one_source_of_chance_and_no_clock():
-    """Words of reports come from one call of getRandomValues; nothing prints; one file asks a net and reads a clock."""
+def test_source_has_one_source_of_randomness_and_no_clock():
+    """Random words come from one call of getRandomValues; nothing prints; one file uses the network and a clock."""
     for path in SOURCES:
         code = _COMMENT.sub("", path.read_text(encoding="utf-8"))
         assert not re.search(r"Math\.random|\bperformance\b|\bconsole\b|\beval\b|new Function", code), path
-        assert not re.search(r"\bDate\b", code) or path.name == "connection.js", path  # for moments of sending
+        assert not re.search(r"\bDate\b", code) or path.name == "connection.js", path  # for send times
         assert not re.search(r"XMLHttpRequest|WebSocket|sendBeacon|EventSource|importScripts", code), path
         assert "fetch(" not in code or path.name == "connection.js", path
         if "getRandomValues" in code:
             assert path.name == "words.js" or path.parent.name in ("device", "node"), path
 
 
-def test_what_the_readme_imports_is_exported():
-    """Every name that a block of the client's README imports is one of the module that it is imported from."""
+def test_names_imported_in_the_readme_are_exported():
+    """Every name that a code block of the client's README imports is exported by that module."""
     text = (CLIENT / "README.md").read_text(encoding="utf-8")
     imports = re.findall(r'import \{ ([^}]+) \} from "assocpriv(/node)?";', text)
     assert len(imports) >= 4
@@ -171,13 +172,13 @@ def test_what_the_readme_imports_is_exported():
 
 
 def test_lock_file_names_no_host():
-    """What is installed is said by version and digest; where it comes from is up to who installs it."""
+    """The lock file pins version and digest; the installer chooses the registry."""
     lock = (CLIENT / "package-lock.json").read_text(encoding="utf-8")
     assert '"resolved"' not in lock
     assert lock.count('"integrity"') > 5
 
 
-def test_versions_are_one():
+def test_versions_are_equal():
     """The package for npm has the version of the package for Python."""
     project = tomllib.loads((CLIENT.parents[1] / "pyproject.toml").read_text(encoding="utf-8"))
     assert command_line.javascript_version() == project["project"]["version"]

@@ -1,4 +1,4 @@
-"""A ledger's file: bytes that are damaged, cut off or hostile; one process at a time has it, whatever moves."""
+"""A ledger's file: damaged, truncated and hostile bytes; one process at a time opens it, also if it is moved."""
 
 import json
 import os
@@ -13,21 +13,21 @@ import pytest
 from assocpriv.client import ledger_file
 from assocpriv.client.ledger import Ledger
 from assocpriv.client.ledger_file import HEADER, MARK, MOST_BYTES, Entry, parse_ledger
-from assocpriv.promise.errors import FileError
-from tests.client.test_ledger import BASKET, BUDGET, PLAN, tell
+from assocpriv.guarantees.errors import FileError
+from tests.client.test_ledger import BASKET, BUDGET, PLAN, report_periods
 from tests.vectors import make_devices
 
 VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "devices.json").read_text(encoding="ascii"))
 MOST_SECONDS = 60
 
 
-def test_vectors_are_what_the_package_makes() -> None:
-    """What ledgers hold, good and bad, what was told and what is answered is what the file says, and JavaScript too."""
+def test_vectors_are_up_to_date() -> None:
+    """The file of vectors has the current ledgers, spent budgets and refusals; JavaScript checks it too."""
     assert json.loads(json.dumps(make_devices.make_all())) == VECTORS
 
 
 def test_ledgers_are_written_as_they_were_read() -> None:
-    """Records that were read make the same bytes again, but for a last mark that did not arrive."""
+    """Parsed records give the same bytes again, except for a last mark that was not written."""
     for name, case in VECTORS["ledgers"].items():
         content = bytes.fromhex(case["bytes"])
         if case["found"] != "refuse" and case["found"][1]:
@@ -38,51 +38,51 @@ def test_ledgers_are_written_as_they_were_read() -> None:
 
 @pytest.mark.skipif(os.name != "posix", reason="permissions of POSIX")
 def test_only_the_owner_may_read_it(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Under any umask, and once others could read it, where that may be said; no other file is touched."""
+    """Under any umask, and after others could read it, unless the system forbids the change of permissions."""
 
     def refused(*_: object) -> None:
         raise PermissionError(1, "Operation not permitted")
 
     before = os.umask(0)
-    made = tell(path, "w1")
+    made = report_periods(path, "w1")
     os.umask(before)
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     for mode in (0o644, 0o660, 0o602):
         path.chmod(mode)
         with monkeypatch.context() as patch:
             patch.setattr(os, "fchmod", refused)
-            assert tell(path, "w1") == made
+            assert report_periods(path, "w1") == made
         assert stat.S_IMODE(path.stat().st_mode) == mode
-        assert tell(path, "w1") == made
+        assert report_periods(path, "w1") == made
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
-# ---- what it holds
+# ---- contents
 
 
 def test_a_write_may_stop_at_every_byte(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Cut at every length of the last write: not whole, its occasion is free; whole, it is spent and found by retry."""
+    """Cut at every length of the last write: a partial record leaves its period free, a whole one spends it."""
     monkeypatch.setattr(os, "fsync", lambda _: None)  # nothing stops here, and hundreds of syncs take seconds
-    made = tell(path, "w1")
+    made = report_periods(path, "w1")
     before = path.read_bytes()
-    made += tell(path, "w2")
+    made += report_periods(path, "w2")
     after = path.read_bytes()
     whole = len(after) - len(MARK)
     for length in range(len(before) - len(MARK) - 5, len(after) + 1):
         path.write_bytes(after[:length])
         with Ledger.open(path) as ledger:
             spent = 0 if length < len(before) - len(MARK) else 1 if length < whole else 2
-            assert ledger.spent(PLAN) == spent
-            assert path.read_bytes() == [HEADER, before, after][spent]  # what was being written is cut off
-            again = [ledger.report(BASKET, PLAN, occasion=name) for name in ("w1", "w2")]
+            assert ledger.reports_made(PLAN) == spent
+            assert path.read_bytes() == [HEADER, before, after][spent]  # the partial record is cut off
+            again = [ledger.report(BASKET, PLAN, period=name) for name in ("w1", "w2")]
             assert [again[place] == made[place] for place in (0, 1)] == [spent > 0, spent > 1]
-            assert ledger.left(PLAN) == BUDGET - 2
+            assert ledger.remaining(PLAN) == BUDGET - 2
         assert len(parse_ledger(path.read_bytes())[0]) == 2
 
 
 def test_any_damaged_byte_is_harmless_or_refused(path: Path) -> None:
-    """With any single byte changed, in whatever way, the ledger is refused or still knows everything."""
-    made = tell(path, "w1", "w2", "w3")
+    """With any single byte changed, the ledger is refused or still has all records."""
+    made = report_periods(path, "w1", "w2", "w3")
     content = path.read_bytes()
     harmless = 0
     for place in range(len(content)):
@@ -99,23 +99,23 @@ def test_any_damaged_byte_is_harmless_or_refused(path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "message"),
     [(each, "is not a ledger; name another file") for each in (b"x", b"PAR1" * 40, b"\0" * 21)]
-    + [(HEADER[:16] + b"\x02\0\0\0", "format is 2, known here is 3"), (HEADER[:-1] + b"\x01", "begin no new one")],
+    + [(HEADER[:16] + b"\x02\0\0\0", "format is 2, known here is 3"), (HEADER[:-1] + b"\x01", "make no new one")],
 )
-def test_other_files_are_left_alone(path: Path, content: bytes, said: str) -> None:
-    """What is no ledger is refused and not touched; one of another version is to be kept, not replaced."""
+def test_other_files_stay_unchanged(path: Path, content: bytes, message: str) -> None:
+    """Another file is refused and not changed; the error about another version says to keep it."""
     path.write_bytes(content)
     path.chmod(0o644)
-    with pytest.raises(FileError, match=said):
+    with pytest.raises(FileError, match=message):
         Ledger.open(path)
     assert (path.read_bytes(), stat.S_IMODE(path.stat().st_mode)) == (content, 0o644)
 
 
 def test_hostile_files_cost_little(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A file of the smallest records is read in a time linear in its length, and one that is too long not at all.
+    """A file of the smallest records is read in linear time, and a file above the maximum is refused.
 
-    A record that would not be read again is not written.
+    A record that would exceed the maximum is not written.
     """
     assert MOST_BYTES == 1 << 24
     most = MOST_BYTES >> 4
@@ -134,19 +134,19 @@ def test_hostile_files_cost_little(path: Path, monkeypatch: pytest.MonkeyPatch) 
     with pytest.raises(FileError, match="larger than 1 MiB"):
         Ledger.open(path)
     path.unlink()
-    tell(path, "w1")
+    report_periods(path, "w1")
     monkeypatch.setattr(ledger_file, "MOST_BYTES", path.stat().st_size + 100)
     with pytest.raises(FileError, match="is full"):
-        tell(path, "w2")
-    assert len(tell(path, "w1")) == 1
+        report_periods(path, "w2")
+    assert len(report_periods(path, "w1")) == 1
 
 
 # ---- names and locks
 
 
-@pytest.fixture(params=["flock", "a file beside"])
+@pytest.fixture(params=["flock", "a lock file"])
 def lock_kind(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Lock in either way."""
+    """Lock with flock or with a lock file."""
     if request.param != "flock":
         monkeypatch.setattr(ledger_file, "_HAS_FLOCK", False)
     elif not ledger_file._HAS_FLOCK:
@@ -158,10 +158,8 @@ NAMES = ["a\0b", "\ud800", ".", "", "..", "/", "folder", "folder/", "link", "loo
 
 
 @pytest.mark.parametrize("name", NAMES, ids=ascii)
-def test_a_name_that_no_ledger_has_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lock_kind: str, name: str
-) -> None:
-    """Zero bytes, halves of surrogate pairs, folders, links to these or in circles: a clear refusal, nothing left."""
+def test_an_invalid_name_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lock_kind: str, name: str) -> None:
+    """Zero bytes, lone surrogates, folders, links to folders and circular links: a clear error, no file left."""
     monkeypatch.chdir(tmp_path)
     Path("folder").mkdir()
     Path("link").symlink_to("folder")
@@ -174,7 +172,7 @@ def test_a_name_that_no_ledger_has_is_refused(
 
 
 def test_an_open_ledger_is_locked(path: Path, lock_kind: str) -> None:
-    """While it is open nobody else opens it, by no name that leads there; closed, or not opened, it is free."""
+    """While it is open, opening it by any name fails; closed, or after a failed opening, it is free."""
     (folder := path.with_name("linked")).symlink_to(path.parent)
     (link := path.with_name("link.bin")).symlink_to(path)
     (link_of_link := path.with_name("link2.bin")).symlink_to("link.bin")
@@ -184,8 +182,8 @@ def test_an_open_ledger_is_locked(path: Path, lock_kind: str) -> None:
             for name in names:
                 with pytest.raises(FileError, match="is in use by another process"):
                     Ledger.open(name, wait_seconds=0)
-            made = first.report(BASKET, PLAN, occasion="w1")
-    assert [tell(name, "w1") for name in names] == [[made]] * len(names)
+            made = first.report(BASKET, PLAN, period="w1")
+    assert [report_periods(name, "w1") for name in names] == [[made]] * len(names)
     assert not list(path.parent.glob("*.lock"))
     path.write_bytes(b"no ledger")
     for _ in range(2):
@@ -194,18 +192,16 @@ def test_an_open_ledger_is_locked(path: Path, lock_kind: str) -> None:
 
 
 @pytest.mark.parametrize("change", ["moved away", "replaced", "linked elsewhere"])
-def test_what_is_moved_while_somebody_waits(
-    path: Path, monkeypatch: pytest.MonkeyPatch, lock_kind: str, change: str
-) -> None:
-    """Whoever waited for a ledger writes into the file that now has its name, never into one that has lost it."""
+def test_a_file_moved_during_the_wait(path: Path, monkeypatch: pytest.MonkeyPatch, lock_kind: str, change: str) -> None:
+    """After a wait the report goes into the file that now has the name, never into one that lost it."""
     held, other = path.with_name("held.bin"), path.with_name("other.bin")
-    told = tell(other, "w0")
+    first_report = report_periods(other, "w0")
     if change == "linked elsewhere":
         path.symlink_to(held)
     first = Ledger.open(path)
 
     def change_it(_deadline: float, _path: Path) -> None:
-        first.report(BASKET, PLAN, occasion="w1")
+        first.report(BASKET, PLAN, period="w1")
         if change == "linked elsewhere":
             path.unlink()
             path.symlink_to(other)
@@ -216,54 +212,56 @@ def test_what_is_moved_while_somebody_waits(
         first.close()
 
     monkeypatch.setattr(ledger_file, "_wait", change_it)
-    made = tell(path, "w2")
-    before = told if change != "moved away" else []
+    made = report_periods(path, "w2")
+    before = first_report if change != "moved away" else []
     assert [item.report for item in parse_ledger(path.read_bytes())[0]] == before + made
     assert len(parse_ledger(held.read_bytes())[0]) == 1
     assert not list(path.parent.glob("*.lock"))
 
 
 @pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="counts open files")
-def test_a_name_that_never_rests_is_refused(path: Path, monkeypatch: pytest.MonkeyPatch, lock_kind: str) -> None:
-    """If each time another file has the name, opening ends; nothing stays open or locked."""
+def test_a_file_that_is_replaced_repeatedly_is_refused(
+    path: Path, monkeypatch: pytest.MonkeyPatch, lock_kind: str
+) -> None:
+    """If the name is another file each time, opening fails; nothing stays open or locked."""
     before = os.listdir("/proc/self/fd")
     with monkeypatch.context() as patch:
         patch.setattr(os.path, "samestat", lambda *_: False)
-        with pytest.raises(FileError, match="is replaced again and again"):
+        with pytest.raises(FileError, match="is replaced repeatedly"):
             Ledger.open(path)
     assert os.listdir("/proc/self/fd") == before
-    assert len(tell(path, "w1")) == 1
+    assert len(report_periods(path, "w1")) == 1
 
 
 def test_waiting_for_a_ledger(path: Path, lock_kind: str) -> None:
-    """Who waits gets the ledger when it is closed, with what was written meanwhile."""
+    """A waiting process gets the ledger when it is closed, with the reports written meanwhile."""
     first, found = Ledger.open(path), []
 
     def wait() -> None:
         with Ledger.open(path, wait_seconds=60) as ledger:
-            found.append(ledger.report(BASKET, PLAN, occasion="w1"))
+            found.append(ledger.report(BASKET, PLAN, period="w1"))
 
     waiting = threading.Thread(target=wait)
     waiting.start()
-    made = first.report(BASKET, PLAN, occasion="w1")
+    made = first.report(BASKET, PLAN, period="w1")
     first.close()
     waiting.join()
     assert found == [made]
 
 
 def test_a_forked_process_makes_no_report(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A child that inherits an open ledger neither writes nor unlocks it; once its parent has closed it, it is free."""
+    """A child that inherits an open ledger neither writes nor unlocks it; after its parent closes it, it is free."""
     with Ledger.open(path) as ledger:
         inherited = os.dup(ledger._file._file)  # as a fork does, it shares the lock
         with monkeypatch.context() as patch:
             patch.setattr(os, "getpid", lambda: -1)
             with pytest.raises(FileError, match="belongs to another process"):
-                ledger.report(BASKET, PLAN, occasion="w1")
+                ledger.report(BASKET, PLAN, period="w1")
             ledger.close()
         with pytest.raises(FileError, match="is in use"):
             Ledger.open(path, wait_seconds=0)
-    assert len(tell(path, "w1")) == 1
+    assert len(report_periods(path, "w1")) == 1
     os.close(inherited)
     with pytest.raises(FileError, match="closed"):
-        ledger.report(BASKET, PLAN, occasion="w1")
+        ledger.report(BASKET, PLAN, period="w1")
     ledger.close()

@@ -1,4 +1,4 @@
-"""A device behind a relay: each report alone, at a moment of its own, sealed for a key that was looked at."""
+"""A device behind a relay: each report is sent alone, at its own time, encrypted for a verified key."""
 
 import json
 from collections import Counter
@@ -18,9 +18,9 @@ from assocpriv import Collector
 from assocpriv.cli.main import main
 from assocpriv.client.connection import Clock
 from assocpriv.client.ledger import Ledger
-from assocpriv.client.sending import SentReport, SentWaiting
-from assocpriv.collect import send_report, send_unsent
-from assocpriv.files.oblivious import (
+from assocpriv.client.upload import QueueResult, SentReport
+from assocpriv.collect import send_queued, send_report
+from assocpriv.files.oblivious_http import (
     GATEWAY_PATH,
     KEY_PROBLEM,
     BinaryRequest,
@@ -29,12 +29,12 @@ from assocpriv.files.oblivious import (
     encode_key_configs,
     open_request,
 )
-from assocpriv.plans.baskets import Plan
-from assocpriv.promise.errors import CollectorError, PlanError, WireError
-from assocpriv.promise.shuffling import CentralPromise
+from assocpriv.guarantees.errors import CollectorError, PlanError, WireError
+from assocpriv.guarantees.shuffle_model import CentralGuarantee
+from assocpriv.plans.basket_plan import Plan
 
-CENTRAL = CentralPromise.from_json(
-    {"epsilon": "1/1", "delta": "1/100000000", "reports": 1000, "helping": "1/10", "delay": 3600}
+CENTRAL = CentralGuarantee.from_json(
+    {"epsilon": "1/1", "delta": "1/100000000", "reports": 1000, "colluding": "1/10", "delay": 3600}
 )
 PLAN = replace(small_plan("none", 5, 2, 2), reports_per_person=4, central=CENTRAL)
 START = 1_800_000_000
@@ -43,7 +43,7 @@ PROBLEM = json.dumps({"type": KEY_PROBLEM, "title": "no key"}).encode()
 
 @dataclass
 class Channel:
-    """A relay, a gateway behind it and the collector itself; what each was asked, and what goes wrong at which POST."""
+    """A relay, a gateway behind it and the collector; the requests of each, and the faults of POSTs."""
 
     plan: Plan = PLAN
     keys: list[GatewayKey] = field(default_factory=lambda: [GatewayKey(1, bytes([1] * 32))])
@@ -60,17 +60,17 @@ class Channel:
     relay: str = ""
 
     def collect(self, method: str, path: str, headers: dict[str, str], body: bytes) -> Reply:
-        """Answer what is asked directly."""
+        """Respond to a direct request."""
         self.direct.append(f"{method} {path}")
         if path == "/plan":
             return 200, {"Assocpriv-Plan": self.plan.plan_id}, self.plan.canonical_json.encode()
-        return 200, {}, _listed(self.keys if self.published is None else self.published)
+        return 200, {}, _selected(self.keys if self.published is None else self.published)
 
     def pass_on(self, method: str, path: str, headers: dict[str, str], body: bytes) -> Reply:
-        """Answer as relay and gateway."""
+        """Respond as relay and gateway."""
         assert path == GATEWAY_PATH
         if method == "GET":
-            return 200, {}, _listed(self.keys if self.offered is None else self.offered)
+            return 200, {}, _selected(self.keys if self.offered is None else self.offered)
         self.relayed.append((headers, body))
         if self.faults and (fault := self.faults.pop(0)):
             return fault
@@ -93,17 +93,17 @@ class Channel:
         return BinaryResponse(200, (), b'{"accepted": 1, "duplicates": 0}')
 
     def sleep(self, seconds: float) -> None:
-        """Let time go on."""
+        """Advance the clock."""
         self.seconds += seconds
         self.pauses.append(seconds)
 
     def collector(self, **settings: Any) -> Collector:
-        """Return the collector behind the relay, in this time."""
+        """Return the collector behind the relay, with this clock."""
         clock = Clock(lambda: self.seconds, self.sleep, lambda: 1.0, lambda: self.seconds)
         return Collector(self.url, clock=clock, **{"relay": self.relay} | settings)
 
 
-def _listed(keys: list[GatewayKey]) -> bytes:
+def _selected(keys: list[GatewayKey]) -> bytes:
     return encode_key_configs([key.config for key in keys])
 
 
@@ -117,86 +117,86 @@ def channel() -> Iterator[Channel]:
         yield found
 
 
-def send(channel: Channel, path: Path, occasion: str = "w1", **settings: Any) -> SentReport:
-    """Answer with one record."""
-    return send_report(["1"], channel.collector(**settings), ledger=path, occasion=occasion)
+def send(channel: Channel, path: Path, period: str = "w1", **settings: Any) -> SentReport:
+    """Send a report of one record."""
+    return send_report(["1"], channel.collector(**settings), ledger=path, period=period)
 
 
-def test_a_report_waits_for_its_moment_and_goes_alone(channel: Channel, path: Path) -> None:
-    """The moment outlives the process; the collector sees its keys asked for, the relay no id, no key, no report."""
+def test_a_report_is_sent_at_its_time_and_alone(channel: Channel, path: Path) -> None:
+    """The send time survives a restart; the collector sees requests for its keys, the relay no id, key or report."""
     done = send(channel, path)
-    assert (done.state, done.new) == ("waits for its moment", True)
-    assert done.moment is not None
-    assert START < done.moment <= START + 3600
-    channel.seconds = done.moment - 1
-    assert send_unsent(channel.collector(), ledger=path) == SentWaiting(0, 0, (done.moment,))
-    assert send(channel, path).moment == done.moment
-    channel.seconds = done.moment
+    assert (done.state, done.new) == ("scheduled", True)
+    assert done.send_time is not None
+    assert START < done.send_time <= START + 3600
+    channel.seconds = done.send_time - 1
+    assert send_queued(channel.collector(), ledger=path) == QueueResult(0, 0, (done.send_time,))
+    assert send(channel, path).send_time == done.send_time
+    channel.seconds = done.send_time
     with Ledger.open(path) as ledger:
-        (waiting,) = ledger.unsent()
-    assert send_unsent(channel.collector(), ledger=path) == SentWaiting(1, 0)
-    assert channel.stored == [waiting.submission_id + waiting.report]
-    assert send(channel, path).state == "sent before"
+        (queued,) = ledger.queued()
+    assert send_queued(channel.collector(), ledger=path) == QueueResult(1, 0)
+    assert channel.stored == [queued.submission_id + queued.report]
+    assert send(channel, path).state == "already sent"
     assert set(channel.direct) == {f"GET {GATEWAY_PATH}"}
     for headers, body in channel.relayed:
         assert set(headers) == {"host", "accept-encoding", "connection", "user-agent", "content-type", "content-length"}
         assert (headers["user-agent"], headers["content-type"]) == ("assocpriv", "message/ohttp-req")
-        assert waiting.submission_id not in body
+        assert queued.submission_id not in body
         assert PLAN.plan_id.encode() not in body
 
 
-def test_moments_are_uniform_and_kept(channel: Channel, path: Path) -> None:
-    """Every second of the delay comes as often; what was drawn is kept, but where a clock was wrong or it is late."""
+def test_send_times_are_uniform_and_kept(channel: Channel, path: Path) -> None:
+    """Send times are uniform over the delay; a drawn one is kept, unless the clock was wrong or it is overdue."""
     counts = Counter[int]()
     with Ledger.open(path) as ledger:
-        submission = ledger.submit(["1"], PLAN, occasion="w1")
+        submission = ledger.submit(["1"], PLAN, period="w1")
         for _ in range(200):
-            moment = ledger.moment(submission, 4, START, earliest=START + 9)
-            counts[moment - START] += 1
-            assert ledger.moment(submission, 4, START + 10) == moment
-        assert START - 1000 < (back := ledger.moment(submission, 4, START - 1000)) <= START - 996
+            time = ledger.send_time(submission, 4, START, earliest=START + 9)
+            counts[time - START] += 1
+            assert ledger.send_time(submission, 4, START + 10) == time
+        assert START - 1000 < (back := ledger.send_time(submission, 4, START - 1000)) <= START - 996
         ledger.acknowledge(submission)
-        assert ledger.moment(submission, 4, 0) == back
+        assert ledger.send_time(submission, 4, 0) == back
     assert set(counts) == {1, 2, 3, 4}
-    # χ² of 3 degrees of freedom is as large once in a million times
+    # χ² with 3 degrees of freedom exceeds this once in a million times
     assert sum((count - 50) ** 2 / 50 for count in counts.values()) < 30.7
 
 
-def test_of_several_overdue_one_is_sent(channel: Channel, path: Path) -> None:
-    """On a device that was off the others get new moments, so that what comes together is never one person's."""
-    for occasion in ("w1", "w2", "w3"):
-        send(channel, path, occasion)
+def test_of_several_overdue_reports_one_is_sent(channel: Channel, path: Path) -> None:
+    """After a device was off, the others get new times, so that one person's reports do not arrive together."""
+    for period in ("w1", "w2", "w3"):
+        send(channel, path, period)
     channel.seconds += 7200
-    first = send_unsent(channel.collector(), ledger=path)
+    first = send_queued(channel.collector(), ledger=path)
     assert (first.sent, len(first.later), len(channel.stored)) == (1, 2, 1)
-    assert all(channel.seconds < moment <= channel.seconds + 3600 for moment in first.later)
-    for moment in first.later:
-        channel.seconds = max(moment, channel.seconds)
-        send_unsent(channel.collector(), ledger=path)
+    assert all(channel.seconds < time <= channel.seconds + 3600 for time in first.later)
+    for time in first.later:
+        channel.seconds = max(time, channel.seconds)
+        send_queued(channel.collector(), ledger=path)
     assert len(set(channel.stored)) == 3
     assert {len(body) for body in channel.stored} == {16 + PLAN.report_bytes}
 
 
-def test_the_channel_that_a_plan_asks_for(channel: Channel, path: Path) -> None:
-    """Without a relay nothing is made; a plan without a central promise goes through one at once, each report alone."""
+def test_the_channel_that_a_plan_requires(channel: Channel, path: Path) -> None:
+    """Without a relay no report is made; reports of a plan without a central guarantee are sent at once, each alone."""
     with pytest.raises(PlanError, match="through a relay only"):
         send(channel, path, relay=None)
     assert not path.exists()
     channel.plan = replace(PLAN, central=None)
     assert send(channel, path).state == "sent"
     with Ledger.open(path) as ledger:
-        for occasion in ("w2", "w3"):
-            ledger.submit(["1"], channel.plan, occasion=occasion)
-    assert send_unsent(channel.collector(), ledger=path) == SentWaiting(2, 0)
+        for period in ("w2", "w3"):
+            ledger.submit(["1"], channel.plan, period=period)
+    assert send_queued(channel.collector(), ledger=path) == QueueResult(2, 0)
     assert {len(body) for body in channel.stored} == {16 + PLAN.report_bytes}
     assert f"GET {GATEWAY_PATH}" in channel.direct
 
 
-def test_the_key_is_looked_at(channel: Channel, path: Path) -> None:
-    """It is pinned, or the collector hands it out, too; else nothing is sent. With a pinned one nobody is asked."""
+def test_the_key_is_verified(channel: Channel, path: Path) -> None:
+    """The key must be pinned or published by the collector too; with a pinned one the collector gets no request."""
     mine, other = channel.keys[0], GatewayKey(2, bytes([2] * 32))
     channel.published = [other]
-    with pytest.raises(CollectorError, match=r"no key that the collector hands out.*; nothing was made or sent"):
+    with pytest.raises(CollectorError, match=r"no key that the collector publishes.*; nothing was made or sent"):
         send(channel, path)
     assert not channel.relayed
     channel.direct.clear()
@@ -204,7 +204,7 @@ def test_the_key_is_looked_at(channel: Channel, path: Path) -> None:
     assert send(channel, path, pinned_keys=[mine.config.digest]).new
     assert not channel.direct
     channel.offered = [other]
-    with pytest.raises(CollectorError, match="no key that is pinned here"):
+    with pytest.raises(CollectorError, match="no key that is pinned"):
         send(channel, path, pinned_keys=[mine.config.digest])
     for settings in (
         {"relay": channel.url}, {"key": "k"}, {"pinned_keys": ["ab"]}, {"relay": "ftp://a"},
@@ -215,63 +215,63 @@ def test_the_key_is_looked_at(channel: Channel, path: Path) -> None:
 
 
 def test_a_key_that_was_replaced(channel: Channel, path: Path) -> None:
-    """It is asked for anew, once; where the relay still has the old one the report waits."""
+    """The key is fetched again, once; while the relay still has the old one, the report stays queued."""
     collector = channel.collector()
-    send_report(["1"], collector, ledger=path, occasion="w1")
+    send_report(["1"], collector, ledger=path, period="w1")
     old, channel.keys = channel.keys, [GatewayKey(2, bytes([2] * 32))]
-    assert send_report(["1"], collector, ledger=path, occasion="w2").new
+    assert send_report(["1"], collector, ledger=path, period="w2").new
     assert len(channel.relayed) == 3
     channel.keys, channel.offered, channel.published = [GatewayKey(3, bytes([3] * 32))], old, old
-    with pytest.raises(CollectorError, match="has no key for what the relay says"):
-        send_report(["1"], collector, ledger=path, occasion="w3")
+    with pytest.raises(CollectorError, match="does not have the key that the relay published"):
+        send_report(["1"], collector, ledger=path, period="w3")
     assert len(channel.relayed) == 5
 
 
 @pytest.mark.parametrize(
-    ("faults", "inner", "said"),
+    ("faults", "inner", "message"),
     [
-        ([], [BinaryResponse(410, (), b'{"error": "closed", "message": "over"}')], r"refuses \(status 410\): over"),
+        ([], [BinaryResponse(410, (), b'{"error": "ended", "message": "over"}')], r"refuses \(status 410\): over"),
         ([], [BinaryResponse(200, (), b" " * 5000)], "more than 4,096 bytes"),
         ([None, (404, {}, b"<html>")], [], r"the relay refuses \(status 404\)"),
-        ([None, (307, {"Location": "/"}, b"")], [], r"sends elsewhere \(status 307\)"),
-        ([None, (200, {}, b"no seal")], [], "no answer of the collector"),
+        ([None, (307, {"Location": "/"}, b"")], [], r"redirects \(status 307\)"),
+        ([None, (200, {}, b"no seal")], [], "no response of the collector"),
         ([None, (200, {}, b"x" * 140_000)], [], "more than 131,072 bytes"),
         (
             [None] + [(429, {}, b"{}")] * 9,
             [],
-            r"took nothing in \d attempts through the relay http://127\.0\.0\.1:\d+: status 429",
+            r"did not accept the request in \d attempts through the relay http://127\.0\.0\.1:\d+: status 429",
         ),
     ],
     ids=range(7),
 )
-def test_what_fails_waits(channel: Channel, path: Path, faults: Any, inner: Any, said: str) -> None:
-    """Whoever refuses, in whatever way: one sentence, and the report waits."""
+def test_a_failure_keeps_the_report_queued(channel: Channel, path: Path, faults: Any, inner: Any, message: str) -> None:
+    """After any refusal the error is one sentence and the report stays queued."""
     send(channel, path)
     channel.seconds += 7200
     channel.faults, channel.inner = list(faults), list(inner)
-    with pytest.raises(CollectorError, match=f"{said}.*; the report waits in the ledger"):
-        send_unsent(channel.collector(patience_seconds=9.0), ledger=path)
+    with pytest.raises(CollectorError, match=f"{message}.*; the report is queued in the ledger"):
+        send_queued(channel.collector(patience_seconds=9.0), ledger=path)
     channel.faults = [(503, {"Retry-After": "7"}, b"{}")]
     channel.inner = [BinaryResponse(503, (), b'{"error": "busy"}')]
     channel.pauses = []
-    assert send_unsent(channel.collector(), ledger=path).sent == 1
+    assert send_queued(channel.collector(), ledger=path).sent == 1
     assert channel.pauses == [7.0, 0.5]
-    assert len({body for _, body in channel.relayed}) == len(channel.relayed)  # every attempt is sealed anew
+    assert len({body for _, body in channel.relayed}) == len(channel.relayed)  # every attempt is encrypted anew
 
 
 def test_the_command_sends_through_a_relay(channel: Channel, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It says when the report is to be sent; the key stands behind the relay's address."""
+    """The command prints the send time; the key follows the relay's address."""
     pinned = f"{channel.relay}#{'0' * 64},{channel.keys[0].config.digest}"
     words = ["report", "--collector", channel.url, "--relay", pinned, "--ledger", str(path)]
-    shown = CliRunner().invoke(main, [*words, "--occasion", "w1"], input="1\n")
-    assert "a new report" in shown.stdout, shown.output
-    assert "to be sent by --unsent from 20" in shown.stdout
+    shown = CliRunner().invoke(main, [*words, "--period", "w1"], input="1\n")
+    assert "new report" in shown.stdout, shown.output
+    assert "scheduled: assocpriv report --queued sends it from 20" in shown.stdout
     assert not channel.direct
-    found = json.loads(CliRunner().invoke(main, [*words, "--unsent", "--json"]).stdout)
+    found = json.loads(CliRunner().invoke(main, [*words, "--queued", "--json"]).stdout)
     assert (found["sent"], len(found["later"])) == (0, 1)
-    assert "1 report to be sent by --unsent, the first from 20" in CliRunner().invoke(main, [*words, "--unsent"]).stdout
+    assert "1 report scheduled; run this again from 20" in CliRunner().invoke(main, [*words, "--queued"]).stdout
     late = replace(Clock(), wall=lambda: found["later"][0])
     monkeypatch.setattr(ap, "Collector", lambda *given, **settings: Collector(*given, clock=late, **settings))
-    assert "1 report sent to" in CliRunner().invoke(main, [*words, "--unsent"]).stdout
-    refused = CliRunner().invoke(main, [*words[:3], *words[5:], "--occasion", "w1"], input="1\n")
+    assert "1 report sent to" in CliRunner().invoke(main, [*words, "--queued"]).stdout
+    refused = CliRunner().invoke(main, [*words[:3], *words[5:], "--period", "w1"], input="1\n")
     assert (refused.exit_code, "--relay" in refused.stderr) == (1, True)

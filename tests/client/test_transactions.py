@@ -1,4 +1,4 @@
-"""Tests of names on the client: what becomes of raw baskets, by every way they come in."""
+"""Tests of names on the client: how raw baskets of every source become transactions."""
 
 import itertools
 import tempfile
@@ -20,7 +20,7 @@ from naive import count_itemset, planned, small_plan
 import assocpriv as ap
 from assocpriv import api
 from assocpriv.cli.main import main
-from assocpriv.client import bulk
+from assocpriv.client import bulk_client
 from assocpriv.client.transactions import (
     NameReader,
     align_baskets,
@@ -28,24 +28,24 @@ from assocpriv.client.transactions import (
     stream_transactions,
     transaction_of,
 )
-from assocpriv.files.plans import read_plan, read_taxonomy, write_plan
-from assocpriv.planning.baskets import make_plan
-from assocpriv.planning.sampling_loss import sampling_loss
-from assocpriv.plans.baskets import Plan
+from assocpriv.files.plan_files import read_plan, read_taxonomy, write_plan
+from assocpriv.guarantees.errors import AssocprivError, BasketError
+from assocpriv.planning.basket_planner import make_plan
+from assocpriv.planning.truncation_loss import measure_truncation_loss
+from assocpriv.plans.basket_plan import Plan
 from assocpriv.plans.catalogue import Catalogue
-from assocpriv.plans.names import Names
-from assocpriv.plans.question import Question
+from assocpriv.plans.item_names import Names
+from assocpriv.plans.report_type import ReportType
 from assocpriv.plans.sizes_view import SizesView
-from assocpriv.promise.errors import AssocprivError, BasketError
-from assocpriv.records import sources
+from assocpriv.records import basket_sources
 from assocpriv.records.basket_files import ReadCounts
 from assocpriv.records.baskets import Baskets
 from assocpriv.records.layout import ReadOptions
+from assocpriv.simulation.basket_samples import sample_sizes
 from assocpriv.simulation.enumeration import SeededEntropy
-from assocpriv.simulation.samples import sample_sizes
-from tests.plans.test_names import NAMES, TREE, plan_of, plans
+from tests.plans.test_item_names import NAMES, TREE, plan_of, plans
 
-SHOP = Names(others="drop", parents=(*TREE, ("wine", "drinks")), left_out=("bags",))
+SHOP = Names(unlisted="drop", parents=(*TREE, ("wine", "drinks")), left_out=("bags",))
 OTHERS = st.sampled_from(["zebra", "yak", "b9"])
 BASKETS = st.lists(st.sets(NAMES | OTHERS, max_size=8), min_size=1, max_size=12).filter(any)
 
@@ -60,7 +60,7 @@ def naive_transaction(basket: set[str], plan: Plan, *, drop: bool) -> tuple[set[
         meets = [each for each in ancestors if each in plan.catalogue or each in rules.left_out]
         if meets and meets[0] in plan.catalogue:
             left.add(meets[0])
-        elif meets or drop or rules.others == "drop":
+        elif meets or drop or rules.unlisted == "drop":
             dropped += 1
         else:
             return None
@@ -68,7 +68,7 @@ def naive_transaction(basket: set[str], plan: Plan, *, drop: bool) -> tuple[set[
 
 
 def written(folder: Path, baskets: list[set[str]], form: str) -> Path:
-    """Write baskets as a file of some form; only a basket a line can be empty."""
+    """Write baskets in a file format; only in formats of one basket a line can one be empty."""
     path = folder / form
     lists = [sorted(basket) for basket in baskets]
     if form == "b.csv":
@@ -82,8 +82,8 @@ def written(folder: Path, baskets: list[set[str]], form: str) -> Path:
 
 
 @given(plans(), BASKETS, st.booleans())
-def test_names_become_those_of_a_naive_twin(plan: Plan, baskets: list[set[str]], drop: bool) -> None:
-    """Baskets in memory, one basket, and slices of baskets become what the definition says, or are refused."""
+def test_transactions_equal_a_naive_implementation(plan: Plan, baskets: list[set[str]], drop: bool) -> None:
+    """Baskets in memory, one basket and slices of baskets give the defined transactions, or are refused."""
     raw, unknown = Baskets.from_sets(baskets), "drop" if drop else "error"
     expected = [naive_transaction(basket, plan, drop=drop) for basket in baskets]
     good = [each for each in expected if each is not None]
@@ -113,13 +113,13 @@ def test_names_become_those_of_a_naive_twin(plan: Plan, baskets: list[set[str]],
 def test_files_match_memory(plan: Plan, baskets: list[set[str]], form: str, chunk: int) -> None:
     """A file read whole and one read batch by batch give the transactions and counts of baskets in memory."""
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sources, "CHUNK_BYTES", chunk)
+        patch.setattr(basket_sources, "CHUNK_BYTES", chunk)
         path = written(Path(folder), baskets, form)
         made, dropped = align_baskets(Baskets.from_sets(baskets), plan, unknown="drop")
         counts = ReadCounts(len(baskets), dropped, 0, sum(not basket for basket in baskets))
         kind = "lines" if form == "b.csv" else None  # so few baskets may look like a table
         options = ReadOptions(kind, unknown="drop", empty="keep")
-        if len(made.items) or not dropped or plan.names.others == "drop":
+        if len(made.items) or not dropped or plan.names.unlisted == "drop":
             whole = read_transactions(path, plan, options)
             assert (list(whole[0]), whole[1].read) == (list(made), counts)
         else:
@@ -136,7 +136,7 @@ def test_files_match_memory(plan: Plan, baskets: list[set[str]], form: str, chun
 
 
 def test_a_taxonomy_of_several_levels() -> None:
-    """Products roll up to their nearest item, of whatever level; what is left out goes, with all below it."""
+    """Products roll up to their nearest item at any level; an excluded node is dropped with its descendants."""
     parents = {"pils": "beer", "beer": "drinks", "wine": "drinks", "red": "wine", "drinks": "food", "bread": "food"}
     plan = plan_of(["food", "beer"], Names(parents=tuple(sorted(parents.items())), left_out=("wine",)))
     baskets = [["pils", "beer"], ["bread", "drinks", "red"], ["wine"], ["pils", "food", "bread"]]
@@ -153,29 +153,29 @@ def test_a_taxonomy_of_several_levels() -> None:
 
 def test_names_that_are_numbers() -> None:
     """Baskets of numbers over a large numbered catalogue roll up by their names."""
-    plan = plan_of(["9", "a"], Names(others="drop", parents=(("1000000", "9"), ("7", "a"))))
+    plan = plan_of(["9", "a"], Names(unlisted="drop", parents=(("1000000", "9"), ("7", "a"))))
     made, dropped = align_baskets(Baskets.from_sets([[1_000_000, 9, 3], [7]]), plan)
     assert list(made) == [{0}, {1}]
     assert dropped == 1
     assert transaction_of([1_000_000, np.int64(9), 3], plan) == [0]
 
 
-PLAIN, DROPPING = plan_of(["a", "b"], Names()), plan_of(["a", "b"], Names(others="drop"))
-ASKING_SIZES = replace(PLAIN, questions=(PLAIN.items, Question(1, PLAIN.items.operator, view=SizesView((2,)))))
+PLAIN, DROPPING = plan_of(["a", "b"], Names()), plan_of(["a", "b"], Names(unlisted="drop"))
+WITH_SIZES = replace(PLAIN, report_types=(PLAIN.items, ReportType(1, PLAIN.items.operator, view=SizesView((2,)))))
 
 
-@pytest.mark.parametrize("plan", [PLAIN, DROPPING, ASKING_SIZES], ids=repr)
+@pytest.mark.parametrize("plan", [PLAIN, DROPPING, WITH_SIZES], ids=repr)
 def test_baskets_without_items_can_be_randomized(plan: Plan) -> None:
-    """Empty baskets, also if there are no others, and no baskets at all get the reports that they get one by one."""
+    """Empty baskets are randomized, also alone; no baskets give no reports."""
     assert len(ap.randomize(set(), plan)) == plan.report_bytes
     assert len(ap.randomize([set()], plan)) == 1
     assert len(ap.randomize([], plan)) == 0
     assert len(ap.randomize(pd.DataFrame({"items": [[]]}), plan)) == 1
 
 
-@pytest.mark.filterwarnings("ignore:.* reports? tells? little")
-def test_the_python_interface_takes_the_advice_it_gives() -> None:
-    """Where an error names an argument that helps, the function called has it, and it helps."""
+@pytest.mark.filterwarnings("ignore:.* estimates depend mostly on the prior")
+def test_arguments_recommended_by_errors_work() -> None:
+    """An argument that an error recommends exists in the called function and solves the problem."""
     plan = plan_of(["a", "b"], Names())
     with pytest.raises(BasketError, match="unknown='drop'"):
         ap.randomize([["a", "zebra"]], plan)
@@ -184,7 +184,7 @@ def test_the_python_interface_takes_the_advice_it_gives() -> None:
         ap.randomize([["a", "a"]], plan)
     assert len(ap.randomize([["a", "a"]], plan, repeats="merge")) == 1
     assert ap.simulate([["a", "a", "zebra"]] * 50, plan, "50%", unknown="drop", repeats="merge", seed=1)
-    with pytest.raises(BasketError, match="at least one basket must have one, unless catalogue= says"):
+    with pytest.raises(BasketError, match="at least one basket must have one, unless catalogue= gives"):
         ap.to_baskets([[]])
     assert len(ap.to_baskets([[]], catalogue=plan.catalogue)) == 1
 
@@ -194,59 +194,59 @@ STRANGERS = [["canary-x", "canary-y"], ["canary-x"], []]
 
 @pytest.mark.parametrize("kind", ["list", "frame", "csv", "parquet"])
 def test_dropping_all_items_is_refused(kind: str, tmp_path: Path) -> None:
-    """Where no name matches, every report would be that of an empty basket; a plan that drops names says so itself."""
+    """Where no name matches, every report would be that of an empty basket: only a plan that drops names allows it."""
     rows = [(n, name) for n, names in enumerate(STRANGERS) for name in names]
     frame = pd.DataFrame(rows, columns=["receipt", "item"])
     frame.to_csv(tmp_path / "b.csv", index=False)
     frame.to_parquet(tmp_path / "b.parquet")
     source = {"list": STRANGERS, "frame": frame, "csv": tmp_path / "b.csv", "parquet": tmp_path / "b.parquet"}[kind]
-    for ask in (
+    for call in (
         lambda: ap.randomize(source, PLAIN, tmp_path / "r.parquet", unknown="drop"),
         lambda: ap.simulate(source, PLAIN, "50%", unknown="drop", seed=1),
         lambda: ap.sample_sizes(source, ["a", "b"]),
-        lambda: ap.plan(["a", "b"], ap.Breach("5%", "50%"), like=source),
+        lambda: ap.plan(["a", "b"], ap.Guarantee("5%", "50%"), sample=source),
     ):
-        with pytest.raises(BasketError, match="none of the 3 items is in the catalogue of 2") as told:
-            ask()
-        assert "canary" not in str(told.value)
+        with pytest.raises(BasketError, match="none of the 3 items is in the catalogue of 2") as caught:
+            call()
+        assert "canary" not in str(caught.value)
     assert not (tmp_path / "r.parquet").exists()
     assert ap.randomize(source, DROPPING, tmp_path / "r.parquet").empty >= 2
 
 
-def test_dropping_most_items_is_warned_of(caplog: pytest.LogCaptureFixture) -> None:
-    """More dropped than known ones are a sign of other spellings, which the log says at the level WARNING."""
+def test_dropping_most_items_logs_a_warning(caplog: pytest.LogCaptureFixture) -> None:
+    """More dropped than known names are a sign of other spellings: the log has a WARNING."""
     ap.randomize([["a", "b", "canary-x", "canary-y"]], PLAIN, unknown="drop")
     assert not caplog.records
     ap.randomize([["a", "canary-x"], ["canary-y"]], PLAIN, unknown="drop")
-    [told] = caplog.records
-    assert told.getMessage().startswith("2 of 3 items are not in the catalogue and were dropped; check")
-    assert (told.levelname, "canary" in told.getMessage()) == ("WARNING", False)
+    [record] = caplog.records
+    assert record.getMessage().startswith("2 of 3 items are not in the catalogue and were dropped; compare")
+    assert (record.levelname, "canary" in record.getMessage()) == ("WARNING", False)
 
 
 def test_columns_of_several_levels_are_refused() -> None:
-    """Names of columns that are pairs match nothing; the remedy reads the frame."""
+    """Column names that are pairs match nothing; the advice of the error works."""
     frame = pd.DataFrame({("sold", "a"): [1, 0], ("sold", "b"): [0, 1]})
-    with pytest.raises(BasketError, match="MultiIndex") as told:
+    with pytest.raises(BasketError, match="MultiIndex") as caught:
         ap.randomize(frame, PLAIN, unknown="drop")
-    assert "frame.columns = frame.columns.get_level_values(-1)" in str(told.value)
+    assert "frame.columns = frame.columns.get_level_values(-1)" in str(caught.value)
     frame.columns = frame.columns.get_level_values(-1)
     assert len(ap.randomize(frame, PLAIN)) == 2
 
 
 def test_catalogues_of_frames_take_a_layout() -> None:
-    """The layout says which columns of a frame are transactions and items, as of a file."""
+    """The layout names the transaction and item columns of a frame, as of a file."""
     frame = pd.DataFrame({"day": [1, 1, 2], "shop": ["x", "x", "x"], "sold": ["rye", "tea", "tea"]})
-    said = "long transaction=day item=sold"
-    assert list(ap.catalogue(frame, layout=said)) == ["rye", "tea"]
-    assert ap.draft_catalogue([frame], layout=said).baskets == 2
-    assert ap.try_catalogue(ap.Catalogue(["tea"]), [frame], said).unknown == 1
-    with pytest.raises(BasketError, match="a layout is said of files and tables"):
-        ap.catalogue([["tea"]], layout=said)
+    layout = "long transaction=day item=sold"
+    assert list(ap.catalogue(frame, layout=layout)) == ["rye", "tea"]
+    assert ap.draft_catalogue([frame], layout=layout).baskets == 2
+    assert ap.try_catalogue(ap.Catalogue(["tea"]), [frame], layout).unknown == 1
+    with pytest.raises(BasketError, match="a layout applies only to files and tables"):
+        ap.catalogue([["tea"]], layout=layout)
 
 
 def test_plain_names_read_as_before() -> None:
-    """Without a taxonomy a plan's own catalogue is what readers look names up in, and nothing comes after."""
-    plan = plan_of(["a", "b"], Names(others="drop"))
+    """Without a taxonomy, readers look names up in the plan's catalogue, and nothing follows."""
+    plan = plan_of(["a", "b"], Names(unlisted="drop"))
     reader = NameReader(plan)
     assert reader.names is plan.catalogue
     assert reader.unknown == "drop"
@@ -264,14 +264,14 @@ def test_numbers_in_a_file_are_rolled_up(tmp_path: Path) -> None:
     """A .dat file's numbers roll up by name, however large."""
     path = tmp_path / "b.dat"
     path.write_text("1 2 3\n999999999 1\n\n5\n")
-    plan = plan_of(["10", "20"], Names(others="drop", parents=(("1", "10"), ("2", "10"), ("999999999", "20"))))
+    plan = plan_of(["10", "20"], Names(unlisted="drop", parents=(("1", "10"), ("2", "10"), ("999999999", "20"))))
     expected: list[set[int]] = [{0}, {0, 1}, set(), set()]
     assert list(itertools.chain(*stream_transactions(path, plan, ReadOptions(empty="keep")))) == expected
     assert list(read_transactions(path, plan, ReadOptions(empty="keep"))[0]) == expected
 
 
-def test_repeats_of_the_file_are_its_own(tmp_path: Path) -> None:
-    """Names that a line repeats are refused or merged as asked, those that roll-up makes equal always merged."""
+def test_repeats_apply_to_names_in_the_file(tmp_path: Path) -> None:
+    """Names that a line repeats are refused or merged by option; names made equal by roll-up always merge."""
     (tmp_path / "b.csv").write_text("beer,wine\nbeer,beer\n")
     plan = plan_of(["drinks"], SHOP)
     with pytest.raises(BasketError, match="line 2 repeats an item"):
@@ -283,7 +283,7 @@ def test_repeats_of_the_file_are_its_own(tmp_path: Path) -> None:
         transaction_of(["beer", "beer"], plan)
 
 
-# ---- what a data scientist types, and the command line
+# ---- the Python API and the command line
 
 
 def run(*arguments: Any) -> Result:
@@ -295,7 +295,7 @@ def run(*arguments: Any) -> Result:
 
 def seeded(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the public functions draw the same words every time."""
-    for module in (api, bulk):
+    for module in (api, bulk_client):
         monkeypatch.setattr(module, "SystemEntropy", lambda: SeededEntropy(5))
 
 
@@ -321,28 +321,30 @@ def test_all_ways_make_the_same_reports(tmp_path: Path, monkeypatch: pytest.Monk
         assert sent == [report.tobytes() for report in packed]
 
 
-@pytest.mark.filterwarnings("ignore:.* reports? tells? little")
-def test_losses_are_those_of_transactions(tmp_path: Path) -> None:
-    """How many baskets are sampled is told of what the plan makes of them, not of the raw baskets."""
+@pytest.mark.filterwarnings("ignore:.* estimates depend mostly on the prior")
+def test_truncation_is_counted_over_transactions(tmp_path: Path) -> None:
+    """The number of truncated baskets counts the plan's transactions, not the raw baskets."""
     products = [f"p{number}" for number in range(8)]
     names = Names(parents=tuple((name, "ab"[number % 2]) for number, name in enumerate(products)))
     plan = plan_of(["a", "b", "c"], names)
     (tmp_path / "b.csv").write_text(",".join(products) + "\n" + "a,b,c\n")
     done = ap.randomize(tmp_path / "b.csv", plan, tmp_path / "r.parquet")
-    loss = sampling_loss(done.sizes, plan)
-    assert (loss.baskets, loss.sampled) == (2, 1)
-    with pytest.warns(UserWarning, match="1 of 2 baskets are longer than 2 items.*more than 5% is lost") as warned:
-        assert ap.simulate([products, ["a", "b", "c"]], plan, 0.5, seed=1).sampled_baskets == 1
+    loss = measure_truncation_loss(done.sizes, plan)
+    assert (loss.baskets, loss.truncated) == (2, 1)
+    with pytest.warns(
+        UserWarning, match="1 of 2 baskets have more than 2 items.*more than 5% of support is lost"
+    ) as warned:
+        assert ap.simulate([products, ["a", "b", "c"]], plan, 0.5, seed=1).truncated_baskets == 1
     assert warned[0].filename == __file__
 
 
-@pytest.mark.filterwarnings("ignore:.* reports? tells? little")
-def test_the_truth_of_a_simulation_is_that_of_transactions() -> None:
+@pytest.mark.filterwarnings("ignore:.* estimates depend mostly on the prior")
+def test_true_supports_of_a_simulation_are_counted_over_transactions() -> None:
     """A simulation's true supports are counted over rolled-up baskets."""
     rng = np.random.default_rng(3)
     products = ["beer", "wine", "milk", "drinks", "pear"]
     sets = [sorted(rng.choice(products, size=rng.integers(1, 5), replace=False).tolist()) for _ in range(2000)]
-    plan = planned(["drinks", "dairy"], 2, ap.Breach("5%", "50%"), reports=2000, code="bch", names=SHOP)
+    plan = planned(["drinks", "dairy"], 2, ap.Guarantee("5%", "50%"), reports=2000, code="bch", names=SHOP)
     result = ap.simulate(sets, plan, 0.05, seed=4)
     items = {"beer": "drinks", "wine": "drinks", "drinks": "drinks", "milk": "dairy"}
     rolled = [{items[name] for name in names if name != "pear"} for names in sets]
@@ -364,7 +366,7 @@ def test_plans_with_a_taxonomy(tmp_path: Path) -> None:
     tree = ["--taxonomy", tmp_path / "tree.csv", "--catalogue", tmp_path / "names.txt"]
     cases: list[tuple[list[Any], dict[str, Any]]] = [
         ([], {}),
-        (["--others", "drop"], {"others": "drop"}),
+        (["--unlisted", "drop"], {"unlisted": "drop"}),
         (["--leave-out", tmp_path / "out.txt"], {"left_out": ("bags", "wine")}),
     ]
     parents = (("beer", "drinks"), ("dairy", "food"), ("drinks", "food"), ("milk", "dairy"), ("wine", "drinks"))
@@ -372,7 +374,7 @@ def test_plans_with_a_taxonomy(tmp_path: Path) -> None:
         path = tmp_path / f"{number}.json"
         run(*PLAN, *tree, *options, "-o", path)
         names, items = Names(parents=parents, **fields), ["dairy", "beer", "food"]
-        assert read_plan(path) == make_plan(items, ap.Breach("5%", "50%"), transaction_size=2, names=names)
+        assert read_plan(path) == make_plan(items, ap.Guarantee("5%", "50%"), transaction_size=2, names=names)
     run(*PLAN, "--items", 3, "--leave-out", tmp_path / "out.txt", "-o", tmp_path / "n.json")
     assert read_plan(tmp_path / "n.json").names == Names(left_out=("bags", "wine"))
     run(*PLAN, "--items", 3, "-o", tmp_path / "plain.json")
@@ -380,25 +382,25 @@ def test_plans_with_a_taxonomy(tmp_path: Path) -> None:
 
 
 def test_a_sample_is_rolled_up(tmp_path: Path) -> None:
-    """With a taxonomy the sample that says how large baskets are is rolled up, and strange names are dropped."""
+    """With a taxonomy, the sample of basket sizes is rolled up and unknown names are dropped."""
     (tmp_path / "tree.csv").write_text("".join(f"p{number},group\n" for number in range(9)))
     (tmp_path / "b.csv").write_text(",".join(f"p{number}" for number in range(9)) + ",pear\np1\n")
     (tmp_path / "names.txt").write_text("tea\ngroup\n")
     counts = sample_sizes(tmp_path / "b.csv", ["group", "tea"], Names(parents=read_taxonomy(tmp_path / "tree.csv")))
     assert counts.sizes == {1: 2}
-    question = [*PLAN, "--taxonomy", tmp_path / "tree.csv", "--catalogue", tmp_path / "names.txt"]
-    said = run(*question, "--like", tmp_path / "b.csv", "-o", tmp_path / "p.json").stderr
-    assert "1 items outside the catalogue do not count" in said
+    command = [*PLAN, "--taxonomy", tmp_path / "tree.csv", "--catalogue", tmp_path / "names.txt"]
+    notes = run(*command, "--sample", tmp_path / "b.csv", "-o", tmp_path / "p.json").stderr
+    assert "items outside the catalogue, not counted: 1" in notes
 
 
 def test_a_plan_is_not_written_over_its_inputs(tmp_path: Path) -> None:
-    """A catalogue is a number or a file; no file that is read is written, even with force."""
+    """A catalogue is a number or a file; an input file is never overwritten, even with --force."""
     (tmp_path / "tree.csv").write_text("beer,drinks\n")
     (tmp_path / "names.txt").write_text("drinks\n")
     names, end = ["--catalogue", tmp_path / "names.txt"], ["--force", "-o", tmp_path / "tree.csv"]
-    for options, said in (([], "--items"), (["--items", 3, *names], "--items"),
+    for options, message in (([], "--items"), (["--items", 3, *names], "--items"),
                           ([*names, "--taxonomy", tmp_path / "tree.csv"], "is an input")):  # fmt: skip
-        assert said in CliRunner().invoke(main, [str(each) for each in [*PLAN, *options, *end]]).stderr
+        assert message in CliRunner().invoke(main, [str(each) for each in [*PLAN, *options, *end]]).stderr
     assert (tmp_path / "tree.csv").read_text() == "beer,drinks\n"
 
 
@@ -423,8 +425,8 @@ def test_refusals_show_no_item(kind: str, position: int) -> None:
 
 
 @pytest.mark.parametrize("kind", CANARY_RULES)
-def test_arrays_that_no_constructor_makes_show_no_item(kind: str) -> None:
-    """Ids outside their catalogue, and offsets that fall, are refused without showing an id."""
+def test_errors_about_malformed_arrays_show_no_item(kind: str) -> None:
+    """Ids outside their catalogue and decreasing offsets are refused without showing an id."""
     plan = plan_of(*CANARY_RULES[kind])
     for catalogue in (Catalogue(["milk", "tea"]), NameReader(plan).names):
         for offsets, items in (([0, 2], [0, NUMBER]), ([0, 2], [-NUMBER, 0]), ([0, 2, 1], [0, 1])):
@@ -439,7 +441,7 @@ def test_arrays_that_no_constructor_makes_show_no_item(kind: str) -> None:
 def test_commands_show_no_item(tmp_path: Path, kind: str, name: str) -> None:
     """No command shows a name of a basket that a plan refuses, drops or rolls up, or leaves one in a file."""
     items, rules = CANARY_RULES[kind]
-    strict, plan = plan_of(items, rules), plan_of(items, replace(rules, others="drop"))
+    strict, plan = plan_of(items, rules), plan_of(items, replace(rules, unlisted="drop"))
     write_plan(strict, tmp_path / "strict.json")
     write_plan(plan, tmp_path / "plan.json")
     known = [f"{NAME}-known"] if kind == "tree" else [f"{NAME}-out"]
@@ -447,8 +449,8 @@ def test_commands_show_no_item(tmp_path: Path, kind: str, name: str) -> None:
     files = {path, tmp_path / "strict.json", tmp_path / "plan.json", tmp_path / "r.parquet"}
     for command, end in (("randomize", ["-o", tmp_path / "r.parquet"]), ("simulate", ["--min-support", "50%"])):
         for chosen, refused in (("strict.json", True), ("plan.json", False)):
-            question = [command, path, "--plan", tmp_path / chosen, *end]
-            result = CliRunner().invoke(main, [str(argument) for argument in question])
+            arguments = [command, path, "--plan", tmp_path / chosen, *end]
+            result = CliRunner().invoke(main, [str(argument) for argument in arguments])
             if refused:
                 assert result.exit_code == 1, result.output
                 assert not marks_in(shown_by(result.exception or AssertionError()))
@@ -459,8 +461,8 @@ def test_commands_show_no_item(tmp_path: Path, kind: str, name: str) -> None:
             (tmp_path / "r.parquet").unlink(missing_ok=True)
 
 
-def test_a_name_that_is_no_text_is_told_from_a_blank_one() -> None:
-    """Bytes that are no UTF-8 are said to be that, and shown by no error."""
+def test_invalid_text_and_blank_names_have_different_errors() -> None:
+    """The error about bytes that are not UTF-8 names the reason and shows no byte."""
     plan = small_plan("none", 5, 2, 2)
     with pytest.raises(BasketError, match="1st item of the basket is not UTF-8 text"):
         transaction_of(["\udce9"], plan)

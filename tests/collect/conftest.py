@@ -1,4 +1,4 @@
-"""Fixtures of the collector's tests: a PostgreSQL server, and collectors as processes, one of each for all of them."""
+"""Fixtures of the collector's tests: one PostgreSQL server for all, and collectors as processes."""
 
 import tempfile
 from collections.abc import Iterator
@@ -12,14 +12,14 @@ from running_collector import MEMORY, Collector, Forks
 
 @pytest.fixture
 def tmp_path() -> Iterator[Path]:
-    """Give a folder in memory, where there is any."""
+    """Yield a folder, in memory where possible."""
     with tempfile.TemporaryDirectory(dir=MEMORY) as folder:
         yield Path(folder)
 
 
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[Server]:
-    """Give a server, started by the first test that asks for it."""
+    """Yield a server, started by the first test that needs it."""
     pytest.importorskip("psycopg", reason="the extra assocpriv[postgres] is not installed")
     server = Server(program("initdb", "postgresql", "/usr/lib/postgresql/*/bin/initdb"))
     try:
@@ -30,14 +30,14 @@ def postgres() -> Iterator[Server]:
 
 @pytest.fixture
 def database(postgres: Server) -> Iterator[Server]:
-    """Give the server without any collection in it."""
+    """Yield the server without any collection in it."""
     yield postgres
     postgres.forget()
 
 
 @pytest.fixture(scope="session")
 def forks() -> Iterator[Forks]:
-    """Give the process that collectors are forked from."""
+    """Yield the process that collectors are forked from."""
     forks = Forks()
     yield forks
     forks.close()
@@ -45,6 +45,6 @@ def forks() -> Iterator[Forks]:
 
 @pytest.fixture
 def collector(forks: Forks, tmp_path: Path) -> Iterator[Collector]:
-    """Give a collector that runs."""
+    """Yield a running collector."""
     with Collector(forks, tmp_path) as running:
         yield running

@@ -1,4 +1,4 @@
-"""A PostgreSQL server of the tests' own: its settings as shipped, on a socket in a folder of its own."""
+"""A PostgreSQL server for tests, with default settings, on a socket in its own folder."""
 
 import os
 import shutil
@@ -14,14 +14,13 @@ QUOTED = "CANARY%25%2F%40%3Apw"
 
 
 class Server:
-    """A server, made with its program ``initdb`` and started; ``url`` has the password."""
+    """A server, made with ``initdb`` and started; ``url`` has the password."""
 
     def __init__(self, initdb: str) -> None:
         self._programs = Path(initdb).parent
-        self.folder = Path(
-            tempfile.mkdtemp(prefix="pg", dir=MEMORY or "/tmp")
-        )  # a socket's path has room for 100 characters
-        root = os.geteuid() == 0  # whom it does not run for
+        # a socket's path has room for 100 characters
+        self.folder = Path(tempfile.mkdtemp(prefix="pg", dir=MEMORY or "/tmp"))
+        root = os.geteuid() == 0  # PostgreSQL does not run as root
         self._as = {"user": "postgres", "group": "postgres", "extra_groups": []} if root else {}
         if root:
             shutil.chown(self.folder, "postgres", "postgres")
@@ -34,16 +33,16 @@ class Server:
 
     def _run(self, program: str, *options: str) -> None:
         command = [f"{self._programs}/{program}", "-D", str(self.folder / "data"), *options]
-        with open(self.folder / "said", "ab") as said:
-            subprocess.run(command, check=True, cwd="/", stdout=said, stderr=said, **self._as)
+        with open(self.folder / "output", "ab") as output:
+            subprocess.run(command, check=True, cwd="/", stdout=output, stderr=output, **self._as)
 
     def start(self, *settings: str) -> None:
-        """Start it, with settings like fsync=off."""
+        """Start it, with settings such as fsync=off."""
         options = " ".join(["-c listen_addresses=''", f"-k {self.folder}", *(f"-c {each}" for each in settings)])
         self._run("pg_ctl", "-w", "-l", str(self.folder / "log"), "-o", options, "start")
 
     def stop(self, how: str = "immediate") -> None:
-        """Stop it; immediately is as after a crash: nothing is written any more."""
+        """Stop it; ``immediate`` writes nothing more, as a crash."""
         self._run("pg_ctl", "-w", "-m", how, "stop")
 
     def ask(self, text: str) -> list[tuple[Any, ...]]:
@@ -60,6 +59,6 @@ class Server:
             self.ask(f"DROP SCHEMA {schema} CASCADE")
 
     def remove(self) -> None:
-        """Stop it for good."""
+        """Stop it and remove its folder."""
         self.stop()
         shutil.rmtree(self.folder)

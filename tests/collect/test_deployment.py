@@ -1,4 +1,4 @@
-"""Tests of examples/collector: a collector behind a proxy with TLS, as clients on the network meet it, and its unit."""
+"""Tests of examples/collector: a collector behind a proxy with TLS, as clients reach it, and its systemd unit."""
 
 import configparser
 import http.client
@@ -21,7 +21,7 @@ from command_line import program
 from running_collector import HEADERS, PLAN, Collector, Forks, free_port
 
 import assocpriv as ap
-from assocpriv.cli.collect import serve
+from assocpriv.cli.collector_commands import serve
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "collector"
 MARK = "canary-3141592"
@@ -31,7 +31,7 @@ Site = tuple[int, Path, Collector]
 
 
 def caddy(home: Path, upstream: str, port: int) -> tuple[list[str], dict[str, str]]:
-    """Return how Caddy is started, and in which environment."""
+    """Return the command that starts Caddy, and its environment."""
     environment = {
         "COLLECTOR_SITE": f"localhost:{port}", "COLLECTOR_UPSTREAM": upstream,
         "COLLECTOR_HTTP_PORT": str(free_port()), "XDG_DATA_HOME": str(home), "XDG_CONFIG_HOME": str(home),
@@ -41,20 +41,20 @@ def caddy(home: Path, upstream: str, port: int) -> tuple[list[str], dict[str, st
 
 
 def nginx(home: Path, upstream: str, port: int) -> tuple[list[str], dict[str, str]]:
-    """Return how nginx is started with the example, but for the names of places, and a certificate made for it."""
+    """Return the command that starts nginx with the example, with other paths and a certificate made for it."""
     certificate, key, text = certificate_of(home), home / "key.pem", (EXAMPLES / "nginx.conf").read_text()
     certificate.parent.mkdir(parents=True)
     words = ["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-subj", "/CN=localhost"]
     words += ["-addext", "subjectAltName=DNS:localhost", "-keyout", str(key), "-out", str(certificate)]
     subprocess.run(["openssl", *words, "-days", "1"], check=True, capture_output=True)
-    for said, here in (
+    for original, here in (
         ("listen 443 ssl;", f"listen 127.0.0.1:{port} ssl;"),
         ("/etc/ssl/reports.pem", str(certificate)),
         ("/etc/ssl/reports.key", str(key)),
         ("127.0.0.1:8350", upstream),
     ):
-        assert said in text
-        text = text.replace(said, here)
+        assert original in text
+        text = text.replace(original, here)
     places = "".join(
         f"{name}_temp_path {home / name};" for name in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
     )
@@ -65,7 +65,7 @@ def nginx(home: Path, upstream: str, port: int) -> tuple[list[str], dict[str, st
 
 @pytest.fixture(scope="module", params=[caddy, nginx])
 def site(request: pytest.FixtureRequest, forks: Forks, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    """Give the port of a collector behind a proxy, the folder of everything, and the collector."""
+    """Yield the port of a collector behind a proxy, their folder, and the collector."""
     home, port = tmp_path_factory.mktemp("site"), free_port()
     with Collector(forks, home) as collector, (home / "proxy.log").open("w") as log:
         upstream = f"127.0.0.1:{collector.port}"
@@ -78,15 +78,15 @@ def site(request: pytest.FixtureRequest, forks: Forks, tmp_path_factory: pytest.
                 yield port, home, collector
             finally:
                 process.terminate()
-        collector.said()
-        for said in (collector.stderr, (home / "proxy.log").read_text()):
-            assert "127.0.0.1:" not in said.replace(upstream, "")
-            assert MARK not in said
+        collector.unexpected_log()
+        for log_text in (collector.stderr, (home / "proxy.log").read_text()):
+            assert "127.0.0.1:" not in log_text.replace(upstream, "")
+            assert MARK not in log_text
 
 
 def answers(port: int, home: Path) -> bool:
-    """Tell whether TLS is spoken: Caddy listens before it has a certificate for the site."""
-    with suppress(OSError):  # of which ssl's are some: the certificate may be written in part only
+    """Return whether TLS works: Caddy listens before it has a certificate for the site."""
+    with suppress(OSError):  # also ssl's errors: the certificate may be partly written
         trusted = ssl.create_default_context(cafile=str(certificate_of(home)))
         with socket.create_connection(("localhost", port), timeout=5) as plain:
             trusted.wrap_socket(plain, server_hostname="localhost").close()
@@ -95,12 +95,12 @@ def answers(port: int, home: Path) -> bool:
 
 
 def certificate_of(home: Path) -> Path:
-    """Return where Caddy keeps the certificate of its own authority, and nginx is given its own."""
+    """Return the path of the certificate: Caddy's own authority writes it there, nginx reads it there."""
     return home / "caddy" / "pki" / "authorities" / "local" / "root.crt"
 
 
 def ask(site: Site, method: str, path: str, body: bytes = b"") -> tuple[int, bytes]:
-    """Send a request over TLS, the certificate checked, and return status and body of the answer."""
+    """Send a request over TLS, check the certificate, and return status and body of the answer."""
     port, home, _ = site
     trusted = ssl.create_default_context(cafile=str(certificate_of(home)))
     connection = http.client.HTTPSConnection("localhost", port, context=trusted, timeout=20)
@@ -111,7 +111,7 @@ def ask(site: Site, method: str, path: str, body: bytes = b"") -> tuple[int, byt
 
 
 def test_a_report_over_tls(site: Site) -> None:
-    """It is stored once, however often it is sent; the plan can be had."""
+    """It is stored once, also when sent again; the plan is served."""
     record = os.urandom(16) + ap.randomize([1, 2], PLAN)
     assert json.loads(ask(site, "POST", "/reports", record)[1]) == {"accepted": 1, "duplicates": 0}
     assert json.loads(ask(site, "POST", "/reports", record)[1]) == {"accepted": 0, "duplicates": 1}
@@ -120,37 +120,37 @@ def test_a_report_over_tls(site: Site) -> None:
 
 
 def test_the_gateway_is_public(site: Site) -> None:
-    """What a relay asks for comes to the collector, which says that it is no gateway."""
+    """A relay's request reaches the collector, which answers that it is no gateway."""
     assert json.loads(ask(site, "GET", "/.well-known/ohttp-gateway")[1])["error"] == "not-found"
 
 
-def test_what_is_the_operators_is_not_public(site: Site) -> None:
-    """The operator's page, the metrics and the counts are not there for the network."""
-    operators = ("/admin", "/admin/seal", "/metrics", "/status", "/readyz")
+def test_the_operators_paths_are_not_public(site: Site) -> None:
+    """The operator's page, metrics and counts are not reachable from the network."""
+    operators = ("/admin", "/admin/close", "/metrics", "/status", "/readyz")
     for path in (*operators, "/", "/reports/x", "//admin", "/plan/../admin"):
         assert ask(site, "GET", path)[0] == 404
 
 
-def test_large_bodies_and_refusals_come_through(site: Site) -> None:
-    """What the collector refuses says why."""
+def test_large_bodies_and_refusals_pass_the_proxy(site: Site) -> None:
+    """A refusal has the collector's reason."""
     large = (413, "too-large")
     for size, refusal in ((5, (400, "malformed-body")), ((4 << 20) + 1, large), (6 << 20, large)):
         status, answer = ask(site, "POST", "/reports", bytes(size))
         assert (status, json.loads(answer)["error"]) == refusal
 
 
-def test_many_devices_say_what_is_missing(tmp_path: Path) -> None:
-    """A file of baskets, or a collector, that is not there is told in a line."""
+def test_many_devices_reports_missing_inputs(tmp_path: Path) -> None:
+    """A missing file of baskets, or a missing collector, gives one line."""
     (there := tmp_path / "b.dat").write_text("1 2\n")
-    for path, said in ((tmp_path / "none.dat", "none.dat"), (there, "refused")):
+    for path, expected in ((tmp_path / "none.dat", "none.dat"), (there, "refused")):
         command = [sys.executable, str(EXAMPLES / "many_devices.py"), f"http://127.0.0.1:{free_port()}", str(path)]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         assert (done.returncode, done.stderr.count("\n")) == (1, 1)
-        assert said in done.stderr
+        assert expected in done.stderr
 
 
-def test_the_unit_starts_a_command_that_there_is() -> None:
-    """What systemd is to start parses; it may write to the unit's own folder alone."""
+def test_the_unit_starts_an_existing_command() -> None:
+    """The command of the systemd unit parses; it may write only to the unit's own folder."""
     unit = configparser.ConfigParser(strict=False, interpolation=None)
     unit.optionxform = str  # type: ignore[assignment,method-assign]
     unit.read(EXAMPLES / "assocpriv-collector.service")
@@ -160,11 +160,11 @@ def test_the_unit_starts_a_command_that_there_is() -> None:
     context = serve.make_context("serve", words[2:])
     assert str(context.params["data"]).startswith(f"/var/lib/{service['StateDirectory']}/")
     assert (service["ProtectSystem"], service["NoNewPrivileges"], service["UMask"]) == ("strict", "yes", "0077")
-    assert int(service["RestartSec"]) * 5 > 10  # else systemd gives up on a disk that is full for a while
+    assert int(service["RestartSec"]) * 5 > 10  # else systemd gives up while a disk is full
 
 
 def test_systemd_reads_the_unit(tmp_path: Path) -> None:
-    """It knows every line of it, and rates what the service is exposed to no higher than the documents say."""
+    """systemd knows every line, and rates the exposure no higher than documented."""
     if (analyze := shutil.which("systemd-analyze")) is None:
         pytest.skip("systemd is not installed; on Debian: apt-get install systemd")
     unit, text = tmp_path / "a.service", (EXAMPLES / "assocpriv-collector.service").read_text()
@@ -175,8 +175,8 @@ def test_systemd_reads_the_unit(tmp_path: Path) -> None:
         assert "nknown" not in done.stderr
 
 
-def test_the_container_starts_a_command_that_there_is() -> None:
-    """As nobody, with a volume for what it writes, and no collection or key in its layers; the page at its own port."""
+def test_the_container_starts_an_existing_command() -> None:
+    """As user nobody, with a volume for its data, no collection or key in its layers, and the page at its own port."""
     text = (EXAMPLES / "Containerfile").read_text()
     lines = dict(line.split(" ", 1) for line in text.splitlines() if line[:1].isupper())
     words = json.loads(lines["ENTRYPOINT"])

@@ -1,4 +1,4 @@
-"""Tests that every store must pass, SQLite's and PostgreSQL's: each report once, quotas, sealing."""
+"""Tests of both stores, SQLite and PostgreSQL: each report counts once, quotas, closing."""
 
 from collections.abc import Callable, Iterator
 from datetime import UTC, date, datetime, timedelta
@@ -11,11 +11,11 @@ import pytest
 from running_collector import PLAN, numbers_in, records, upload
 
 import assocpriv as ap
-from assocpriv.collect import collection_status, postgres, remove_sealed, sealing, set_aside
+from assocpriv.collect import batch_closing, collection_status, postgres, remove_reports, set_aside
 from assocpriv.collect.folder import open_store
-from assocpriv.collect.store import EpochSizes, ReportStore, TooFewError, seal_all
-from assocpriv.collect.wire import Refused, read_upload
-from assocpriv.promise.errors import FileError
+from assocpriv.collect.store import BatchSizes, BatchTooSmallError, ReportStore, close_all_batches
+from assocpriv.collect.wire_format import RequestRefused, read_upload
+from assocpriv.guarantees.errors import FileError
 
 Opened = Callable[..., ReportStore]
 
@@ -28,13 +28,13 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 def url(request: pytest.FixtureRequest) -> str:
-    """Name a store, a new one."""
+    """Return the URL of a new store."""
     return "sqlite" if request.param == "sqlite" else str(request.getfixturevalue("database").url)
 
 
 @pytest.fixture
 def opened(folder: Path, url: str) -> Iterator[Opened]:
-    """Give a function that opens the store, also again; what is open at the end is closed."""
+    """Yield a function that opens the store, also repeatedly; the last one is closed at the end."""
     stores: list[ReportStore] = []
 
     def open_it(**options: Any) -> ReportStore:
@@ -49,27 +49,27 @@ def opened(folder: Path, url: str) -> Iterator[Opened]:
 
 
 def found(store: ReportStore, folder: Path) -> list[int]:
-    """Return the numbers of all reports, sealed for this."""
-    store.rotate(few=True)
-    store.seal()
+    """Close all batches, and return the numbers of all reports."""
+    store.rotate(allow_small=True)
+    store.close_pending()
     return numbers_in(folder)
 
 
 def results(store: ReportStore, *uploads: Any) -> list[Any]:
     """Store a group; a refusal becomes its reason."""
-    return [each.reason if isinstance(each, Refused) else each for each in store.add(uploads)]
+    return [each.reason if isinstance(each, RequestRefused) else each for each in store.add(uploads)]
 
 
 def test_each_id_counts_once(opened: Opened, folder: Path) -> None:
-    """Within an upload, a group, an epoch, after rotation, after sealing and after a restart."""
+    """Within an upload, a group, a batch, after rotation, after closing and after a restart."""
     store = opened()
     assert results(store, upload(range(10)), upload([9, 10, 10])) == [10, 1]
-    store.rotate(few=True)
+    store.rotate(allow_small=True)
     assert results(store, upload([3, 11])) == [1]
-    assert store.seal() == 1
+    assert store.close_pending() == 1
     assert results(store, upload([3, 11, 12])) == [1]
     assert results(store, upload([1])) == [0]
-    assert (store.status().sealed, store.status().unsealed) == (11, 2)
+    assert (store.status().closed, store.status().open) == (11, 2)
     assert numbers_in(folder)[:11] == list(range(11))
     store = opened()
     assert results(store, upload([0, 5, 11, 12, 13])) == [1]
@@ -77,7 +77,7 @@ def test_each_id_counts_once(opened: Opened, folder: Path) -> None:
 
 
 def test_ids_that_come_again_with_other_bytes(opened: Opened, folder: Path, url: str) -> None:
-    """They are told from plain repeats: within a commit always, in SQLite of what is not sealed also later."""
+    """They count as conflicts, unlike repeats: always within a commit, in SQLite also later while the batch is open."""
 
     def other(number: int, key: int = 0) -> Any:
         return read_upload(records([number])[:16] + b"\x01" * PLAN.report_bytes, PLAN, key, None)
@@ -92,12 +92,12 @@ def test_ids_that_come_again_with_other_bytes(opened: Opened, folder: Path, url:
     assert results(store, upload([20]), upload([20]), other(20)) == [1, 0, 0]
     assert results(store, read_upload(records([21]) + records([21])[:16] + records([8])[16:], PLAN)) == [1]
     assert store.conflicts == 2 * kept + 2
-    store.rotate(few=True)
+    store.rotate(allow_small=True)
     for expected in (3 * kept + 2, 3 * kept + 2):
         assert results(store, other(1)) == [0]
         assert store.conflicts == expected
-        store.seal()  # which keeps ids alone
-    assert found(store, folder) == [*range(9), 20, 21]  # of each id the first
+        store.close_pending()  # of closed reports only ids are stored
+    assert found(store, folder) == [*range(9), 20, 21]  # the first report of each id
     assert results(store, upload([30])) == [1]
     store = opened()
     assert results(store, other(30)) == [0]
@@ -105,24 +105,24 @@ def test_ids_that_come_again_with_other_bytes(opened: Opened, folder: Path, url:
 
 
 def test_files_are_gathered_into_either_store(folder: Path, url: str, tmp_path: Path) -> None:
-    """Sealed from a thousand on. A file that comes again counts once: the secret behind ids outlives the run."""
+    """A batch of a thousand is closed. A repeated file counts once: the secret key of ids outlives the run."""
     (tmp_path / "inbox").mkdir()
-    for numbers, found, sealed in ((range(999), (999, 0), 0), (range(998, 1000), (1, 1), 1000)):
+    for numbers, found, closed in ((range(999), (999, 0), 0), (range(998, 1000), (1, 1), 1000)):
         for number in numbers:
             (tmp_path / "inbox" / f"{number}").write_bytes(records([number])[16:])
         done = ap.gather(tmp_path / "inbox", PLAN, folder, store=url)
         assert (done.gathered, done.repeated) == found
-        assert (collection_status(folder).sealed, done.collections[0].unsealed) == (sealed, 0 if sealed else 999)
+        assert (collection_status(folder).closed, done.collections[0].open) == (closed, 0 if closed else 999)
     assert numbers_in(folder) == list(range(1000))
 
 
-def test_what_is_sealed_tells_neither_ids_nor_order(opened: Opened, folder: Path) -> None:
+def test_closed_batches_show_neither_ids_nor_order(opened: Opened, folder: Path) -> None:
     """Rows are shuffled over uploads: neighbours are Poisson of mean 1, 20 in 10⁻¹⁸; ids are apart, or nowhere."""
     store = opened()
     for start in (48, 32, 16, 0):
         store.add([upload(range(start, start + 16))])
-    store.rotate(few=True)
-    store.seal()
+    store.rotate(allow_small=True)
+    store.close_pending()
     (file,) = folder.glob("*.parquet")
     came = next(ap.read_reports(file).batches(100))[:, 0].tolist()
     assert sorted(came) == list(range(64))
@@ -133,48 +133,50 @@ def test_what_is_sealed_tells_neither_ids_nor_order(opened: Opened, folder: Path
     assert all(each.read_bytes() == b"".join(sorted(records([n])[:16] for n in range(64))) for each in ids)
 
 
-def test_few_reports_wait(opened: Opened, folder: Path) -> None:
-    """Fewer than are sealed together are not, unless that is wanted; the file names the number, and the day."""
-    store = opened(sizes=EpochSizes(10, 1000))
+def test_small_batches_stay_open(opened: Opened, folder: Path) -> None:
+    """A batch below the minimum size is closed only with allow_small; its file holds the minimum and the day."""
+    store = opened(sizes=BatchSizes(10, 1000))
     store.add([upload(range(9), key=1)])
     for _ in range(2):
-        with pytest.raises(TooFewError, match=r"^9 reports wait to be sealed, and 10 are .*few=True\)$"):
-            seal_all(store)
-        store = opened()  # the number is kept in the folder
-    assert (store.status().sealed, store.status().unsealed, list(folder.glob("*.parquet"))) == (0, 9, [])
+        with pytest.raises(
+            BatchTooSmallError, match=r"^the open batch has 9 reports, below .* of 10: .*allow_small=True\)$"
+        ):
+            close_all_batches(store)
+        store = opened()  # the folder holds the minimum
+    assert (store.status().closed, store.status().open, list(folder.glob("*.parquet"))) == (0, 9, [])
     store.add([upload([9])])
-    assert [seal_all(store) for _ in range(2)] == [1, 0]
+    assert [close_all_batches(store) for _ in range(2)] == [1, 0]
     store.add([upload([10], key=2)])
-    assert seal_all(store, few=True) == 1
+    assert close_all_batches(store, allow_small=True) == 1
     assert numbers_in(folder) == list(range(11))
-    said = {path.name[16:]: pq.read_metadata(path).metadata for path in folder.glob("*.parquet")}
-    fewest = {".parquet": b"10", "-key-1.parquet": b"10", "-key-2.parquet": b"1"}
-    assert {name: each[b"assocpriv.fewest"] for name, each in said.items()} == fewest
-    days = {date.fromisoformat(each[b"assocpriv.sealed"].decode()) for each in said.values()}
+    metadata = {path.name[16:]: pq.read_metadata(path).metadata for path in folder.glob("*.parquet")}
+    minimum = {".parquet": b"10", "-key-1.parquet": b"10", "-key-2.parquet": b"1"}
+    assert {name: each[b"assocpriv.minimum_batch_size"] for name, each in metadata.items()} == minimum
+    days = {date.fromisoformat(each[b"assocpriv.closed"].decode()) for each in metadata.values()}
     assert all(timedelta(0) <= datetime.now(UTC).date() - day <= timedelta(1) for day in days)
 
 
-def test_what_is_sealed_is_removed_by_its_day(
+def test_closed_reports_are_removed_by_age(
     opened: Opened, folder: Path, url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """After so many days, also what is set aside, whatever breaks off; ids stay known, and quotas stay used."""
+    """Also those set aside, and after an interruption; ids stay known, and quotas stay used."""
     store, day = opened(), [date(2026, 1, 1)]
-    monkeypatch.setattr(sealing, "_today", lambda: day[0])
+    monkeypatch.setattr(batch_closing, "_today", lambda: day[0])
     store.add([upload(range(5), 1, 10), upload([100])])
-    seal_all(store, few=True)
+    close_all_batches(store, allow_small=True)
     store.close()
     assert set_aside(folder, 1, store=url) == 5
     store, day[0] = opened(), date(2026, 1, 31)
     store.add([upload(range(5, 8), 1, 10), upload([101])])
-    seal_all(store, few=True)
+    close_all_batches(store, allow_small=True)
     store.add([upload([8], 1, 10)])
     store.close()
-    with pytest.raises(TooFewError, match="1 report wait"):
+    with pytest.raises(BatchTooSmallError, match="the open batch has 1 report, below the minimum of 1,000"):
         set_aside(folder, 1, store=url)
     for days in (-1, 0):
         with pytest.raises(FileError, match="from 1 on"):
-            remove_sealed(folder, days)
-    assert remove_sealed(folder, 10**12) == ({}, 0)  # longer ago than there are dates
+            remove_reports(folder, days)
+    assert remove_reports(folder, 10**12) == ({}, 0)  # before the first date
     day[0], real = date(2026, 2, 10), Path.unlink
 
     def refused(path: Path, missing_ok: bool = False) -> None:
@@ -184,12 +186,12 @@ def test_what_is_sealed_is_removed_by_its_day(
 
     with monkeypatch.context() as patch:
         patch.setattr(Path, "unlink", refused)
-        with pytest.raises(FileError, match="the same command finishes it"):
-            remove_sealed(folder, 30)
+        with pytest.raises(FileError, match="run this again to finish"):
+            remove_reports(folder, 30)
     assert (collection_status(folder).removed, collection_status(folder).set_aside) == (0, {1: 5})
-    assert [remove_sealed(folder, 30) for _ in range(2)] == [({"2026-01-01": 6}, 0), ({}, 0)]
+    assert [remove_reports(folder, 30) for _ in range(2)] == [({"2026-01-01": 6}, 0), ({}, 0)]
     status = collection_status(folder)
-    assert (status.removed, status.sealed, status.set_aside) == (6, 4, {})
+    assert (status.removed, status.closed, status.set_aside) == (6, 4, {})
     store = opened()
     assert results(store, upload([0, 100]), upload([9, 10], 1, 10), upload([9], 1, 10)) == [0, "quota", 1]
     assert found(store, folder) == [5, 6, 7, 8, 9, 101]
@@ -200,28 +202,28 @@ class CrashError(BaseException):
 
 
 STEPS = {
-    "ids": (sealing, "_keep_ids"),
-    "reports": (sealing, "write_reports"),
-    "folder": (sealing, "sync_folder"),
-    "remove": (sealing, "remove_epoch"),
-    "forget": (postgres, "_forget"),
+    "ids": (batch_closing, "_merge_ids"),
+    "reports": (batch_closing, "write_reports"),
+    "folder": (batch_closing, "sync_folder"),
+    "remove": (batch_closing, "remove_batch"),
+    "drop": (postgres, "_drop_batch"),
 }
 
 
 @pytest.mark.parametrize(
     ("url", "steps"),
-    [("sqlite", ["ids", "reports", "remove"]), ("postgresql", ["reports", "folder", "forget"])],
+    [("sqlite", ["ids", "reports", "remove"]), ("postgresql", ["reports", "folder", "drop"])],
     indirect=["url"],
 )
-def test_a_crash_while_sealing_neither_loses_nor_doubles(
+def test_a_crash_while_closing_neither_loses_nor_doubles(
     opened: Opened, folder: Path, url: str, steps: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whatever step it breaks off at, also between two files, the next start finishes; each report and id is once."""
+    """After a crash at any step, also between two files, the next start finishes; each report and id is there once."""
     there = 0
     for step in steps:
-        store, (place, name) = opened(sizes=EpochSizes(1, 1000)), STEPS[step]
+        store, (place, name) = opened(sizes=BatchSizes(1, 1000)), STEPS[step]
         store.add([upload(range(there, there + 6), 1), upload(range(there + 6, there + 9))])
-        store.rotate(few=True)
+        store.rotate(allow_small=True)
         store.add([upload([there + 9])])
         real, left = getattr(place, name), [step == "reports"]
 
@@ -233,9 +235,9 @@ def test_a_crash_while_sealing_neither_loses_nor_doubles(
         with monkeypatch.context() as patch:
             patch.setattr(place, name, crash)
             with pytest.raises(CrashError):
-                store.seal()
+                store.close_pending()
         there += 10
-        store = opened(sizes=EpochSizes(1, 1000))
+        store = opened(sizes=BatchSizes(1, 1000))
         assert store.add([upload(range(there))]) == [0]
         assert store.status().reports == there
         assert found(store, folder) == list(range(there))
@@ -243,19 +245,19 @@ def test_a_crash_while_sealing_neither_loses_nor_doubles(
         assert ids == (16 * there if url == "sqlite" else 0)
 
 
-def test_epochs_end_by_their_number_of_reports(opened: Opened, folder: Path) -> None:
-    """An epoch that is as long as it may be is ended, and then sealed, without being asked for."""
-    store, sealed = opened(sizes=EpochSizes(1, 4)), 0
+def test_batches_end_by_their_number_of_reports(opened: Opened, folder: Path) -> None:
+    """A batch of the maximum size is rotated, and then closed, without a request."""
+    store, closed = opened(sizes=BatchSizes(1, 4)), 0
     for start in range(0, 36, 3):
         store.add([upload(range(start, start + 3))])
-        sealed += store.seal() if store.must_seal() else 0
-    assert sealed >= 5
-    assert store.status().unsealed <= 6
+        closed += store.close_pending() if store.has_pending() else 0
+    assert closed >= 5
+    assert store.status().open <= 6
     assert found(store, folder) == list(range(36))
 
 
 def test_a_quota_is_exact(opened: Opened) -> None:
-    """Up to it all is taken, beyond it nothing of a request; repeats are free; it outlives sealing and restart."""
+    """Up to it all is accepted, beyond it nothing of a request; repeats are free; it outlives closing and restart."""
     store = opened()
     assert results(store, upload(range(6), 1, 10), upload(range(6, 12), 1, 10), upload(range(6, 9), 1, 10)) == [
         6,
@@ -263,22 +265,22 @@ def test_a_quota_is_exact(opened: Opened) -> None:
         3,
     ]
     assert results(store, upload(range(9), 1, 10), upload([9, 10], 1, 10), upload([9], 2, 1)) == [0, "quota", 1]
-    store.rotate(few=True)
-    store.seal()
+    store.rotate(allow_small=True)
+    store.close_pending()
     store = opened()
     (refusal,) = store.add([upload([10, 11], 1, 10)])
-    assert isinstance(refusal, Refused)
-    assert (refusal.status, refusal.details) == (429, {"quota": 10, "left": 1})
+    assert isinstance(refusal, RequestRefused)
+    assert (refusal.status, refusal.details) == (429, {"quota": 10, "remaining": 1})
     assert results(store, upload([10], 1, 10), upload([11], 1, 10), upload([11])) == [1, "quota", 1]
     assert store.counts_by_key() == {0: 1, 1: 10, 2: 1}
 
 
 def test_setting_one_source_aside(opened: Opened, folder: Path, url: str) -> None:
-    """Its reports leave the collection and come back; its quota stays used, and what others sent stays."""
-    store = opened(sizes=EpochSizes(1))
+    """Its reports leave the collection and come back; its quota stays used, and reports of other keys stay."""
+    store = opened(sizes=BatchSizes(1))
     store.add([upload(range(5), 1, 10), upload(range(5, 8), 2), upload(range(8, 10))])
-    store.rotate(few=True)
-    store.seal()
+    store.rotate(allow_small=True)
+    store.close_pending()
     store.add([upload(range(10, 13), 1, 10)])
     store.close()
     assert set_aside(folder, 1, store=url) == 8

@@ -1,4 +1,4 @@
-"""What a collector survives: kill −9, a full disk, torn databases, slow clients, and a second collector."""
+"""Faults that a collector survives: kill −9, a full disk, torn databases, slow clients, and a second collector."""
 
 import json
 import os
@@ -24,16 +24,16 @@ from running_collector import (
 )
 
 import assocpriv as ap
-from assocpriv.collect import serve, service
+from assocpriv.collect import collector_app, serve
 from assocpriv.collect.sqlite import SqliteStore
-from assocpriv.collect.wire import read_upload
-from assocpriv.promise.errors import FileError, WireError
+from assocpriv.collect.wire_format import read_upload
+from assocpriv.guarantees.errors import FileError, WireError
 
 # ---- the disk
 
 
 def noise_at(page: int) -> Callable[[bytes], bytes]:
-    """Return what overwrites a page, counted from the end where negative, with noise."""
+    """Return a function that overwrites a page with noise; negative numbers count from the end."""
 
     def change(content: bytes) -> bytes:
         start = 4096 * page % len(content)
@@ -45,7 +45,7 @@ def noise_at(page: int) -> Callable[[bytes], bytes]:
 CHANGES: dict[str, Callable[[bytes], bytes]] = {
     "cut": lambda content: content[: len(content) // 2],
     "first page": noise_at(0), "second page": noise_at(1), "fourth page": noise_at(3), "last page": noise_at(-1),
-    "zeros": lambda content: content[:-4096] + bytes(4096),  # as of a disk that lost a page
+    "zeros": lambda content: content[:-4096] + bytes(4096),  # as on a disk that lost a page
     "one bit": lambda content: content.replace(records([700])[16:], records([700 ^ 256])[16:], 1),
 }  # fmt: skip
 
@@ -66,7 +66,7 @@ def torn(home: Path, file: str, change: str) -> Path:
 
 @pytest.mark.parametrize("change", CHANGES)
 def test_a_torn_database_is_refused(tmp_path: Path, change: str) -> None:
-    """Damage of any kind, down to a bit of a report, is told with the file's name, by the collector and by readers."""
+    """The collector and readers report any damage, down to a bit of a report, with the file's name."""
     folder = torn(tmp_path, "1.sqlite", change)
     with pytest.raises(WireError, match=r"1\.sqlite is damaged"):
         SqliteStore(folder, PLAN)
@@ -75,8 +75,8 @@ def test_a_torn_database_is_refused(tmp_path: Path, change: str) -> None:
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_of_a_torn_log_whole_uploads_are_left(tmp_path: Path, change: str) -> None:
-    """What stands before the damage is read exactly; whether the rest was never synced or torn later cannot be told."""
+def test_a_torn_log_keeps_whole_uploads(tmp_path: Path, change: str) -> None:
+    """Uploads before the damage are read exactly; the rest looks as if it had never been synced."""
     folder = torn(tmp_path, "1.sqlite-wal", change)
     store = SqliteStore(folder, PLAN)
     found = store.status().reports
@@ -91,8 +91,8 @@ def test_a_folder_has_one_collector(collector: Collector, forks: Forks) -> None:
     """A second one is refused and changes nothing; when the first is killed, another may take the folder at once."""
     second = Collector(forks, collector.home)
     assert not second.start()
-    why = "is in use by another process, which serves it or gathers into it; wait for it, or stop it"
-    assert second.stderr == f"Error: {second.data} {why}\n"
+    why = f"another process serves {second.data} or gathers into it; wait for it, or stop it"
+    assert second.stderr == f"Error: {why}\n"
     assert collector.send(records(range(3)))[1] == {"accepted": 3, "duplicates": 0}
     collector.end(signal.SIGKILL)
     with second:
@@ -100,8 +100,8 @@ def test_a_folder_has_one_collector(collector: Collector, forks: Forks) -> None:
 
 
 @pytest.mark.parametrize("host", ["", "nobody.invalid", "203.0.113.1", 80 * "\u00fc", "a\0b"], ids=range(5))
-def test_addresses_at_which_nobody_can_listen(tmp_path: Path, host: str) -> None:
-    """No address, names that lead nowhere or are none, another machine's: a line without a second reason, no folder."""
+def test_addresses_that_cannot_be_listened_at(tmp_path: Path, host: str) -> None:
+    """Empty, unknown or malformed names, another machine's address: one line with one reason, and no folder."""
     with pytest.raises(FileError, match=r"^cannot listen at [^()]*; choose another host or port$"):
         serve(PLAN, tmp_path / "data", host=host, port=0)
     assert not (tmp_path / "data").exists()
@@ -110,8 +110,8 @@ def test_addresses_at_which_nobody_can_listen(tmp_path: Path, host: str) -> None
 # ---- clients
 
 
-def test_half_open_requests_stop_nobody(forks: Forks, tmp_path: Path) -> None:
-    """With more slow clients than a shell's limit of files others are answered at once; the slow ones store nothing."""
+def test_half_open_requests_do_not_block_others(forks: Forks, tmp_path: Path) -> None:
+    """With more slow clients than the limit of open files others are answered; the slow ones store nothing."""
     collector = Collector(forks, tmp_path)
     collector.open_files = 64
     with collector:
@@ -127,30 +127,30 @@ def test_half_open_requests_stop_nobody(forks: Forks, tmp_path: Path) -> None:
 
 
 def test_slow_requests_are_ended(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """A body that does not come whole in time is answered 408, and the connection closed, whatever drips in."""
+    """A body that is not complete in time is answered 408, and the connection is closed."""
     import asyncio
 
-    monkeypatch.setattr(service, "_BODY_SECONDS", 0.05)
+    monkeypatch.setattr(collector_app, "_BODY_SECONDS", 0.05)
 
     async def never() -> dict[str, Any]:
         await asyncio.sleep(0.01)
         return {"type": "http.request", "body": b"x", "more_body": True}
 
     async def take() -> Any:
-        with pytest.raises(service.Refused) as refused:
-            await service._Bodies().read(never)
+        with pytest.raises(collector_app.RequestRefused) as refused:
+            await collector_app._Bodies().read(never)
         return refused.value
 
     refusal = asyncio.run(take())
     assert (refusal.status, refusal.reason) == (408, "slow")
-    assert (b"connection", b"close") in service._HEADERS_OF[408]
+    assert (b"connection", b"close") in collector_app._HEADERS_OF[408]
 
 
-def test_what_comes_slowly_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of large requests that have not come whole so much is held, of all together; whoever is beyond it is told 503."""
+def test_memory_of_slow_requests_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The bytes held of all incomplete large requests are bounded; a request beyond the bound gets 503."""
     import asyncio
 
-    monkeypatch.setattr(service, "_COMING_BYTES", 25)
+    monkeypatch.setattr(collector_app, "_COMING_BYTES", 25)
 
     async def sent(*parts: bytes) -> Any:
         left = list(parts)
@@ -161,18 +161,18 @@ def test_what_comes_slowly_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
 
         try:
             return await bodies.read(receive)
-        except service.Refused as refused:
+        except collector_app.RequestRefused as refused:
             return refused.status, refused.reason, bodies.held
 
     async def send_all() -> list[Any]:
         small, halves = sent(bytes(99)), [sent(bytes(10), bytes(10), bytes(5)) for _ in range(3)]
         return [*await asyncio.gather(small, *halves), await sent(bytes(9), bytes(25)), bodies.held]
 
-    bodies = service._Bodies()
+    bodies = collector_app._Bodies()
     assert asyncio.run(send_all()) == [bytes(99), bytes(25), bytes(25), (503, "busy", 20), bytes(34), 0]
 
 
-def test_bodies_may_come_in_any_way(collector: Collector) -> None:
+def test_bodies_may_arrive_in_any_parts(collector: Collector) -> None:
     """Pipelined, in chunks, one byte at a time, and after 100 Continue, over one connection."""
     connection = collector.raw()
     connection.sendall(b"".join(collector.head(RECORD) + records([number]) for number in range(5)))
@@ -195,7 +195,7 @@ def test_bodies_may_come_in_any_way(collector: Collector) -> None:
 
 @pytest.mark.parametrize("chunked", [False, True])
 def test_requests_beyond_4_mib(collector: Collector, chunked: bool) -> None:
-    """Refused before they are read where a length is said, else when they are too long; 4 MiB less a byte are taken."""
+    """Refused before they are read if a length is given, else once they are too long; 4 MiB are accepted."""
     most = (4 << 20) // RECORD * RECORD
     connection = collector.raw()
     if not chunked:
@@ -213,8 +213,8 @@ def test_requests_beyond_4_mib(collector: Collector, chunked: bool) -> None:
     connection.close()
 
 
-def test_malformed_reports_are_looked_for_in_bounded_time(collector: Collector) -> None:
-    """4 MiB of reports that no client sends keep the writing thread for moments; it took four seconds once."""
+def test_malformed_reports_are_located_in_bounded_time(collector: Collector) -> None:
+    """4 MiB of malformed reports take the writing thread under two seconds; an earlier version took four."""
     bad = records(range(1000, 1000 + (4 << 20) // RECORD))
     noise = bytearray(bad)
     for start in range(0, len(noise), RECORD):

@@ -1,4 +1,4 @@
-"""A page of Chromium and a collector elsewhere: the client in JavaScript, from a basket to what is stored."""
+"""A page in Chromium and a collector of another origin: the JavaScript client, from a basket to the stored report."""
 
 import hashlib
 import json
@@ -14,7 +14,7 @@ from naive import small_plan
 from running_collector import Collector, Forks, free_port
 
 import assocpriv as ap
-from assocpriv.files.plans import write_plan
+from assocpriv.files.plan_files import write_plan
 from assocpriv.plans.catalogue import Catalogue
 
 BUNDLE = Path(ap.__file__).parent / "pages" / "bundle"
@@ -22,24 +22,24 @@ EXAMPLES = Path(__file__).parents[2] / "examples" / "javascript"
 PLAN = replace(small_plan("none", 4, 2, 2), catalogue=Catalogue(["milk", "bread", "tea", "eggs"]), reports_per_person=3)
 
 
-def test_the_client_is_handed_out(collector: Collector) -> None:
-    """Script and types as the package has them, to be kept for ever, for any site, under a digest; no other."""
-    told = json.loads(collector.ask("GET", "/client")[2])
+def test_the_client_is_served(collector: Collector) -> None:
+    """The package's script and types, cacheable without limit, for any site, under a digest; no other file."""
+    files = json.loads(collector.ask("GET", "/client")[2])
     for name in ("script", "types"):
-        status, headers, content = collector.ask("GET", told[name])
-        assert (status, content) == (200, (BUNDLE / Path(told[name]).name).read_bytes())
+        status, headers, content = collector.ask("GET", files[name])
+        assert (status, content) == (200, (BUNDLE / Path(files[name]).name).read_bytes())
         assert headers["cache-control"] == "public, max-age=31536000, immutable"
         assert (headers["access-control-allow-origin"], headers["content-type"][:15]) == ("*", "text/javascript")
-    script = collector.ask("GET", told["script"])[2]
-    assert told["integrity"] == f"sha384-{b64encode(hashlib.sha384(script).digest()).decode()}"
-    for path in ("/client/0000000000000000/assocpriv.min.js", "/client/", f"{told['script']}.integrity"):
+    script = collector.ask("GET", files["script"])[2]
+    assert files["integrity"] == f"sha384-{b64encode(hashlib.sha384(script).digest()).decode()}"
+    for path in ("/client/0000000000000000/assocpriv.min.js", "/client/", f"{files['script']}.integrity"):
         status, headers, _ = collector.ask("GET", path)
         assert status == 404
         assert "cache-control" not in headers
 
 
 def test_from_a_page_to_a_collector(forks: Forks, tmp_path: Path) -> None:
-    """Each report is stored once, whatever is clicked twice, lost, closed or offline; guided records wait encrypted."""
+    """Each report is stored once after double clicks, lost answers, closed pages, offline; the queue is encrypted."""
     chromium, port = program("chromium", "chromium"), free_port()
     collector = Collector(forks, tmp_path, "--allow-origin", f"http://127.0.0.1:{port}")
     write_plan(PLAN, tmp_path / "plan.json", force=True)
@@ -55,7 +55,7 @@ def test_from_a_page_to_a_collector(forks: Forks, tmp_path: Path) -> None:
 
 
 def test_the_examples_send(forks: Forks, tmp_path: Path) -> None:
-    """A shop's page and a till, as the examples write them, send one report each; what goes wrong is a line."""
+    """The examples of a shop's page and a till send one report each; an error is one line."""
     chromium, port = program("chromium", "chromium"), free_port()
     collector = Collector(forks, tmp_path, "--allow-origin", f"http://127.0.0.1:{port}")
     write_plan(PLAN, tmp_path / "plan.json", force=True)
@@ -72,8 +72,8 @@ def test_the_examples_send(forks: Forks, tmp_path: Path) -> None:
         )
         assert [line[:4] for line in shop.stdout.splitlines()] == ["ok: "] * 8, shop.stdout
         command = [command_line.node(), "till.mjs", url, PLAN.plan_id, "4711", "milk", "tea"]
-        said = [command_line.run_program(*command, folder=tmp_path).stdout for _ in range(2)]
-        assert said == ["sent\n", "sent before\n"]
+        states = [command_line.run_program(*command, folder=tmp_path).stdout for _ in range(2)]
+        assert states == ["sent\n", "already sent\n"]
         for arguments, status, line in (
             ([], 2, "usage: node till.mjs COLLECTOR PLAN-ID CUSTOMER ITEM …\n"),
             ([url, PLAN.plan_id, "4712", "sold-1-canary"], 1, "an item of the basket is not in the plan's catalogue; "),

@@ -1,4 +1,4 @@
-"""Tests of the gateway: what it opens is stored once, what it cannot open tells nothing, and its keys go on and go."""
+"""Tests of the gateway: each decrypted report is stored once, other messages reveal nothing, and keys rotate."""
 
 import json
 import logging
@@ -20,7 +20,7 @@ from running_collector import HEADERS, PLAN, RECORD, Answer, Visitor, numbers, r
 import assocpriv as ap
 from assocpriv.collect import gateway, group_commit, make_service
 from assocpriv.collect.gateway import KEYS_FILE, GatewayKeys
-from assocpriv.files.oblivious import (
+from assocpriv.files.oblivious_http import (
     GATEWAY_PATH,
     KEY_PROBLEM,
     MOST_REQUEST_BYTES,
@@ -31,8 +31,8 @@ from assocpriv.files.oblivious import (
     open_request,
     seal_request,
 )
-from assocpriv.promise.errors import FileError, PlanError, WireError
-from assocpriv.promise.shuffling import CentralPromise
+from assocpriv.guarantees.errors import FileError, PlanError, WireError
+from assocpriv.guarantees.shuffle_model import CentralGuarantee
 
 MARK = "CANARY-7qz3"
 DIRECT = {name.lower(): value for name, value in HEADERS.items()}
@@ -40,8 +40,8 @@ DIRECT = {name.lower(): value for name, value in HEADERS.items()}
 
 @pytest.fixture
 def visitor(tmp_path: Path) -> Iterator[Visitor]:
-    """Give somebody who asks a gateway."""
-    with Visitor(make_service(PLAN, tmp_path / "data", oblivious="alone")) as visitor:
+    """Yield a client of a gateway."""
+    with Visitor(make_service(PLAN, tmp_path / "data", oblivious="only")) as visitor:
         yield visitor
 
 
@@ -57,11 +57,11 @@ def post(visitor: Visitor, content: bytes, **headers: str) -> Answer:
     return visitor.post(GATEWAY_PATH, content, **{**OUTER, **headers})
 
 
-# ---- what is opened
+# ---- decrypted messages
 
 
 def test_a_report_is_stored_once(visitor: Visitor, tmp_path: Path) -> None:
-    """It is acknowledged and stored; the same bytes again, or the report sealed anew, are a duplicate."""
+    """It is acknowledged and stored; the same bytes again, or the report encrypted anew, are a duplicate."""
     config = config_of(visitor)
     content, exchange = sealed_report(7, config)
     first, again = post(visitor, content), post(visitor, content)
@@ -75,10 +75,10 @@ def test_a_report_is_stored_once(visitor: Visitor, tmp_path: Path) -> None:
 
 
 def test_answers_are_equally_long(visitor: Visitor) -> None:
-    """Stored, stored before, refused for whatever is inside: a relay cannot tell them apart by their lengths."""
+    """Stored, stored before, refused for any reason: a relay cannot distinguish them by their lengths."""
     config = config_of(visitor)
     other_plan = [(b"assocpriv-plan", b"0" * 64), INNER[1]]
-    asked = {
+    messages = {
         "stored": sealed_report(1, config),
         "stored before": sealed_report(1, config),
         "two reports": sealed(records([2, 3]), config),
@@ -89,7 +89,7 @@ def test_answers_are_equally_long(visitor: Visitor) -> None:
         "no HTTP": seal_request(b"\7nothing", config),
         "GET": seal_request(BinaryRequest(b"GET", b"/reports").encode(), config),
     }
-    answers = {name: (post(visitor, content), exchange) for name, (content, exchange) in asked.items()}
+    answers = {name: (post(visitor, content), exchange) for name, (content, exchange) in messages.items()}
     statuses = {name: opened(exchange, answer.body).status for name, (answer, exchange) in answers.items()}
     assert statuses == {
         "stored": 200, "stored before": 200, "two reports": 400, "a part": 400, "other plan": 409, "no plan": 400,
@@ -99,19 +99,19 @@ def test_answers_are_equally_long(visitor: Visitor) -> None:
     assert len(seen) == 1
 
 
-def test_the_plan_can_be_asked_for_inside(visitor: Visitor) -> None:
-    """Whoever asks through the relay gets the plan whole."""
+def test_the_plan_can_be_requested_through_the_relay(visitor: Visitor) -> None:
+    """A device gets the whole plan through the relay."""
     content, exchange = seal_request(BinaryRequest(b"GET", b"/plan").encode(), config_of(visitor))
     inside = opened(exchange, post(visitor, content).body)
     assert (inside.status, inside.body.decode()) == (200, PLAN.canonical_json)
     assert (b"assocpriv-plan", PLAN.plan_id.encode()) in inside.headers
 
 
-# ---- what cannot be opened
+# ---- messages that cannot be decrypted
 
 
 def malformed(config: KeyConfig) -> list[bytes]:
-    """Return messages that were cut off, changed, put together, made up, or sealed for others: 320 of them."""
+    """Return 320 messages: cut off, changed, extended, random, or encrypted for other keys."""
     draws, good = random.Random(1), sealed_report(5, config)[0]
     bits = (1 << draws.randrange(8 * len(good)) for _ in range(120))
     strangers = [GatewayKey(number, draws.randbytes(32)).config for number in [*range(30), *30 * [config.key_id]]]
@@ -124,8 +124,8 @@ def malformed(config: KeyConfig) -> list[bytes]:
     ]
 
 
-def test_what_cannot_be_opened_has_one_answer(visitor: Visitor, tmp_path: Path) -> None:
-    """Of 320 messages none is stored, and their answers are equal to the byte: the type tells a device what to do."""
+def test_undecryptable_messages_get_one_answer(visitor: Visitor, tmp_path: Path) -> None:
+    """None of 320 messages is stored, and their answers are equal bytes; the type shows a device what to do."""
     contents = malformed(config_of(visitor))
     assert len(contents) == 320
     answered = [post(visitor, content) for content in contents]
@@ -137,8 +137,8 @@ def test_what_cannot_be_opened_has_one_answer(visitor: Visitor, tmp_path: Path) 
     assert 'refused_total{reason="ohttp-key"} 320.0' in visitor.get("/metrics").text
 
 
-def test_what_is_no_message_is_refused(visitor: Visitor) -> None:
-    """Other methods and types, and what is longer than a relay passes on."""
+def test_other_requests_are_refused(visitor: Visitor) -> None:
+    """Other methods and types, and bodies longer than a relay forwards."""
     assert visitor.post(GATEWAY_PATH, b"x", content_type="application/octet-stream").json["error"] == "content-type"
     for length in ({}, {"content-length": str(MOST_REQUEST_BYTES + 1)}):
         answer = post(visitor, bytes(MOST_REQUEST_BYTES + 1), **length)
@@ -146,23 +146,23 @@ def test_what_is_no_message_is_refused(visitor: Visitor) -> None:
     assert visitor.run(visitor._ask("PUT", GATEWAY_PATH, {}, b"")).status == 405
 
 
-# ---- what is kept
+# ---- stored data
 
 
 def test_direct_reports_are_refused(tmp_path: Path) -> None:
-    """With a reason; the setting ``beside`` takes both ways."""
-    for oblivious, told in (("alone", (403, "direct")), ("beside", (200, None))):
+    """With a reason; the setting ``also`` accepts both ways."""
+    for oblivious, expected in (("only", (403, "direct")), ("also", (200, None))):
         with Visitor(make_service(PLAN, tmp_path / oblivious, oblivious=oblivious)) as visitor:
             answer = visitor.post("/reports", records([1]), **DIRECT)
-            assert (answer.status, answer.json.get("error")) == told
+            assert (answer.status, answer.json.get("error")) == expected
             content, exchange = sealed_report(2, config_of(visitor))
             assert opened(exchange, post(visitor, content).body).status == 200
 
 
-def test_nothing_tells_an_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each report has a row of its own, under a random number; once quiet, the journal is empty, the date a day."""
+def test_no_order_is_stored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each report has its own row, under a random number; when idle, the journal is empty and the file time a day."""
     monkeypatch.setattr(group_commit, "_QUIET_SECONDS", 0.05)
-    with Visitor(make_service(PLAN, tmp_path / "data", oblivious="alone")) as visitor:
+    with Visitor(make_service(PLAN, tmp_path / "data", oblivious="only")) as visitor:
         config = config_of(visitor)
         for number in range(40):
             post(visitor, sealed_report(number, config)[0])
@@ -178,15 +178,15 @@ def test_nothing_tells_an_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert rows == sorted(rows)
 
 
-def test_what_is_known_is_answered_after_a_commit_of_its_own(tmp_path: Path) -> None:
-    """By its time, too, an answer does not tell a relay that sends again: the journal grows by one page before each.
+def test_a_repeated_report_is_answered_after_its_own_commit(tmp_path: Path) -> None:
+    """The time of an answer does not show a relay that repeats a message: the journal grows by a page each time.
 
-    Of a report that comes directly, whose sender knows, nothing is written again.
+    A repeated direct report writes nothing, since its sender knows it.
     """
     journal = tmp_path / "data" / "open" / "1.sqlite-wal"
-    with Visitor(make_service(PLAN, tmp_path / "data", oblivious="beside")) as visitor:
+    with Visitor(make_service(PLAN, tmp_path / "data", oblivious="also")) as visitor:
         config, grown = config_of(visitor), []
-        post(visitor, sealed_report(1, config)[0])  # with the journal's own head
+        post(visitor, sealed_report(1, config)[0])  # also writes the journal's header
         sent = [*[(GATEWAY_PATH, sealed_report(7, config)[0], OUTER)] * 3, ("/reports", records([7]), DIRECT)]
         for path, content, headers in sent:
             before = journal.stat().st_size
@@ -197,7 +197,7 @@ def test_what_is_known_is_answered_after_a_commit_of_its_own(tmp_path: Path) -> 
 
 
 def test_reports_of_one_commit_are_shuffled(tmp_path: Path) -> None:
-    """Also where they come directly: of 64 records in a row the order of arrival is kept with chance 1/64!."""
+    """Also direct ones: 64 records of one request keep their order with chance 1/64!."""
     with Visitor(make_service(PLAN, tmp_path / "data")) as visitor:
         visitor.post("/reports", records(range(64)), **DIRECT)
     with closing(sqlite3.connect(tmp_path / "data" / "open" / "1.sqlite")) as database:
@@ -206,10 +206,10 @@ def test_reports_of_one_commit_are_shuffled(tmp_path: Path) -> None:
     assert ids != sorted(ids) == [records([number])[:16] for number in range(64)]
 
 
-def test_marks_are_nowhere(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    """Headers outside and inside, other paths and an address: neither file, log nor metric has them."""
+def test_request_data_is_nowhere(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """Neither a file, the log nor a metric has outer or inner headers, other paths or an address."""
     caplog.set_level(logging.DEBUG)
-    with Visitor(make_service(PLAN, tmp_path / "data", oblivious="alone")) as visitor:
+    with Visitor(make_service(PLAN, tmp_path / "data", oblivious="only")) as visitor:
         config = config_of(visitor)
         marked = [*INNER, (b"x-mark", MARK.encode()), (b"user-agent", MARK.encode())]
         for path in (b"/reports", f"/{MARK}".encode()):
@@ -227,8 +227,8 @@ def test_marks_are_nowhere(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> 
 # ---- keys
 
 
-def test_keys_follow_one_another(tmp_path: Path) -> None:
-    """One a week, while it runs and after a restart; each opens messages for two weeks, and is gone then."""
+def test_keys_rotate(tmp_path: Path) -> None:
+    """A new one every week, also after a restart; each decrypts messages for two weeks, and is then deleted."""
     day = [20_000]
     keys = GatewayKeys(tmp_path, lambda: day[0])
     first = decode_key_configs(keys.published())
@@ -250,65 +250,65 @@ def test_keys_follow_one_another(tmp_path: Path) -> None:
     assert (tmp_path / KEYS_FILE).stat().st_mode & 0o777 == 0o600
 
 
-def test_a_key_of_the_future_goes_in_time(tmp_path: Path) -> None:
-    """Made while the clock was years ahead, it is followed a week after that was mended, and gone after two.
+def test_a_key_of_the_future_is_removed_in_time(tmp_path: Path) -> None:
+    """Made while the clock was years ahead, it is replaced a week after the clock is right, and deleted after two.
 
-    One of long ago is gone at once.
+    An old one is deleted at once.
     """
     day = [30_000]
     keys = GatewayKeys(tmp_path, lambda: day[0])
     [first] = decode_key_configs(keys.published())
-    told = []
+    key_ids = []
     for day[0] in (20_000, 20_006, 20_007, 20_014, 40_000):
-        told.append([each.key_id - first.key_id & 255 for each in decode_key_configs(keys.published())])
-    assert told == [[0], [0], [1, 0], [2, 1], [3]]
+        key_ids.append([each.key_id - first.key_id & 255 for each in decode_key_configs(keys.published())])
+    assert key_ids == [[0], [0], [1, 0], [2, 1], [3]]
 
 
 def test_a_full_disk_keeps_the_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where no new one can be written the gateway goes on with the old, and says so."""
+    """If no new one can be written, the gateway continues with the old one, and logs it."""
     day = [20_000]
-    keys, said = GatewayKeys(tmp_path, lambda: day[0]), []
+    keys, logged = GatewayKeys(tmp_path, lambda: day[0]), []
     before = keys.published()
 
     def refuse(*_: object) -> None:
         raise FileError("the disk is full")
 
     monkeypatch.setattr(gateway, "write_note", refuse)
-    monkeypatch.setattr(gateway._LOG, "error", lambda text, *given: said.append(text % given))
+    monkeypatch.setattr(gateway._LOG, "error", lambda text, *given: logged.append(text % given))
     day[0] += 8
     assert keys.published() == before
-    assert said == ["the disk is full; the gateway goes on with the keys it has"]
+    assert logged == ["the disk is full; the gateway continues with its present keys"]
 
 
 @pytest.mark.parametrize("content", ['{"number": 1}', '{"number": 1, "private": "00", "day": 1}', "7"])
 def test_damaged_keys_are_refused(tmp_path: Path, content: str) -> None:
-    """With what to do."""
+    """The message names the remedy."""
     text = f'{{"format": "assocpriv-oblivious-keys", "version": 1, "keys": [{content}]}}'
     (tmp_path / KEYS_FILE).write_text(text)
-    with pytest.raises(FileError, match="remove it, and a new key is made"):
+    with pytest.raises(FileError, match="remove it: a new key is made"):
         GatewayKeys(tmp_path)
 
 
-# ---- what cannot be served
+# ---- refused settings
 
 
-def test_what_names_a_sender_is_refused(tmp_path: Path) -> None:
-    """Keys of sources, asked for or in the folder, and a demonstration, whose visitors send directly."""
-    with pytest.raises(PlanError, match="keys of sources"):
-        make_service(PLAN, tmp_path / "a", oblivious="alone", keys=True)
+def test_settings_that_identify_senders_are_refused(tmp_path: Path) -> None:
+    """Keys of sources, required or in the folder, and a demonstration, whose visitors send directly."""
+    with pytest.raises(PlanError, match="keys identify sources"):
+        make_service(PLAN, tmp_path / "a", oblivious="only", keys=True)
     (tmp_path / "b").mkdir()
     ap.collect.add_key(tmp_path / "b", "till 7")
-    with pytest.raises(PlanError, match="keys of sources"):
-        make_service(PLAN, tmp_path / "b", oblivious="beside")
+    with pytest.raises(PlanError, match="keys identify sources"):
+        make_service(PLAN, tmp_path / "b", oblivious="also")
     with pytest.raises(PlanError, match="send directly"):
-        make_service(planned(20, 3, ap.Breach("5%", "50%")), tmp_path / "c", oblivious="alone", demo=True)
-    with pytest.raises(PlanError, match="'alone' or 'beside'"):
+        make_service(planned(20, 3, ap.Guarantee("5%", "50%")), tmp_path / "c", oblivious="only", demo=True)
+    with pytest.raises(PlanError, match="'only' or 'also'"):
         make_service(PLAN, tmp_path / "d", oblivious="yes")
 
 
 def test_a_folder_that_a_relay_sends_to_gets_no_key(visitor: Visitor, tmp_path: Path) -> None:
-    """Nor does its collector ask for one that was put there in another way."""
-    with pytest.raises(FileError, match=r"without a name, .* remove its oblivious-keys\.json"):
+    """And its collector requires none, even if a file of keys is copied there."""
+    with pytest.raises(FileError, match=r"a key would identify their sender; .* remove its oblivious-keys\.json"):
         ap.collect.add_key(tmp_path / "data", "till 7")
     (tmp_path / "other").mkdir()
     ap.collect.add_key(tmp_path / "other", "till 7")
@@ -317,16 +317,16 @@ def test_a_folder_that_a_relay_sends_to_gets_no_key(visitor: Visitor, tmp_path: 
     assert opened(exchange, post(visitor, content).body).status == 200
 
 
-def test_a_central_promise_needs_a_relay(tmp_path: Path) -> None:
-    """A plan that has one is served in no other way."""
-    plan = replace(PLAN, central=CentralPromise(Fraction(1), Fraction(1, 10**8), 100_000))
-    for oblivious in (None, "beside"):
-        with pytest.raises(PlanError, match="serve it with oblivious='alone'"):
+def test_a_central_guarantee_needs_a_relay(tmp_path: Path) -> None:
+    """A plan that has one is not served in another way."""
+    plan = replace(PLAN, central=CentralGuarantee(Fraction(1), Fraction(1, 10**8), 100_000))
+    for oblivious in (None, "also"):
+        with pytest.raises(PlanError, match="serve it with oblivious='only'"):
             make_service(plan, tmp_path / "data", oblivious=oblivious)
     assert not (tmp_path / "data").exists()
 
 
 def test_postgresql_is_refused(database: Server, tmp_path: Path) -> None:
-    """Its log tells the order."""
+    """Its log shows the order."""
     with pytest.raises(PlanError, match="PostgreSQL"):
-        make_service(PLAN, tmp_path / "data", oblivious="alone", store=database.url)
+        make_service(PLAN, tmp_path / "data", oblivious="only", store=database.url)

@@ -1,4 +1,4 @@
-"""Tests of the store in PostgreSQL, against a real server: several front ends, restarts under load, what it refuses."""
+"""Tests of the store in PostgreSQL, with a real server: several front ends, restarts under load, refusals."""
 
 import logging
 import threading
@@ -13,23 +13,23 @@ from collect.postgres_server import PASSWORD, QUOTED, Server
 from running_collector import PLAN, Visitor, numbers_in, records, upload
 
 import assocpriv as ap
-from assocpriv.collect import collection_status, make_service, postgres, seal_collection
+from assocpriv.collect import close_batches, collection_status, make_service, postgres
 from assocpriv.collect.folder import open_store
 from assocpriv.collect.postgres import PostgresStore, PostgresUrl
-from assocpriv.collect.store import EpochSizes, StoreFullError
-from assocpriv.promise.errors import FileError, PlanError
+from assocpriv.collect.store import BatchSizes, StoreFullError
+from assocpriv.guarantees.errors import FileError, PlanError
 
 SENT = {"assocpriv_plan": PLAN.plan_id, "content_type": "application/octet-stream"}
 
 
 def front_end(folder: Path, server: Server) -> PostgresStore:
-    """Open a store as a front end with a folder of its own."""
-    return PostgresStore(folder, PLAN, PostgresUrl(server.url), EpochSizes(1, 1000))
+    """Open a store as a front end with its own folder."""
+    return PostgresStore(folder, PLAN, PostgresUrl(server.url), BatchSizes(1, 1000))
 
 
 @pytest.fixture
 def two(tmp_path: Path, database: Server) -> Iterator[tuple[PostgresStore, PostgresStore]]:
-    """Give two front ends, of which the first is the collection's home."""
+    """Yield two front ends; the first is the collection's home."""
     stores = front_end(tmp_path / "one", database), front_end(tmp_path / "two", database)
     yield stores
     for store in stores:
@@ -46,7 +46,7 @@ def in_threads(*works: Any) -> None:
 
 
 def test_two_front_ends_count_an_id_once(two: tuple[PostgresStore, PostgresStore], tmp_path: Path) -> None:
-    """The same ids at the same moment, in other orders and groups: each is accepted by one of the two."""
+    """The same ids at the same time, in other orders and groups: one of the two accepts each."""
     accepted = list[Any]()
 
     def send(store: PostgresStore, forwards: bool) -> None:
@@ -56,13 +56,13 @@ def test_two_front_ends_count_an_id_once(two: tuple[PostgresStore, PostgresStore
 
     in_threads(lambda: send(two[0], True), lambda: send(two[1], False))
     assert sum(accepted) == 3000
-    two[0].rotate(few=True)
-    two[0].seal()
+    two[0].rotate(allow_small=True)
+    two[0].close_pending()
     assert numbers_in(tmp_path / "one") == list(range(3000))
 
 
 def test_two_front_ends_share_quotas(two: tuple[PostgresStore, PostgresStore]) -> None:
-    """Both at once send four reports of each of 30 keys that may send five: just so many of each are stored."""
+    """Both at once store four reports of each of 30 keys with a quota of five: exactly five of each are stored."""
 
     def send(store: PostgresStore, first: int) -> None:
         for number in range(first, first + 120):
@@ -72,29 +72,29 @@ def test_two_front_ends_share_quotas(two: tuple[PostgresStore, PostgresStore]) -
     assert two[1].counts_by_key() == dict.fromkeys(range(1, 31), 5)
 
 
-def test_one_front_end_seals(
+def test_one_front_end_closes(
     two: tuple[PostgresStore, PostgresStore], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Reports that the other one stored too; that one is told by name that it does not, and both count the same."""
+    """It also closes reports that the other one stored; the other one refuses to close, and both counts are equal."""
     two[1].add([upload(range(7), 3)])
-    assert not two[1].must_seal()
-    with pytest.raises(FileError, match="into the folder of another front end"):
-        two[1].rotate(few=True)
-    two[0].rotate(few=True)
+    assert not two[1].has_pending()
+    with pytest.raises(FileError, match="into another collector's folder"):
+        two[1].rotate(allow_small=True)
+    two[0].rotate(allow_small=True)
     monkeypatch.setattr(postgres, "_LOCK_SECONDS", 0.05)
     with (
-        two[0]._reading.holding(f"assocpriv sealing {PLAN.plan_id}"),
+        two[0]._reading.holding(f"assocpriv closing {PLAN.plan_id}"),
         pytest.raises(StoreFullError, match="lock timeout"),
     ):
-        two[0].seal()
-    assert two[0].seal() == 1
+        two[0].close_pending()
+    assert two[0].close_pending() == 1
     assert numbers_in(tmp_path / "one") == list(range(7))
     assert two[0].status() == two[1].status()
     assert two[0].counts_by_key() == two[1].counts_by_key() == {3: 7}
 
 
-def test_no_column_tells_an_order_or_a_time(two: tuple[PostgresStore, PostgresStore], database: Server) -> None:
-    """All columns are of these types, and none counts by itself."""
+def test_no_column_shows_an_order_or_a_time(two: tuple[PostgresStore, PostgresStore], database: Server) -> None:
+    """All columns are of these types, and none has a sequence or a default time."""
     columns = database.ask(
         "SELECT table_name, column_name, data_type, column_default, is_identity FROM information_schema.columns "
         "WHERE table_schema LIKE 'assocpriv%'"
@@ -108,7 +108,7 @@ def test_no_column_tells_an_order_or_a_time(two: tuple[PostgresStore, PostgresSt
 def test_the_server_restarted_under_load(
     two: tuple[PostgresStore, PostgresStore], tmp_path: Path, database: Server
 ) -> None:
-    """Stopped as by a crash twice: clients that try again until they are told so find each report stored once."""
+    """After two crashes under load, clients that retry until acknowledged have each report stored once."""
     acknowledged, refusals, done = Counter[int](), list[int](), threading.Event()
 
     def send(store: PostgresStore, first: int) -> None:
@@ -134,27 +134,27 @@ def test_the_server_restarted_under_load(
 
     in_threads(lambda: send(two[0], 0), lambda: send(two[1], 1), restart)
     assert refusals
-    two[0].rotate(few=True)
-    two[0].seal()
+    two[0].rotate(allow_small=True)
+    two[0].close_pending()
     assert numbers_in(tmp_path / "one") == sorted(acknowledged)
-    # a commit of which the answer was lost holds: what is sent again is then a duplicate
+    # a commit whose answer was lost holds: the retry is then a duplicate
     assert sum(1 for count in acknowledged.values() if count != 1) <= len(refusals)
     assert set(acknowledged.values()) <= {0, 1}
 
 
-def test_servers_that_lose_or_tell_too_much_are_refused(tmp_path: Path, database: Server) -> None:
-    """fsync or synchronous_commit off, or times of commits: the front end does not start, nor go on after a restart."""
+def test_unsafe_server_settings_are_refused(tmp_path: Path, database: Server) -> None:
+    """fsync or synchronous_commit off, or commit times on: a front end neither starts nor continues after a restart."""
     store = front_end(tmp_path / "one", database)
-    for setting, said in (
-        ("fsync=off", "fsync = off, with which reports that were acknowledged would be lost"),
+    for setting, message in (
+        ("fsync=off", "fsync = off, with which a crash of its machine would lose acknowledged reports"),
         ("synchronous_commit=off", "synchronous_commit = off, with which"),
-        ("track_commit_timestamp=on", "track_commit_timestamp = on, with which it would keep the time"),
+        ("track_commit_timestamp=on", "track_commit_timestamp = on, with which it would keep the time at which"),
     ):
         database.stop("fast")
         database.start(setting)
-        with pytest.raises(FileError, match=said):
+        with pytest.raises(FileError, match=message):
             front_end(tmp_path / "two", database)
-        with pytest.raises(FileError, match=said):
+        with pytest.raises(FileError, match=message):
             store.add([upload([1])])
     assert not (tmp_path / "two").exists()
     database.stop("fast")
@@ -164,7 +164,7 @@ def test_servers_that_lose_or_tell_too_much_are_refused(tmp_path: Path, database
 
 
 def test_a_full_disk_stores_nothing_of_a_group(tmp_path: Path, database: Server) -> None:
-    """PostgreSQL's error for it undoes the ids, too: sent again, the reports are new."""
+    """PostgreSQL's error also rolls back the ids: the same reports, sent again, are new."""
     store = front_end(tmp_path / "one", database)
     schema = f"assocpriv_{PLAN.plan_id[:12]}"
     database.ask(
@@ -180,31 +180,31 @@ def test_a_full_disk_stores_nothing_of_a_group(tmp_path: Path, database: Server)
     store.close()
 
 
-def test_the_password_is_told_nowhere(
+def test_the_password_is_shown_nowhere(
     tmp_path: Path, database: Server, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Not by errors, of a wrong password or a URL that cannot be read, nor by texts of objects, logs and files."""
+    """Not in errors on a wrong password or a malformed URL, nor in texts of objects, logs and files."""
     caplog.set_level(logging.DEBUG)
-    said = [repr(PostgresUrl(database.url))]
+    shown = [repr(PostgresUrl(database.url))]
     bad = ["postgresql://u:CANARY%zz@h/d", "CANARY", "postgresql://u:CANARY@h/d?nonsense=1", "postgresql://[CANARY"]
     for url in bad:
         with pytest.raises(PlanError) as refused:
             PostgresUrl(url)
-        said.append(str(refused.value))
+        shown.append(str(refused.value))
     wrong = database.url.replace(QUOTED, "CANARY2")
     for url in (wrong, "postgresql://u:CANARY@localhost:1/d", database.url.replace("/postgres", "/CANARY")):
         with pytest.raises(FileError) as refused_server:
             open_store(tmp_path / "none", PLAN, url)
-        said.append(str(refused_server.value).replace('"CANARY"', ""))  # a database's name may be told
+        shown.append(str(refused_server.value).replace('"CANARY"', ""))  # a database's name may be shown
     assert not (tmp_path / "none").exists()
     (tmp_path / "url").write_text(database.url + "\n")
     store = open_store(tmp_path / "one", PLAN, f"@{tmp_path / 'url'}")
     store.add([upload(range(3))])
     store.close()
-    said += [path.read_bytes().decode("latin-1") for path in (tmp_path / "one").rglob("*") if path.is_file()]
-    assert "CANARY" not in "".join(said) + caplog.text
+    shown += [path.read_bytes().decode("latin-1") for path in (tmp_path / "one").rglob("*") if path.is_file()]
+    assert "CANARY" not in "".join(shown) + caplog.text
     assert collection_status(tmp_path / "one").in_database == 3
-    assert seal_collection(tmp_path / "one", few=True) == 3  # by the file that the folder notes
+    assert close_batches(tmp_path / "one", allow_small=True) == 3  # with the file noted in the folder
     (tmp_path / "url").unlink()
     store = open_store(tmp_path / "one", PLAN, database.url)
     store.add([upload([3])])
@@ -212,30 +212,30 @@ def test_the_password_is_told_nowhere(
     (tmp_path / "pass").write_text(f"*:*:*:*:{PASSWORD}\n".replace(":pw", "\\:pw"))
     (tmp_path / "pass").chmod(0o600)
     monkeypatch.setenv("PGPASSFILE", str(tmp_path / "pass"))
-    assert seal_collection(tmp_path / "one", few=True) == 1  # by the folder's own note
+    assert close_batches(tmp_path / "one", allow_small=True) == 1  # with the URL noted in the folder
     assert collection_status(tmp_path / "one").in_database == 0
 
 
-def test_readers_are_told_what_is_not_in_the_folder(
+def test_readers_report_what_is_not_in_the_folder(
     tmp_path: Path, database: Server, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """While the collection runs, and after it has ended with reports that are not sealed; not when all are."""
+    """While the collector runs, and after it stops with open batches; not when all are closed."""
     caplog.set_level(logging.INFO)
     store = front_end(tmp_path / "one", database)
     store.add([upload(range(3))])
     assert len(ap.read_reports(tmp_path / "one")) == 0
-    assert "reports in PostgreSQL left out: assocpriv collector seal" in caplog.text
+    assert "reports in PostgreSQL left out: assocpriv collector close" in caplog.text
     store.close()
     ap.read_reports(tmp_path / "one")
     assert "one: 3 reports in PostgreSQL left out" in caplog.text
-    assert seal_collection(tmp_path / "one", store=database.url, few=True) == 3
+    assert close_batches(tmp_path / "one", store=database.url, allow_small=True) == 3
     caplog.clear()
     assert len(ap.read_reports(tmp_path / "one")) == 3
     assert caplog.text == ""
 
 
 def test_a_schema_that_another_role_made_is_refused(tmp_path: Path, database: Server) -> None:
-    """Plans are public, so their schemas' names are: whoever makes one first could add a column that notes the time."""
+    """Plans, and so the names of their schemas, are public: another role could add a column with the time first."""
     schema = f"assocpriv_{PLAN.plan_id[:12]}"
     database.ask("CREATE ROLE colleague")
     try:
@@ -249,20 +249,20 @@ def test_a_schema_that_another_role_made_is_refused(tmp_path: Path, database: Se
 
 
 def test_stores_are_not_mixed_up(tmp_path: Path, database: Server) -> None:
-    """A folder stays with the store that it began with, for only that knows its ids."""
+    """A folder stays with its first store, because only that has its ids."""
     open_store(tmp_path / "one", PLAN).close()
     with pytest.raises(FileError, match="has reports in SQLite"):
         open_store(tmp_path / "one", PLAN, database.url)
     open_store(tmp_path / "two", PLAN, database.url).close()
     with pytest.raises(FileError, match="are kept in PostgreSQL"):
         open_store(tmp_path / "two", PLAN, "sqlite")
-    with pytest.raises(PlanError, match="a store is sqlite, postgresql://"):
+    with pytest.raises(PlanError, match="store must be sqlite, postgresql://"):
         make_service(PLAN, tmp_path / "three", store="mysql://x")
     assert not (tmp_path / "three").exists()
 
 
-def test_the_service_comes_back_with_its_server(tmp_path: Path, database: Server) -> None:
-    """While PostgreSQL is away it answers 503 and goes on afterwards by itself."""
+def test_the_service_recovers_with_its_server(tmp_path: Path, database: Server) -> None:
+    """While PostgreSQL is unreachable it answers 503, and then recovers automatically."""
     with Visitor(make_service(PLAN, tmp_path / "one", store=database.url, admin=False)) as visitor:
         assert visitor.post("/reports", records([1, 2]), **SENT).json["accepted"] == 2
         database.stop()

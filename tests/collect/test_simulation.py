@@ -1,8 +1,8 @@
-"""Operations drawn at random against a real collector, and a model of what must be there after each.
+"""Run random operations on a real collector, and compare it with a model after each.
 
-An operation is a name and two numbers that choose among what there is, so any part of a list of operations is a list of
-operations: one that fails can be shortened by leaving some out. No clock decides what a collector counts; the
-operation ``clock`` moves the only times that it could go by after a restart, those of its files.
+An operation is a name and two numbers that choose among the possibilities, so any part of a list of operations is a
+list of operations: a failing one can be shortened by omitting some. No clock affects what a collector counts; the
+operation ``clock`` changes the only times that it could use after a restart, those of its files.
 """
 
 import os
@@ -26,12 +26,12 @@ import assocpriv as ap
 Operation = tuple[str, int, int]
 _WEIGHTS = {
     "upload": 6, "replay": 3, "split": 2, "twice": 1, "other_bytes": 2, "together": 2, "lost": 3, "cut_off": 1,
-    "clock": 1, "rotate": 2, "seal": 2, "crash": 2, "crash_under_load": 2, "stop": 1,
+    "clock": 1, "rotate": 2, "close": 2, "crash": 2, "crash_under_load": 2, "stop": 1,
     "stop_under_load": 1, "full": 2, "space": 3,
 }  # fmt: skip
-_EPOCH = 12  # reports
+_BATCH = 12  # reports
 _LIMITS = (0, 4096, 13_000, 20_000, 33_000, 45_000, 70_000)  # bytes a file may have when the disk is full
-Item = tuple[int, int]  # a report: its id's number, and which of several reports that were sent with this id
+Item = tuple[int, int]  # a report: the number of its id, and its variant among the reports with this id
 
 
 def draw(seed: int, length: int) -> list[Operation]:
@@ -47,18 +47,18 @@ def body_of(items: Iterable[Item]) -> bytes:
 
 
 class Simulation:
-    """A collector, and what must be in it."""
+    """A collector, and a model of its content."""
 
     def __init__(self, forks: Forks, home: Path) -> None:
-        self.collector = Collector(forks, home, epoch=_EPOCH)
-        self.there = dict[int, set[int]]()  # acknowledged: id -> the variants of which one was stored
+        self.collector = Collector(forks, home, batch=_BATCH)
+        self.there = dict[int, set[int]]()  # acknowledged: id -> variants, one of which was stored
         self.maybe = dict[int, set[int]]()  # sent without an answer
-        self.whole = list[set[int]]()  # ids sent without an answer that only came in one request: all are there or none
-        self.sent = list[list[Item]]()  # in one request each
+        self.whole = list[set[int]]()  # ids of one unanswered request: all are stored, or none
+        self.sent = list[list[Item]]()  # items of each request
         self.next = 0
 
     def run(self, operations: list[Operation]) -> None:
-        """Do operations, and check after each; at the end everything must be there after a restart with room."""
+        """Do operations, and check after each; at the end restart with free space, and check again."""
         for operation in operations:
             self.do(operation)
             self.check()
@@ -68,7 +68,7 @@ class Simulation:
         self.check()
 
     def do(self, operation: Operation) -> None:
-        """Do an operation; most need a collector that runs, and do nothing where there is no room for one."""
+        """Do an operation; most need a running collector, and do nothing if it cannot start on a full disk."""
         name, first, second = operation
         if name in {"clock", "full", "space", "stop"} or self._up():
             getattr(self, f"_{name}")(first, second)
@@ -89,7 +89,7 @@ class Simulation:
         return [(number, 0) for number in range(self.next - count, self.next)]
 
     def _known(self, first: int) -> list[Item]:
-        """Return what one of the requests so far sent."""
+        """Return the items of an earlier request."""
         return list(self.sent[first % len(self.sent)]) if self.sent else self._fresh(1)
 
     def _post(self, items: list[Item]) -> None:
@@ -97,20 +97,20 @@ class Simulation:
         self._answered(items, *self.collector.send(body_of(items)))
 
     def _answered(self, items: list[Item], status: int, content: dict[str, int]) -> None:
-        """Take an answer into the model: with it all of a request is there, or nothing of it."""
+        """Update the model by an answer: all of a request is stored, or nothing of it."""
         if status != 200:
             assert (status, content["error"]) == (503, "full")  # type: ignore[comparison-overlap]
             assert self.collector.file_limit != resource.RLIM_INFINITY
             return
-        firsts = dict(reversed(items))  # of an id that is there twice, its first report
+        firsts = dict(reversed(items))  # of a repeated id its first report
         new = len(firsts.keys() - self.there.keys() - self.maybe.keys())
-        unsure = firsts.keys() & self.maybe.keys()
+        pending = firsts.keys() & self.maybe.keys()
         assert content["accepted"] + content["duplicates"] == len(items)
-        assert new <= content["accepted"] <= new + len(unsure)
+        assert new <= content["accepted"] <= new + len(pending)
         for number, variant in firsts.items():
-            if number in unsure:
+            if number in pending:
                 before = self.maybe.pop(number)
-                known = {new: before, new + len(unsure): {variant}}
+                known = {new: before, new + len(pending): {variant}}
                 self.there[number] = known.get(content["accepted"], before | {variant})
             else:
                 self.there.setdefault(number, {variant})
@@ -125,22 +125,22 @@ class Simulation:
                 self.maybe.setdefault(number, set()).add(variant)
 
     def check(self) -> None:
-        """Compare what is there, read in three ways, with what must be."""
+        """Compare the stored reports, read in three ways, with the model."""
         collector = self.collector
         if not collector.pid:
             self._compare(stored_at_rest(collector.data) if (collector.data / "plan.json").exists() else [])
             return
-        for _ in range(400):  # a request without an answer may still be on its way
+        for _ in range(400):  # an unanswered request may still be in progress
             count, found, ours = collector.reports(), stored(collector.data), len(ap.read_reports(collector.data))
             if collector.reports() == count == len(found) == ours:
                 break
             time.sleep(0.005)
         else:
-            raise AssertionError(f"/status says {count} reports, {len(found)} are there, assocpriv reads {ours}")
+            raise AssertionError(f"/status has {count} reports, the files {len(found)}, assocpriv reads {ours}")
         self._compare(found)
-        said = collector.said()
-        assert not said or collector.file_limit != resource.RLIM_INFINITY or "cannot" in said, said
-        assert "Traceback" not in said, said
+        logged = collector.unexpected_log()
+        assert not logged or collector.file_limit != resource.RLIM_INFINITY or "cannot" in logged, logged
+        assert "Traceback" not in logged, logged
 
     def _compare(self, found: list[Item]) -> None:
         once = dict(found)
@@ -148,14 +148,14 @@ class Simulation:
             f"twice: {[each for each in found if once[each[0]] != each[1] or found.count(each) > 1]}"
         )
         lost = sorted(number for number, variants in self.there.items() if once.get(number) not in variants)
-        assert not lost, f"acknowledged and not there: {lost}"
+        assert not lost, f"acknowledged and not stored: {lost}"
         parts = [
             each for each in (ids - self.there.keys() for ids in self.whole) if 0 < len(each & once.keys()) < len(each)
         ]
-        assert not parts, f"there in part: {parts}"
+        assert not parts, f"partly stored: {parts}"
         may = self.there | self.maybe
         extra = [each for each in found if each[1] not in may.get(each[0], ())]
-        assert not extra, f"there, though never sent or refused: {extra}"
+        assert not extra, f"stored, though never sent or refused: {extra}"
 
     # ---- operations
 
@@ -179,7 +179,7 @@ class Simulation:
         self._post([(number, 1 + second % 2) for number, _ in self._known(first)])
 
     def _together(self, first: int, second: int) -> None:
-        """Send one request over three connections at once: one may be told that it is new, others that it is not."""
+        """Send one request over three connections at once: at most one answer counts its reports as new."""
         items = self._fresh(3) if second % 2 else self._known(first)
         self.sent.append(items)
         with ThreadPoolExecutor(3) as pool:
@@ -190,7 +190,7 @@ class Simulation:
             self._answered(items, *answer)
 
     def _lost(self, first: int, second: int) -> None:
-        """Send a request and break off before the answer."""
+        """Send a request and disconnect before the answer."""
         items = self._known(first) if second % 3 == 0 else self._fresh(1 + second % 5)
         self.sent.append(items)
         with closing(self.collector.raw()) as connection:
@@ -199,25 +199,25 @@ class Simulation:
         self._unanswered(items)
 
     def _cut_off(self, first: int, second: int) -> None:
-        """Send a part of a request, also whole records of it: nothing of it may be there."""
+        """Send a part of a request, also whole records of it: nothing of it may be stored."""
         items = self._fresh(1 + first % 4)
         body = body_of(items)
         with closing(self.collector.raw()) as connection:
             connection.sendall(self.collector.head(len(body)) + body[: second % len(body)])
 
     def _clock(self, first: int, second: int) -> None:
-        """Give files times as after a jump of the clock."""
+        """Set random file times, as after a jump of the clock."""
         moved = random.Random(f"{first} {second}")
         for path in self.collector.data.rglob("*"):
-            with suppress(FileNotFoundError):  # sealed meanwhile
+            with suppress(FileNotFoundError):  # closed meanwhile
                 os.utime(path, (moved.randrange(1 << 32), moved.randrange(1 << 32)))
 
     def _rotate(self, _: int, __: int) -> None:
-        self._post(self._fresh(_EPOCH))
+        self._post(self._fresh(_BATCH))
         self._post(self._fresh(1))
 
-    def _seal(self, _: int, __: int) -> None:
-        status = self.collector.seal()
+    def _close(self, _: int, __: int) -> None:
+        status = self.collector.close_batches()
         assert status == 200 or self.collector.file_limit != resource.RLIM_INFINITY
 
     def _stop(self, _: int, __: int) -> None:
@@ -234,8 +234,8 @@ class Simulation:
         assert self._end_under_load(signal.SIGTERM, first, second) == 0
 
     def _end_under_load(self, sent: signal.Signals, first: int, second: int) -> int:
-        """End it while requests are under way; what was answered must be there, the rest may."""
-        batches = [self._fresh(1 + first % 5) for _ in range(4)] + [self._fresh(_EPOCH)]
+        """End it during requests; answered ones must be stored, others may be."""
+        batches = [self._fresh(1 + first % 5) for _ in range(4)] + [self._fresh(_BATCH)]
         connections = [self.collector.raw() for _ in batches]
         for items, connection in zip(batches, connections, strict=True):
             body = body_of(items)
@@ -259,7 +259,7 @@ class Simulation:
 
 
 def _rest_of(connection: socket.socket) -> bytes:
-    """Return what a connection still has, and close it."""
+    """Return the unread data of a connection, and close it."""
     parts = list[bytes]()
     with connection, suppress(ConnectionError):
         while part := connection.recv(4096):
@@ -268,7 +268,7 @@ def _rest_of(connection: socket.socket) -> bytes:
 
 
 def failure(forks: Forks, operations: list[Operation]) -> str:
-    """Return what goes wrong in operations on a new folder, empty if nothing does."""
+    """Run operations on a new folder; return the failure, empty if there is none."""
     with tempfile.TemporaryDirectory(dir=MEMORY) as home:
         simulation = Simulation(forks, Path(home))
         with simulation.collector:
@@ -280,7 +280,7 @@ def failure(forks: Forks, operations: list[Operation]) -> str:
 
 
 def assert_holds(forks: Forks, seed: int, length: int) -> None:
-    """Fail with the operations, if those of a seed fail."""
+    """Fail, and show the operations, if those of a seed fail."""
     operations = draw(seed, length)
     found = failure(forks, operations)
     assert not found, f"seed {seed}: {found}\noperations: {operations}"
@@ -289,31 +289,31 @@ def assert_holds(forks: Forks, seed: int, length: int) -> None:
 # ---- tests
 
 CHOSEN: dict[str, list[Operation]] = {
-    "a disk that is full when it starts was called damage": [
+    "a full disk at the start was reported as damage": [
         ("upload", 0, 0), ("crash", 0, 0), ("full", 0, 0), ("upload", 0, 0), ("space", 0, 0), ("replay", 0, 0),
     ],
-    "an epoch that had ended was called damage by what seals it, on such a disk": [
+    "a pending batch on a full disk was reported as damage": [
         ("rotate", 0, 0), ("full", 3, 0), ("together", 0, 0), ("crash", 0, 0), ("full", 0, 0), ("rotate", 0, 0),
     ],
-    "a disk that fills up while it runs": [("upload", 0, 0), ("full", 0, 0), ("upload", 0, 0), ("upload", 0, 0)],
+    "the disk fills up while it runs": [("upload", 0, 0), ("full", 0, 0), ("upload", 0, 0), ("upload", 0, 0)],
     "killed and stopped under load": [
         (f"{end}_under_load", number, 5 * number) for number in range(4) for end in ("crash", "stop")
     ],
-    "told to stop as soon as it said that it listens, it died of the signal": [],
+    "a stop signal right after the start killed it": [],
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("found", CHOSEN)
-def test_operations_that_were_chosen(forks: Forks, found: str) -> None:
-    """The same of those that found faults, which stay mended."""
+def test_chosen_operations(forks: Forks, found: str) -> None:
+    """Operations that found faults pass."""
     assert not failure(forks, CHOSEN[found])
 
 
 @pytest.mark.parametrize(("seeds", "length"), [(1, 25), pytest.param(100, 60, marks=pytest.mark.slow)])
-def test_each_report_counts_once_whatever_happens(
+def test_each_report_counts_once_after_random_operations(
     forks: Forks, seeds: int, length: int, request: pytest.FixtureRequest
 ) -> None:
-    """Acknowledged reports are there once, others at most once, none other, after each of the operations drawn."""
+    """After each operation acknowledged reports are stored once, other sent ones at most once, and none else."""
     first = request.config.getoption("--soak-seed")
     for seed in range(first, first + seeds):
         assert_holds(forks, seed, length)

@@ -1,4 +1,4 @@
-"""Relays as processes, ours and nginx, before a collector: kills, devices of all kinds, clients of other libraries."""
+"""Tests of relays as processes, ours and nginx, before a collector: kills, all devices, other libraries' clients."""
 
 import json
 import os
@@ -23,13 +23,13 @@ from naive import small_plan
 from running_collector import Collector, Forks, Relay, Reply, answering, free_port, numbers, stored, stored_at_rest
 
 import assocpriv as ap
-from assocpriv.files.oblivious import GATEWAY_PATH, KeyConfig, decode_key_configs, encode_key_configs
-from assocpriv.files.plans import write_plan
+from assocpriv.files.oblivious_http import GATEWAY_PATH, KeyConfig, decode_key_configs, encode_key_configs
+from assocpriv.files.plan_files import write_plan
+from assocpriv.guarantees.shuffle_model import CentralGuarantee
 from assocpriv.plans.catalogue import Catalogue
-from assocpriv.promise.shuffling import CentralPromise
 
-CENTRAL = CentralPromise.from_json(
-    {"epsilon": "20/1", "delta": "1/100000000", "reports": 10, "helping": "1/10", "delay": 1}
+CENTRAL = CentralGuarantee.from_json(
+    {"epsilon": "20/1", "delta": "1/100000000", "reports": 10, "colluding": "1/10", "delay": 1}
 )
 PLAN = replace(
     small_plan("none", 4, 2, 2), catalogue=Catalogue(["milk", "bread", "tea", "eggs"]), reports_per_person=3,
@@ -42,46 +42,39 @@ ANONYMOUS = ("--oblivious",)
 
 @contextmanager
 def ours(forks: Forks, home: Path, to: int) -> Iterator[str]:
-    """Run a relay of ours."""
+    """Run our relay."""
     with Relay(forks, home, to, 0) as relay:
         yield f"http://127.0.0.1:{relay.port}"
 
 
 @contextmanager
 def nginx(_: Forks, home: Path, to: int) -> Iterator[str]:
-    """Run nginx with the documentation's configuration, but for TLS and the names of places."""
+    """Run nginx with the documentation's configuration, without TLS and with other paths."""
     home, port, shared = home / "nginx", free_port(), "add_header Access-Control-Allow-"
     home.mkdir()
     [block] = re.findall(r"```nginx\n(.*?)```", DOCS.read_text(), flags=re.DOTALL)
-    for said, here in (
+    for original, here in (
         ("listen 443 ssl;", f"listen 127.0.0.1:{port};"),
         ("https://collector.example", f"http://127.0.0.1:{to}"),
         ("/var/cache/nginx/keys", str(home / "keys")),
         ("rate=2r/s", "rate=1000r/s"),
         (
-            "proxy_cache keys;",  # and what the text below says of pages of other origins
+            "proxy_cache keys;",  # and the headers for pages of other origins, which the text below it describes
             f"proxy_cache keys; {shared}Origin * always; "
             f"if ($request_method = OPTIONS) {{ {shared}Origin *; {shared}Headers Content-Type; return 204; }}",
         ),
     ):
-        assert said in block
-        block = block.replace(said, here)
+        assert original in block
+        block = block.replace(original, here)
     places = "".join(
         f"{name}_temp_path {home / name};" for name in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
     )
-    user = "user root;" if os.geteuid() == 0 else ""  # else its workers are nobody, who may not read the folder
+    user = "user root;" if os.geteuid() == 0 else ""  # else its workers cannot read the folder
     config = f"{user} daemon off; pid {home / 'pid'}; error_log stderr; events {{}} http {{ {places}\n{block} }}"
     (home / "nginx.conf").write_text(config)
-    command = [
-        program("nginx", "nginx-light", "/usr/sbin/nginx"),
-        "-e",
-        "stderr",
-        "-p",
-        home,
-        "-c",
-        home / "nginx.conf",
-    ]
-    with running(*command):
+    with running(
+        program("nginx", "nginx-light", "/usr/sbin/nginx"), "-e", "stderr", "-p", home, "-c", home / "nginx.conf"
+    ):
         while True:
             with suppress(OSError), socket.create_connection(("127.0.0.1", port)):
                 break
@@ -99,26 +92,26 @@ def running(*command: str | Path) -> Iterator["subprocess.Popen[str]"]:
             process.terminate()
 
 
-# ---- what dies, and what is stopped
+# ---- kills and stops
 
 
 def config_of(relay: Collector) -> KeyConfig:
-    """Return the key that a relay hands out."""
+    """Return the key that a relay serves."""
     return decode_key_configs(relay.ask("GET", GATEWAY_PATH)[2])[0]
 
 
 @pytest.mark.parametrize("kills", [2, pytest.param(10, marks=pytest.mark.slow)])
 def test_kill_9_of_gateway_and_relay(forks: Forks, tmp_path: Path, kills: int) -> None:
-    """Whichever dies under load, each acknowledged report is there once; in the end each that was sent is."""
+    """After kills of either under load each acknowledged report is stored once; in the end all are."""
     port, at = free_port(), free_port()
-    collector = Collector(forks, tmp_path, *ANONYMOUS, "--listen", str(port), epoch=90)
+    collector = Collector(forks, tmp_path, *ANONYMOUS, "--listen", str(port), batch=90)
     acknowledged, sent = set[int](), range(100 * kills)
 
     def send(number: int) -> None:
         content, exchange = sealed_report(number, config)
         while number not in acknowledged:
             status, body = 0, b""
-            with suppress(OSError, HTTPException):  # cut off anywhere
+            with suppress(OSError, HTTPException):  # the connection broke
                 status, _, body = relay.ask("POST", GATEWAY_PATH, content, OUTER)
             if status == 200 and (inside := opened(exchange, body).status) != 503:
                 assert inside == 200
@@ -143,11 +136,13 @@ def test_kill_9_of_gateway_and_relay(forks: Forks, tmp_path: Path, kills: int) -
             assert each.start(), each.stderr
         assert [each.result() for each in sending] == [None] * len(sent)
         assert numbers(stored(collector.data)) == list(sent)
-        assert "127.0.0.1" not in "".join(line for line in relay.said().splitlines() if "passed on" not in line)
+        assert "127.0.0.1" not in "".join(
+            line for line in relay.unexpected_log().splitlines() if "relay listens at" not in line
+        )
 
 
-def test_the_relay_stops_when_told(forks: Forks, tmp_path: Path) -> None:
-    """Whoever waits for a batch is told to come again; the exit status is 0, and nothing was forwarded."""
+def test_the_relay_stops_on_a_signal(forks: Forks, tmp_path: Path) -> None:
+    """A waiting message gets 503 and Retry-After; the exit status is 0, and nothing was forwarded."""
     with Collector(forks, tmp_path, *ANONYMOUS) as collector:
         relay = Relay(forks, tmp_path, collector.port, 60)
         relay.stop_seconds = 0.5
@@ -162,8 +157,8 @@ def test_the_relay_stops_when_told(forks: Forks, tmp_path: Path) -> None:
                 waiting.send(content)  # the relay waits for it
                 assert relay.end(signal.SIGTERM) == 0
                 answer = waiting.getresponse()
-                said = answer.status, answer.headers["retry-after"], json.loads(answer.read())["error"]
-            assert said == (503, "30", "stopping")
+                reply = answer.status, answer.headers["retry-after"], json.loads(answer.read())["error"]
+            assert reply == (503, "30", "stopping")
             assert collector.reports() == 0
 
 
@@ -172,9 +167,9 @@ def test_the_relay_stops_when_told(forks: Forks, tmp_path: Path) -> None:
 
 @pytest.fixture
 def gateway(forks: Forks, tmp_path: Path) -> Iterator[tuple[Collector, int]]:
-    """Give a collector that takes reports through a relay alone, and the port of a site that it allows."""
+    """Yield a collector that accepts reports only through a relay, and the port of a site that it allows."""
     port = free_port()
-    collector = Collector(forks, tmp_path, "--oblivious=alone", "--allow-origin", f"http://127.0.0.1:{port}")
+    collector = Collector(forks, tmp_path, "--oblivious=only", "--allow-origin", f"http://127.0.0.1:{port}")
     write_plan(PLAN, tmp_path / "plan.json", force=True)
     with collector:
         yield collector, port
@@ -182,19 +177,19 @@ def gateway(forks: Forks, tmp_path: Path) -> Iterator[tuple[Collector, int]]:
 
 @pytest.mark.parametrize("relay", [ours, nginx])
 def test_devices_through_relays(forks: Forks, gateway: tuple[Collector, int], tmp_path: Path, relay: Any) -> None:
-    """Python, node, a page of Chromium and a client of other libraries send through ours and the documents' nginx."""
+    """Python, node, a page in Chromium and other libraries send through our relay and the documented nginx."""
     collector, port = gateway
     url = f"http://127.0.0.1:{collector.port}"
     with relay(forks, tmp_path, collector.port) as address:
         behind = ap.Collector(url, relay=address)
-        done = ap.collect.send_report(["milk"], behind, ledger=tmp_path / "python", occasion="w1")
-        assert done.state == "waits for its moment"
-        assert done.moment is not None
-        time.sleep(max(0.0, done.moment - time.time()))
-        assert ap.collect.send_unsent(behind, ledger=tmp_path / "python").sent == 1
+        done = ap.collect.send_report(["milk"], behind, ledger=tmp_path / "python", period="w1")
+        assert done.state == "scheduled"
+        assert done.send_time is not None
+        time.sleep(max(0.0, done.send_time - time.time()))
+        assert ap.collect.send_queued(behind, ledger=tmp_path / "python").sent == 1
         command = [command_line.node(), command_line.tools() / "test/relayed.js", url, address, tmp_path / "node"]
-        assert command_line.run_program(*command, "w1", "tea").stdout == "waits for its moment, then 1 sent\n"
-        assert command_line.run_program(*command, "w1", "tea").stdout == "sent before, then 0 sent\n"
+        assert command_line.run_program(*command, "w1", "tea").stdout == "scheduled, then 1 sent\n"
+        assert command_line.run_program(*command, "w1", "tea").stdout == "already sent, then 0 sent\n"
         page = [command_line.node(), command_line.CLIENT / "test/relay-chromium.js", str(port), url, address, "milk"]
         chromium = program("chromium", "chromium")
         shown = command_line.run_program(*page, env=os.environ | {"CHROMIUM": chromium}).stdout
@@ -202,32 +197,32 @@ def test_devices_through_relays(forks: Forks, gateway: tuple[Collector, int], tm
         assert collector.reports() == 4
         foreign = [command_line.node(), command_line.CLIENT / "test/foreign.js", "client", address, PLAN.plan_id]
         body = "0123456789abcdef" + "\0" * PLAN.report_bytes
-        said = [command_line.run_program(*foreign, input=body).stdout for _ in range(2)]
-        assert [re.sub(r"\s", "", line) for line in said] == [
+        printed = [command_line.run_program(*foreign, input=body).stdout for _ in range(2)]
+        assert [re.sub(r"\s", "", line) for line in printed] == [
             '200{"accepted":1,"duplicates":0}', '200{"accepted":0,"duplicates":1}'
         ]  # fmt: skip
         assert collector.reports() == 5
-    assert collector.said() == ""
+    assert collector.unexpected_log() == ""
 
 
 def test_a_gateway_of_other_libraries(tmp_path: Path) -> None:
-    """The client in Python, without a pinned key and with it, sends to a gateway that shares no code with it."""
+    """The Python client sends to a gateway that shares no code with it, whose keys it compares at the collector."""
     plan = replace(PLAN, central=None)
     write_plan(plan, tmp_path / "plan.json")
     node, script = command_line.node(), command_line.tools() / "test/foreign.js"
     with running(node, script, "gateway", tmp_path / "plan.json") as relay:
         assert relay.stdout is not None
         address = relay.stdout.readline().strip()
-        beside = address.replace("127.0.0.1", "localhost")  # the same, by another name: it has the same keys
-        collector = ap.Collector(beside, relay=address)
-        assert ap.collect.send_report(["milk"], collector, ledger=tmp_path / "l", occasion="w1").state == "sent"
+        by_name = address.replace("127.0.0.1", "localhost")  # the same server with the same keys
+        collector = ap.Collector(by_name, relay=address)
+        assert ap.collect.send_report(["milk"], collector, ledger=tmp_path / "l", period="w1").state == "sent"
         with ap.Ledger.open(tmp_path / "l") as ledger:
-            sent = ledger.submit([], plan, occasion="w1")
+            sent = ledger.submit([], plan, period="w1")
         assert relay.stdout.readline().strip() == (sent.submission_id + sent.report).hex()
 
 
 def test_nginx_is_a_relay(forks: Forks, tmp_path: Path) -> None:
-    """As the documentation has it: keys come from its cache, and no header of a device goes on."""
+    """As documented: keys come from its cache, and no header of a device is forwarded."""
     heads, keys = list[dict[str, str]](), list[bytes]()
 
     def answer(method: str, _: str, headers: dict[str, str], body: bytes) -> Reply:
@@ -238,7 +233,7 @@ def test_nginx_is_a_relay(forks: Forks, tmp_path: Path) -> None:
         return 200, {"Content-Type": "message/ohttp-res", "Set-Cookie": MARK}, body
 
     device = Relay(forks, tmp_path, 0, 0)
-    with answering(answer) as noting, nginx(forks, tmp_path, int(noting.split(":")[-1])) as address:
+    with answering(answer) as recording, nginx(forks, tmp_path, int(recording.split(":")[-1])) as address:
         device.port = int(address.split(":")[-1])
         assert [device.ask("GET", GATEWAY_PATH)[2] for _ in range(2)] == keys * 2
         marked = {"Cookie": MARK, "User-Agent": MARK, "X-Forwarded-For": MARK, "Referer": MARK}

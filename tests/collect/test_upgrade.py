@@ -1,4 +1,4 @@
-"""Upgrade and rollback: what another version made is told as that, stays as it is, and goes on with that version."""
+"""Tests of upgrade and rollback: data of another version is reported as such, stays unchanged, and works there."""
 
 import json
 import sqlite3
@@ -12,25 +12,25 @@ from collect.postgres_server import Server
 from running_collector import PLAN, numbers_in, upload
 
 import assocpriv as ap
-from assocpriv.collect import collection_status, make_service, seal_collection
+from assocpriv.collect import close_batches, collection_status, make_service
 from assocpriv.collect.folder import open_store
 from assocpriv.collect.sqlite import SqliteStore
-from assocpriv.collect.store import EpochSizes, seal_all
-from assocpriv.files.unsealed import epoch_files
-from assocpriv.promise.errors import FileError
+from assocpriv.collect.store import BatchSizes, close_all_batches
+from assocpriv.files.open_batches import batch_files
+from assocpriv.guarantees.errors import FileError
 
 USES: list[Callable[[Path], Any]] = [
     ap.read_reports, collection_status, lambda folder: make_service(PLAN, folder),
-    lambda folder: SqliteStore(folder, PLAN), lambda folder: seal_collection(folder, few=True),
+    lambda folder: SqliteStore(folder, PLAN), lambda folder: close_batches(folder, allow_small=True),
 ]  # fmt: skip
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Return the folder of a collector that holds a sealed epoch of three reports and an open one of two."""
-    store = open_store(tmp_path / "collection", PLAN, sizes=EpochSizes(3, 100))
+    """Return the folder of a collector that holds a closed batch of three reports and an open one of two."""
+    store = open_store(tmp_path / "collection", PLAN, sizes=BatchSizes(3, 100))
     store.add([upload(range(3))])
-    seal_all(store)
+    close_all_batches(store)
     store.add([upload(range(3, 5))])
     store.close()
     return tmp_path / "collection"
@@ -45,27 +45,25 @@ def changed(path: Path, *statements: str) -> bytes:
     return path.read_bytes()
 
 
-def test_an_epoch_of_a_later_version(folder: Path) -> None:
-    """Rolled back, a collector and whoever reads say whose it is, and touch nothing; upgraded again, all is there."""
-    (path,) = epoch_files(folder)
+def test_a_batch_of_a_later_version(folder: Path) -> None:
+    """After a rollback all name the other version and change nothing; after an upgrade all reports are there."""
+    (path,) = batch_files(folder)
     later = changed(path, "PRAGMA user_version = 2", "ALTER TABLE uploads RENAME TO arrived")
     for use in USES:
-        with pytest.raises(
-            FileError, match=r"sqlite was made by another version.* format is 2, known here is 1"
-        ) as told:
+        with pytest.raises(FileError, match=r"made by another version.* format is 2, known here is 1") as caught:
             use(folder)
-        assert "damaged" not in str(told.value)
+        assert "is damaged" not in str(caught.value)
         assert path.read_bytes() == later
     changed(path, "PRAGMA user_version = 1", "ALTER TABLE arrived RENAME TO uploads")
     assert numbers_in(folder) == list(range(5))
 
 
-def test_an_epoch_of_the_version_before(folder: Path) -> None:
-    """An upgraded collector goes on with it: each report counts once, and it is sealed."""
-    changed(epoch_files(folder)[0], "PRAGMA user_version = 0", "ALTER TABLE epoch ADD COLUMN ids_token TEXT")
+def test_a_batch_of_the_previous_version(folder: Path) -> None:
+    """An upgraded collector continues it: each report counts once, and it is closed."""
+    changed(batch_files(folder)[0], "PRAGMA user_version = 0", "ALTER TABLE batch ADD COLUMN ids_token TEXT")
     store = SqliteStore(folder, PLAN)
     assert store.add([upload(range(2, 7))]) == [2]
-    assert seal_all(store, few=True) == 1
+    assert close_all_batches(store, allow_small=True) == 1
     store.close()
     assert numbers_in(folder) == list(range(7))
 
@@ -73,28 +71,28 @@ def test_an_epoch_of_the_version_before(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "unknown"),
     [
-        ("epochs.json", {"fewest": 3, "most": 100, "x": 1}),
+        ("batches.json", {"minimum": 3, "maximum": 100, "x": 1}),
         ("removed.json", {"files": {}, "x": 1}),
-        ("removed.json", {"files": {"a": {"key": 1, "reports": 1, "sealed": "2026-01-01", "x": 1}}}),
+        ("removed.json", {"files": {"a": {"key": 1, "reports": 1, "closed": "2026-01-01", "x": 1}}}),
         ("keys.json", {"keys": [], "x": 1}),
         ("keys.json", {"keys": [{"number": 1, "name": "a", "sha256": "0" * 64, "x": 1}]}),
-        ("store.json", {"folder_id": "a", "store": "", "unsealed": 0, "x": 1}),
+        ("store.json", {"folder_id": "a", "store": "", "open_reports": 0, "x": 1}),
     ],
 )
 def test_notes_of_another_version(folder: Path, name: str, unknown: dict[str, Any]) -> None:
-    """So with what a folder notes beside the reports; of this version, unknown fields are refused at any level."""
+    """So are other JSON files of a folder; in this version's, unknown fields are refused at any level."""
     form = f"assocpriv-{name.removesuffix('.json')}"
-    for content, said in (
+    for content, message in (
         ({"version": 7, "new": True}, "was made by another version.* format is 7, known here is 1"),
         ({"version": 1, **unknown}, "is damaged"),
     ):
         (folder / name).write_text(json.dumps({"format": form, **content}))
-        with pytest.raises(FileError, match=f"{name} {said}"):
+        with pytest.raises(FileError, match=f"{name} {message}"):
             make_service(PLAN, folder)
 
 
 def test_tables_of_another_version(folder: Path, database: Server) -> None:
-    """So with the tables in PostgreSQL."""
+    """So are the tables in PostgreSQL."""
     place = folder.with_name("front")
     open_store(place, PLAN, database.url).close()
     (schema,) = database.ask("SELECT nspname FROM pg_namespace WHERE nspname LIKE 'assocpriv%'")[0]

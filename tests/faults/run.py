@@ -1,13 +1,14 @@
-"""Faults planted in a copy of the repository, one at a time: which of them no test catches.
+"""Seeded faults: apply each to a copy of the repository, and find those that no test catches.
 
-    python tests/faults/run.py [WORD ...]          those of *.toml beside this file whose name or file holds a word
-    python tests/faults/run.py --mutants N SEED    N that cosmic-ray draws in the rooms that decide
-    python tests/faults/run.py --near              none; prints the tests that import what differs from the last commit
+    python tests/faults/run.py [WORD ...]          faults of *.toml in this folder whose name or file contains a word
+    python tests/faults/run.py --mutants N SEED    N random mutants by cosmic-ray, in the packages of MUTATED
+    python tests/faults/run.py --near              no fault; print the tests that import changed files
 
-A fault is a part of a file, what it becomes, and the tests that must catch it. They run first; where they pass, all
-tests that import what it changes do, the nearest first. The status is 1 where one lives, or only other tests catch it.
-What the audit of a client must find, of which client under which plan, tests/auditing/test_planted.py plants in every
-check; here it has no turn unless it names tests as well.
+A fault is a part of a file, its replacement, and the tests that must catch it. These run first; if they pass, all
+tests that import the changed file run, the nearest first. The status is 1 if a fault lives, or if only other tests
+catch it.
+Faults with an ``audit`` table name clients and plans: tests/auditing/test_seeded_faults.py tests that the audit of a
+client finds them. They run here only if they name tests as well.
 """
 
 import ast
@@ -25,14 +26,14 @@ from pathlib import Path
 from queue import SimpleQueue
 
 ROOT = Path(__file__).resolve().parents[2]
-MUTATED = ("promise", "client", "server", "suppress", "collect")
+MUTATED = ("guarantees", "client", "server", "suppress", "collect")
 PYTEST = (sys.executable, "-m", "pytest", "-x", "-q", "--no-header", "-p", "no:cacheprovider")
 LIMIT = 900  # seconds: a fault may make a loop endless, which counts as caught
 
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """What of a file becomes what, and the tests that must catch it."""
+    """A part of a file, its replacement, and the tests that must catch it."""
 
     name: str
     file: str
@@ -41,20 +42,20 @@ class Fault:
     tests: tuple[str, ...] = ()
     audit: tuple[tuple[str, str], ...] = ()  # clients and plans
 
-    def planted(self) -> str:
+    def mutated(self) -> str:
         """Return the file's text with the fault."""
         text = (ROOT / self.file).read_text(encoding="utf-8")
         if text.count(self.old) != 1:
-            raise ValueError(f"{self.name}: what it replaces stands {text.count(self.old)} times in {self.file}")
+            raise ValueError(f"{self.name}: its old text stands {text.count(self.old)} times in {self.file}")
         return text.replace(self.old, self.new)
 
-    def plant(self, clone: Path) -> None:
+    def apply_to(self, clone: Path) -> None:
         """Write the file with the fault in a copy of the repository, or of a part of it."""
-        (clone / self.file).write_text(self.planted(), encoding="utf-8")
+        (clone / self.file).write_text(self.mutated(), encoding="utf-8")
 
 
 def kept() -> list[Fault]:
-    """Return the faults of the files beside this one, in their order."""
+    """Return the faults of the *.toml files of this folder, in their order."""
     tables = (tomllib.loads(path.read_text(encoding="utf-8")) for path in sorted(Path(__file__).parent.glob("*.toml")))
     return [
         Fault(name, **each | {"tests": tuple(each.get("tests", ())), "audit": tuple(each.get("audit", {}).items())})
@@ -64,12 +65,12 @@ def kept() -> list[Fault]:
 
 
 def drawn(count: int, seed: int) -> Iterator[Fault]:
-    """Draw faults at random places of the rooms that decide."""
+    """Draw faults at random places of the packages of MUTATED."""
     from cosmic_ray.mutating import mutate_code
     from cosmic_ray.plugins import get_operator, operator_names
 
     operators = [name for name in operator_names() if "Variable" not in name and "Decorator" not in name]
-    files = sorted(path for room in MUTATED for path in (ROOT / "assocpriv" / room).glob("*.py"))
+    files = sorted(path for package in MUTATED for path in (ROOT / "assocpriv" / package).glob("*.py"))
     source = random.Random(seed)
     while count:
         path = source.choices(files, [each.stat().st_size for each in files])[0]
@@ -85,7 +86,7 @@ def drawn(count: int, seed: int) -> Iterator[Fault]:
 
 
 def _matters(text: str, mutated: str) -> bool:
-    """Tell whether a change can run and is not in an annotation."""
+    """Return whether a change is valid Python and not in an annotation only."""
     try:
         trees = [ast.parse(each) for each in (text, mutated)]
     except SyntaxError:  # as a * between parameters
@@ -99,7 +100,7 @@ def _matters(text: str, mutated: str) -> bool:
 
 
 def importers() -> dict[str, dict[str, int]]:
-    """Return by file of the package the files of tests that import it, and over how many imports."""
+    """Return, for each file of the package, the test files that import it, and the number of imports between."""
     names = {_module(path): path for path in _sources()}
     imported = {path: {names[name] for name in _imports(path) if name in names} for path in names.values()}
     found: dict[str, dict[str, int]] = {}
@@ -120,7 +121,7 @@ def _sources() -> list[str]:
 
 
 def _module(path: str) -> str:
-    """Return the name that a file is imported by; those of tests/ stand on the path."""
+    """Return the name that a file is imported by; tests/ is on the path."""
     parts = Path(path).with_suffix("").parts
     return ".".join(parts[1:] if parts[0] == "tests" else parts).removesuffix(".__init__")
 
@@ -135,19 +136,19 @@ def _imports(path: str) -> Iterator[str]:
 
 
 def near_changes() -> list[str]:
-    """Return the files of tests that differ from the last commit, or import what does; those of its room first."""
+    """Return test files that differ from the last commit or import changed files; those of the same package first."""
     command = ["git", "status", "--porcelain", "--no-renames", "--untracked-files=all"]
-    told = subprocess.run(command, cwd=ROOT, capture_output=True, check=True, text=True).stdout.splitlines()
-    changed, graph = {line[3:] for line in told}, importers()
+    lines = subprocess.run(command, cwd=ROOT, capture_output=True, check=True, text=True).stdout.splitlines()
+    changed, graph = {line[3:] for line in lines}, importers()
     near = {test for path in changed for test, distance in graph.get(path, {}).items() if distance == 1}
     own = [path for path in changed if path.endswith(".py") and (ROOT / path).exists()]
     near |= {path for path in own if path.startswith("assocpriv/") or Path(path).name.startswith("test_")}  # doctests
-    rooms = {Path(path).parts[1:2] for path in changed}
-    return sorted(near, key=lambda test: (Path(test).parts[1:2] not in rooms, test))
+    packages = {Path(path).parts[1:2] for path in changed}
+    return sorted(near, key=lambda test: (Path(test).parts[1:2] not in packages, test))
 
 
 def copy_to(folder: Path) -> Path:
-    """Copy the files that git knows, and the compiled kernels; return the copy's root."""
+    """Copy the tracked files and the compiled kernels; return the copy's root."""
     clone = folder / "main"
     listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True).stdout.split(b"\0")
     compiled = [str(path.relative_to(ROOT)) for path in (ROOT / "assocpriv").rglob("__pycache__/*.nb?")]
@@ -156,7 +157,7 @@ def copy_to(folder: Path) -> Path:
             (clone / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(
                 ROOT / name, clone / name, follow_symlinks=False
-            )  # with its time, by which numba knows what it compiled
+            )  # with its time: numba compares it with the compiled kernels
     for name in ("shared", "main/clients/js/node_modules"):
         if (ROOT.parent / name).exists():
             (folder / name).symlink_to(ROOT.parent / name)
@@ -164,8 +165,8 @@ def copy_to(folder: Path) -> Path:
 
 
 def caught_by(fault: Fault, clone: Path, tests: list[str]) -> str:
-    """Return the first of some tests that fails with the fault planted; empty where all pass."""
-    fault.plant(clone)
+    """Return the first of some tests that fails with the fault; empty if all pass."""
+    fault.apply_to(clone)
     try:
         environment = os.environ | {"PYTHONPATH": str(clone)}
         done = subprocess.run(
@@ -183,23 +184,23 @@ def caught_by(fault: Fault, clone: Path, tests: list[str]) -> str:
 
 
 def judge(fault: Fault, clone: Path, importing: dict[str, int]) -> tuple[bool, str]:
-    """Tell whether a fault is caught by the tests that must, and in words what happened."""
+    """Return whether the required tests catch a fault, and a description of the result."""
     if fault.tests and (test := caught_by(fault, clone, list(fault.tests))):
         return True, f"caught by {test}"
     near = sorted(importing, key=lambda test: (importing[test], test))
     if near and (test := caught_by(fault, clone, near)):
-        return not fault.tests, f"caught by {test}" + (", not by the tests that must" if fault.tests else "")
+        return not fault.tests, f"caught by {test}" + (", not by the required tests" if fault.tests else "")
     return False, "LIVES"
 
 
 def run(faults: list[Fault]) -> int:
-    """Judge each, as many at once as there are cores; print a line each; return how many live."""
+    """Judge each fault, on all cores; print a line for each; return the number of missed faults."""
     graph, clones, missed = importers(), SimpleQueue[Path](), 0
     with tempfile.TemporaryDirectory(prefix="assocpriv-faults-") as folder:
         cores = os.cpu_count() or 1
         for number in range(cores):
             clones.put(copy_to(Path(folder) / str(number)))
-        # where tests cannot even begin, each fault would pass for caught
+        # if tests cannot start, each fault would count as caught
         subprocess.run([*PYTEST, "--collect-only", "-qq"], cwd=Path(folder) / "0" / "main", check=True)
 
         def judged(fault: Fault) -> tuple[Fault, bool, str]:
@@ -213,12 +214,12 @@ def run(faults: list[Fault]) -> int:
             for fault, is_caught, words in pool.map(judged, faults):
                 missed += not is_caught
                 print(f"{fault.name}: {words}", flush=True)
-    print(f"{len(faults)} faults, {len(faults) - missed} caught by the tests that must")
+    print(f"{len(faults)} faults, {len(faults) - missed} caught by the required tests")
     return missed
 
 
 def main(arguments: list[str]) -> int:
-    """Run the faults that the arguments choose."""
+    """Run the faults that the arguments select."""
     if arguments == ["--near"]:
         print(*near_changes(), sep="\n")
         return 0

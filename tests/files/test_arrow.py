@@ -1,6 +1,6 @@
 """Tests of Arrow columns and Parquet files.
 
-What Parquet files are said to take: no less than Arrow reads, whatever a footer says of it.
+The claimed size of Parquet files: no less than Arrow reads, whatever the footer states.
 
 Tests of columns between numpy and Arrow, without pandas: as Arrow itself makes them.
 """
@@ -17,7 +17,7 @@ import pytest
 
 from assocpriv.files import arrow
 from assocpriv.files.arrow import ColumnChunk, array_to_numpy, column_chunks, to_arrow, to_arrow_table, to_numpy
-from assocpriv.files.itemsets import as_column
+from assocpriv.files.itemset_files import as_column
 
 N = 12_345
 CHUNK_FIELDS = {"values": 0x16, "plain": 0x16, "data": 0x26}  # headers of fields as Arrow writes them
@@ -31,7 +31,7 @@ def written(column: Any, **options: Any) -> bytes:
 
 
 def varint(number: int) -> bytes:
-    """Return a number as Thrift's compact protocol writes what has no sign."""
+    """Return a number as an unsigned integer of Thrift's compact protocol."""
     return bytes([number & 127 | 128]) + varint(number >> 7) if number > 127 else bytes([number])
 
 
@@ -50,24 +50,24 @@ def with_footer(data: bytes, footer: bytes) -> bytes:
     return data[: -8 - len(footer_of(data))] + footer + len(footer).to_bytes(4, "little") + b"PAR1"
 
 
-def patched(data: bytes, field: str, true: int, told: int) -> bytes:
-    """Return a file whose footer says another number in a field of its column chunks."""
+def patched(data: bytes, field: str, true: int, stated: int) -> bytes:
+    """Return a file whose footer states another number in a field of its column chunks."""
     head = bytes([CHUNK_FIELDS[field]])
-    footer = footer_of(data).replace(head + zigzag(true), head + zigzag(told))
+    footer = footer_of(data).replace(head + zigzag(true), head + zigzag(stated))
     assert footer != footer_of(data)
     return with_footer(data, footer)
 
 
 def chunks_of(data: bytes) -> list[ColumnChunk]:
-    """Return what is said of a file's column chunks."""
+    """Return the claimed sizes of a file's column chunks."""
     return column_chunks(io.BytesIO(data))
 
 
 @pytest.mark.parametrize("version", ["1.0", "2.0"])
 @pytest.mark.parametrize("dictionary", [False, True])
 @pytest.mark.parametrize("compression", ["none", "zstd"])
-def test_pages_count_where_the_footer_says_less(version: str, dictionary: bool, compression: str) -> None:
-    """Values and sizes are those of the pages that Arrow reads: of both versions, with and without a dictionary."""
+def test_pages_count_if_the_footer_states_less(version: str, dictionary: bool, compression: str) -> None:
+    """Values and sizes are those of the pages that Arrow reads: in both versions, with and without a dictionary."""
     options = {"data_page_version": version, "use_dictionary": dictionary, "compression": compression}
     column = pa.ListArray.from_arrays(pa.array([0, N], pa.int32()), pa.array(np.arange(N) % 4000))
     data = written(column, **options)
@@ -90,8 +90,8 @@ def test_the_values_of_a_dictionary_count() -> None:
     assert chunk.values == N
 
 
-def test_only_the_columns_asked_for_are_followed() -> None:
-    """Others may be damaged; a name that begins like one asked for is another."""
+def test_only_the_requested_columns_are_followed() -> None:
+    """Others may be damaged; a name that only begins with a requested one is another."""
     stream = io.BytesIO()
     pq.write_table(pa.table({"c": [[1]], "c.d": [1], "cd": [2]}), stream)
     assert [chunk.path for chunk in column_chunks(stream, ["cd"])] == ["cd"]
@@ -104,17 +104,17 @@ def test_only_the_columns_asked_for_are_followed() -> None:
         column_chunks(io.BytesIO(broken))
 
 
-@pytest.mark.parametrize("told", [-1, 0, 7, 1 << 20, 2**63 - 1])
-def test_offsets_that_lie_are_refused(told: int) -> None:
-    """Pages that begin before the file, in it at any other place, beyond it and where no number goes."""
+@pytest.mark.parametrize("stated", [-1, 0, 7, 1 << 20, 2**63 - 1])
+def test_wrong_offsets_are_refused(stated: int) -> None:
+    """Pages that begin before the file, at a wrong offset in it, beyond it, and beyond any number."""
     data = written(pa.array(["x" * 99] * N), use_dictionary=False, compression="none")
     with pytest.raises(ValueError, match=r"(pages are|footer is) damaged"):
-        chunks_of(patched(data, "data", 4, told))
+        chunks_of(patched(data, "data", 4, stated))
 
 
 @pytest.mark.parametrize("field", ["values", "plain"])
 def test_numbers_below_zero_are_refused(field: str) -> None:
-    """One chunk must not make up for another."""
+    """One chunk must not compensate for another."""
     data = written(np.arange(N), use_dictionary=False)
     (honest,) = chunks_of(data)
     with pytest.raises(ValueError, match="footer is damaged"):
@@ -122,7 +122,7 @@ def test_numbers_below_zero_are_refused(field: str) -> None:
 
 
 def test_chunks_that_share_their_pages_are_refused() -> None:
-    """No more bytes are followed than there are, or a small file could be walked through for hours."""
+    """No more bytes are followed than the file has; otherwise a small file could be followed for hours."""
     stream = io.BytesIO()
     with pq.ParquetWriter(stream, pa.schema({"c": pa.int64()}), use_dictionary=False, compression="none") as writer:
         for rows in (N, 7, 7, 7):
@@ -137,7 +137,7 @@ def test_chunks_that_share_their_pages_are_refused() -> None:
 
 
 def test_delta_encodings_of_text_are_refused() -> None:
-    """Each value may repeat the one before, so no header tells what they take; of numbers each is in the data."""
+    """Each text may repeat the one before, so headers do not bound the memory; numbers are all in the data."""
     for encoding, refused in {"DELTA_BYTE_ARRAY": True, "DELTA_LENGTH_BYTE_ARRAY": True, "PLAIN": False}.items():
         for version in ("1.0", "2.0"):
             options = {"use_dictionary": False, "column_encoding": encoding, "data_page_version": version}
@@ -163,14 +163,14 @@ def test_delta_encodings_of_text_are_refused() -> None:
     ],
     ids=["twice", "far field", "long number", "odd end", "map"],
 )
-def test_what_arrow_takes_otherwise_is_refused(data: bytes) -> None:
-    """Bytes that Thrift's readers in C++ cut, merge or take for something else."""
+def test_input_that_arrow_reads_differently_is_refused(data: bytes) -> None:
+    """Bytes that Thrift's C++ readers truncate, merge or interpret differently."""
     with pytest.raises(ValueError, match="damaged"):
         arrow._Compact(data, 100).struct({1: (5, None)})
 
 
-def test_a_field_of_another_type_is_no_field() -> None:
-    """Arrow skips it, so it is not taken for the number."""
+def test_a_field_of_another_type_is_skipped() -> None:
+    """Arrow skips it, so it must not be read as the number."""
     reader = arrow._Compact(b"\x16\x02\x05\x02\x04\x00", 100)
     with pytest.raises(ValueError, match="damaged"):
         reader.struct({1: (6, None)})
@@ -178,7 +178,7 @@ def test_a_field_of_another_type_is_no_field() -> None:
 
 
 def test_lists_that_misname_their_values_are_refused() -> None:
-    """Arrow takes the values of a list for what they should be; a footer could hold one file for it, another for us."""
+    """Arrow trusts the expected type of a list; a footer could mean one file to Arrow and another to this module."""
     data = written([1, 2, 3])
     footer = footer_of(data)
     at = footer.index(b"\x19\x2c") + 1  # the schema, a list of two structs
@@ -191,7 +191,7 @@ def test_lists_that_misname_their_values_are_refused() -> None:
 @pytest.mark.parametrize("kind", [0, 3, 5, 6, 8, 9, 11, 12])
 @pytest.mark.parametrize("known", [arrow._TEXTS, arrow._STRUCTS, arrow._INT32S, arrow._INT64S])
 def test_lists_of_another_type_are_refused(kind: int, known: Any) -> None:
-    """Also where the list is not needed and its values would end at the same byte."""
+    """Also if the list is not needed and its values would end at the same byte."""
     data, true = bytes([0x19, 0x10 | kind, 0, 0, 0]), known[1][0]
     if kind == true:
         arrow._Compact(data, 100).struct({1: known})
@@ -201,7 +201,7 @@ def test_lists_of_another_type_are_refused(kind: int, known: Any) -> None:
 
 
 def test_a_footer_that_arrow_reads_to_another_byte_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever the reason, it is then not what Arrow reads."""
+    """Whatever the reason, Arrow then reads something else."""
     data = written([1, 2, 3])
 
     class Another(pq.ParquetFile):  # type: ignore[misc]
@@ -218,12 +218,12 @@ def test_a_footer_that_arrow_reads_to_another_byte_is_refused(monkeypatch: pytes
 
 
 def with_unknown_list(data: bytes, count: int) -> bytes:
-    """Return a file whose footer has a field that nobody knows, a list of empty structs."""
+    """Return a file whose footer has an unknown field, a list of empty structs."""
     return with_footer(data, footer_of(data)[:-1] + b"\xf9\xfc" + varint(count) + bytes(count) + b"\x00")
 
 
 def peak_of(data: bytes) -> tuple[str, int]:
-    """Return how a file is refused, if it is, and the bytes of memory that Python takes at most."""
+    """Return a file's error, if any, and Python's peak memory in bytes."""
     file = io.BytesIO(data)
     tracemalloc.start()
     try:
@@ -237,8 +237,8 @@ def peak_of(data: bytes) -> tuple[str, int]:
     return said, peak
 
 
-def test_a_footer_takes_no_more_than_its_bytes() -> None:
-    """Fields that are not needed are skipped, and lists that Arrow refuses are not begun."""
+def test_the_memory_for_a_footer_is_bounded_by_its_size() -> None:
+    """Unneeded fields are skipped, and lists that Arrow refuses are not read."""
     data = written([1, 2, 3])
     column_chunks(io.BytesIO(data))
     count = 300_000
@@ -253,10 +253,10 @@ def test_a_footer_takes_no_more_than_its_bytes() -> None:
 
 
 def test_a_footer_of_too_many_fields_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Reading it ends after so many, each of which takes time."""
+    """Reading stops at the limit of fields, since each takes time."""
     hostile = with_unknown_list(written([1, 2, 3]), 5000)
     assert chunks_of(hostile)
-    monkeypatch.setattr(arrow, "_MOST_FOOTER_FIELDS", 5000)
+    monkeypatch.setattr(arrow, "_MAX_FOOTER_FIELDS", 5000)
     with pytest.raises(ValueError, match="footer is damaged"):
         chunks_of(hostile)
 
@@ -284,7 +284,7 @@ def test_columns_are_those_of_arrow(name: str) -> None:
 
 @pytest.mark.parametrize("dtype", [np.int64, np.int32, np.uint8, np.float64, np.float32, np.bool_])
 def test_numbers_come_back(rng: np.random.Generator, dtype: Any) -> None:
-    """Also of several chunks, of parts of them, and of none."""
+    """Also from several chunks, parts of them, and none."""
     values = rng.integers(0, 2, size=100).astype(dtype)
     whole = to_arrow(values)
     for chunks in ([whole], [whole[3:50], whole[50:]], [whole[:0]], [whole[9:9], whole[1:2]]):
@@ -293,8 +293,8 @@ def test_numbers_come_back(rng: np.random.Generator, dtype: Any) -> None:
         assert (found.dtype, found.tolist()) == (np.dtype(dtype), wanted.tolist())
 
 
-def test_what_is_missing() -> None:
-    """Of floats it is NaN, of anything else an error; texts are no numbers."""
+def test_missing_values() -> None:
+    """A missing float is NaN, another missing value an error; texts are not numbers."""
     found = to_numpy(pa.chunked_array([pa.array([0.5, None, 2.0])[1:]]))
     assert np.isnan(found[0])
     assert found[1] == 2
@@ -307,6 +307,6 @@ def test_what_is_missing() -> None:
 
 
 def test_a_table_has_its_columns_in_order() -> None:
-    """Names stay where they stand, and an empty table keeps them."""
+    """The order of names is kept, also in an empty table."""
     assert to_arrow_table({"b": np.zeros(2), "a": np.ones(2)}).column_names == ["b", "a"]
     assert to_arrow_table({"x": np.empty(0, dtype=object)}).num_rows == 0

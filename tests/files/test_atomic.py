@@ -1,4 +1,4 @@
-"""Files that appear whole: what a killed process left of one, and two processes that write the same one."""
+"""Atomic writing: partial files of killed processes, and two processes that write the same file."""
 
 import subprocess
 import sys
@@ -21,7 +21,7 @@ with atomic_output(sys.argv[1]) as stream:
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    """Return a name with signs that patterns have."""
+    """Return a name with characters that are special in patterns."""
     return tmp_path / "found [1].csv"
 
 
@@ -44,8 +44,8 @@ def _begin(path: Path) -> "subprocess.Popen[bytes]":
     return writer
 
 
-def test_what_a_killed_process_left_goes_with_the_next_write(path: Path) -> None:
-    """kill -9 leaves a hidden file; the next write of the same name takes it away, and no other's."""
+def test_the_next_write_removes_partial_files_of_killed_processes(path: Path) -> None:
+    """kill -9 leaves a hidden file; the next write of the same name removes it, and no other file."""
     other = path.with_name(".other.csv.0123abcd.part")
     other.touch()
     with _begin(path) as writer:
@@ -55,8 +55,8 @@ def test_what_a_killed_process_left_goes_with_the_next_write(path: Path) -> None
     assert sorted(path.parent.iterdir()) == [other, path]
 
 
-def test_what_a_living_process_writes_stays(path: Path) -> None:
-    """A second writer of a name leaves alone what the first is in the middle of, which then ends as it would have."""
+def test_partial_files_of_running_processes_stay(path: Path) -> None:
+    """A second writer of a name does not disturb a first one, which finishes as it would have alone."""
     with _begin(path) as writer:
         _write(path)
         assert len(list(path.parent.iterdir())) == 2
@@ -66,9 +66,7 @@ def test_what_a_living_process_writes_stays(path: Path) -> None:
     assert path.read_bytes() == b"whole"
 
 
-def test_a_file_taken_for_abandoned_before_it_was_locked_is_begun_again(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_partial_file_removed_before_its_lock_is_made_again(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Between making a file and locking it another writer may remove it: then a further one is made."""
     fcntl = pytest.importorskip("fcntl")
     real, taken = fcntl.flock, list[Path]()

@@ -1,8 +1,8 @@
 """Coverage-guided fuzzing with atheris: run.py --minutes N for all targets in turn, run.py TARGET SECONDS for one.
 
-A further argument is the folder that keeps what reached new code, build/fuzz by default. Bytes that make a target fail
-are written there as ``TARGET-crash-…``: the first thing to do with them is a regression test. ``python dev.py fuzz``
-installs what is needed first.
+A further argument is the corpus folder for inputs that reached new code, build/fuzz by default. Bytes that make a
+target fail are written there as ``TARGET-crash-…``; write a regression test with them first. ``python dev.py fuzz``
+installs the requirements.
 """
 
 import subprocess
@@ -17,10 +17,10 @@ _LONGEST_INPUT = 8192  # bytes
 
 
 def fuzz(name: str, seconds: int, folder: Path) -> None:
-    """Fuzz one target until the time is over or something fails; this ends the process."""
+    """Fuzz one target until the time is over or an input fails; this ends the process."""
     import atheris
 
-    # compiled loops are compiled from their bytecode, which must stay as it is
+    # loops are compiled from their bytecode, which instrumentation must not change
     kernels = (TESTS.parent / "assocpriv" / "kernels").glob("*.py")
     untouched = [f"assocpriv.kernels.{path.stem}" for path in kernels]
     with atheris.instrument_imports(include=["assocpriv"], exclude=untouched):
@@ -33,25 +33,25 @@ def fuzz(name: str, seconds: int, folder: Path) -> None:
         assert target.run(seed), f"{name} refuses its own seed {number}"
     options = [f"-max_total_time={seconds}", f"-timeout={_LONGEST_RUN}", f"-rss_limit_mb={_MOST_MEMORY}"]
     options += [f"-max_len={_LONGEST_INPUT}", "-print_final_stats=1", f"-artifact_prefix={folder}/{name}-"]
-    # the answer is for other callers: libFuzzer would read meaning into it
+    # libFuzzer would interpret the return value, so drop it
     atheris.Setup([sys.argv[0], *options, str(corpus)], lambda data: target.run(data) and None)
     atheris.Fuzz()
 
 
 def fuzz_all(minutes: float, folder: Path) -> int:
-    """Fuzz every target for its share of the time, and return how many failed."""
+    """Fuzz every target for its share of the time; return the number of failed targets."""
     from fuzz.targets import TARGETS
 
     seconds, failed = max(1, int(60 * minutes / len(TARGETS))), 0
     for name in TARGETS:
         print(f"== fuzz {name}: {seconds} s", flush=True)
         failed += subprocess.call([sys.executable, __file__, name, str(seconds), str(folder)]) != 0
-    print(f"== fuzz: {failed} of {len(TARGETS)} targets failed; what made them fail is in {folder}")
+    print(f"== fuzz: {failed} of {len(TARGETS)} targets failed; failing inputs are in {folder}")
     return failed
 
 
 def main() -> int:
-    """Do what the arguments say, and return an exit status."""
+    """Fuzz as the arguments specify; return the exit status."""
     sys.path[:0] = [str(TESTS.parent), str(TESTS)]
     if len(sys.argv) not in (3, 4):
         sys.exit(__doc__)

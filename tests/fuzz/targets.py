@@ -1,8 +1,7 @@
-"""What parses bytes from outside, each as a function of bytes that must refuse or round-trip, and bytes to begin with.
+"""The parsers of untrusted bytes as fuzz targets, with seed inputs.
 
-A target says whether it accepted the bytes. It may raise nothing: an AssocprivError is the answer to bytes that are not
-valid, and its text must be short and printable; whatever is accepted must come back the same when it is written and
-read again.
+A target returns whether it accepted the bytes, and must not raise. Invalid bytes must cause an AssocprivError with a
+short, printable text. Accepted content must be the same when it is written and read again.
 """
 
 import atexit
@@ -28,22 +27,32 @@ from naive import fixed_plan, items_plan, small_plan
 
 from assocpriv import association_rules, mine, read_baskets
 from assocpriv.auditing.recompute_tables import read_guided, read_table
-from assocpriv.client.baskets import Randomizer
-from assocpriv.client.guided import GuidedRecord, randomize_guided
-from assocpriv.client.ledger_file import HEADER, MARK, Acknowledged, Entry, Moment, Waiting, parse_ledger
-from assocpriv.client.tables import randomize_record
-from assocpriv.files.oblivious import (
+from assocpriv.client.basket_client import Randomizer
+from assocpriv.client.guided_client import GuidedRecord, randomize_guided
+from assocpriv.client.ledger_file import HEADER, MARK, Acknowledged, Entry, Queued, Scheduled, parse_ledger
+from assocpriv.client.table_client import randomize_record
+from assocpriv.files.oblivious_http import (
     BinaryRequest,
     BinaryResponse,
     KeyConfig,
     decode_key_configs,
     encode_key_configs,
 )
-from assocpriv.files.plans import read_catalogue, read_guidance, read_plan, read_taxonomy, write_plan
-from assocpriv.files.reports import Reports, message_lines, read_messages, read_reports
-from assocpriv.plans.baskets import Plan
+from assocpriv.files.plan_files import read_catalogue, read_guidance, read_plan, read_taxonomy, write_plan
+from assocpriv.files.report_files import Reports, message_lines, read_messages, read_reports
+from assocpriv.guarantees.amplification import Guarantee
+from assocpriv.guarantees.entropy import SystemEntropy
+from assocpriv.guarantees.errors import AssocprivError
+from assocpriv.plans.basket_plan import Plan
 from assocpriv.plans.catalogue import Catalogue
-from assocpriv.plans.columns import (
+from assocpriv.plans.guidance import Guidance
+from assocpriv.plans.guided_plan import GuidedPlan, category, class_label, number, plan_guided
+from assocpriv.plans.item_names import Names
+from assocpriv.plans.operator import FixedSizeOperator, Operator
+from assocpriv.plans.published_plan import pack_reports
+from assocpriv.plans.report_type import ReportType
+from assocpriv.plans.sizes_view import SizesView
+from assocpriv.plans.table_columns import (
     CategoryColumn,
     Clear,
     GaussianNoise,
@@ -52,35 +61,25 @@ from assocpriv.plans.columns import (
     UniformNoise,
     Window,
 )
-from assocpriv.plans.guidance import Guidance
-from assocpriv.plans.guided import GuidedPlan, category, class_label, number, plan_guided
-from assocpriv.plans.names import Names
-from assocpriv.plans.operator import FixedSizeOperator, Operator
-from assocpriv.plans.published import pack_reports
-from assocpriv.plans.question import Question
-from assocpriv.plans.sizes_view import SizesView
-from assocpriv.plans.tables import TablePlan
-from assocpriv.promise.breaches import Breach
-from assocpriv.promise.entropy import SystemEntropy
-from assocpriv.promise.errors import AssocprivError
-from assocpriv.records import sources
+from assocpriv.plans.table_plan import TablePlan
+from assocpriv.records import basket_sources
 from assocpriv.records.basket_files import stream_baskets
 from assocpriv.records.baskets import Baskets
 from assocpriv.records.layout import ReadOptions
 from assocpriv.server.itemsets import read_itemsets, write_itemsets
-from assocpriv.show.plans import described
+from assocpriv.show.plan_views import described
 from assocpriv.simulation.enumeration import SeededEntropy
 
 _Result = TypeVar("_Result")
 Run = Callable[[bytes], bool]
 _LONGEST_MESSAGE = 2000
 _MOST_COLUMNS = 20
-_MOST_ITEMS = 1 << 12  # of a plan that a report is made under, to keep a run of a target short
+_MOST_ITEMS = 1 << 12  # largest plan that a report is made under, to keep runs short
 
 
 @dataclass(frozen=True)
 class Target:
-    """A parser, and bytes it accepts."""
+    """A parser, and seed inputs that it accepts."""
 
     run: Run
     seeds: Callable[[], list[bytes]]
@@ -88,7 +87,7 @@ class Target:
 
 @cache
 def folder() -> Path:
-    """Return a folder of this process, in memory where there is one; removed at the end."""
+    """Return a temporary folder of this process, in memory if possible; it is removed at exit."""
     memory = Path("/dev/shm")
     made = tempfile.mkdtemp(prefix="assocpriv-fuzz-", dir=memory if memory.is_dir() else None)
     atexit.register(shutil.rmtree, made, ignore_errors=True)
@@ -96,7 +95,7 @@ def folder() -> Path:
 
 
 def accepted(call: Callable[[], _Result]) -> _Result | None:
-    """Return what a call returns, None where it refuses with an error fit to be printed."""
+    """Return the result of a call, or None if it refuses with a printable error."""
     try:
         return call()
     except AssocprivError as error:
@@ -108,7 +107,7 @@ def accepted(call: Callable[[], _Result]) -> _Result | None:
 
 
 def written(data: bytes, name: str) -> Path:
-    """Write bytes to a file of a given name."""
+    """Write bytes to a file with this name."""
     path = folder() / name
     path.write_bytes(data)
     return path
@@ -119,20 +118,20 @@ def written(data: bytes, name: str) -> Path:
 
 @cache
 def plans() -> tuple[Plan, ...]:
-    """Return a plan of every kind."""
+    """Return plans with every kind of report."""
     none, bch, rs = small_plan("none", 5, 2, 2), small_plan("bch", 6, 2, 2), small_plan("reed-solomon", 5, 2, 2)
-    rules = Names(others="drop", parents=(("beer", "drink"), ("tea", "drink")), left_out=("bag",))
+    rules = Names(unlisted="drop", parents=(("beer", "drink"), ("tea", "drink")), left_out=("bag",))
     rolled = replace(small_plan("none", 3, 2, 2), catalogue=Catalogue(["drink", "milk", "bröd"]), names=rules)
-    promise = Breach(Fraction(1, 1000), Fraction(1, 2))
-    twice = items_plan(4, Operator(1, 1, 2, 4, (5, 11)), promise=promise, reports_per_person=2)
-    sizes = Question(2, FixedSizeOperator(1, 3, 1, (1, 5)), view=SizesView((2, 5)))
-    several = replace(bch, questions=(replace(bch.items, weight=7), sizes, small_plan("none", 6, 1, 1).items))
+    guarantee = Guarantee(Fraction(1, 1000), Fraction(1, 2))
+    twice = items_plan(4, Operator(1, 1, 2, 4, (5, 11)), guarantee=guarantee, reports_per_person=2)
+    sizes = ReportType(2, FixedSizeOperator(1, 3, 1, (1, 5)), view=SizesView((2, 5)))
+    several = replace(bch, report_types=(replace(bch.items, weight=7), sizes, small_plan("none", 6, 1, 1).items))
     return none, bch, rs, fixed_plan(5, 2, 2, 3), rolled, twice, several
 
 
 def _run_plan(kind: type[Any], audited: Callable[[str], Any] | None, good_for: Callable[[Any], None]) -> Run:
     def run(data: bytes) -> bool:
-        """A plan's text: refused, or read again under the same id, by the audit too, and good for a report."""
+        """Parse a plan's text: refused, or read again under the same id, also by the audit, and usable for a report."""
         text = data.decode("utf-8", errors="surrogateescape")
         plan = accepted(lambda: kind.parse(text))
         read = accepted(lambda: read_plan(written(data, "plan.json"), kind))
@@ -155,9 +154,9 @@ def _run_plan(kind: type[Any], audited: Callable[[str], Any] | None, good_for: C
 def _basket_report(plan: Plan) -> None:
     write_plan(plan, folder() / "again.json", force=True)
     assert read_plan(folder() / "again.json").canonical_json == plan.canonical_json
-    if all(asked.padded_items <= _MOST_ITEMS and asked.transaction_size <= 6 for asked in plan.questions):
-        question, answer = plan.answer_in(Randomizer(plan).randomize([0], entropy=SystemEntropy()))
-        assert max(question.form.items(answer), default=0) < question.padded_items
+    if all(each.padded_items <= _MOST_ITEMS and each.transaction_size <= 6 for each in plan.report_types):
+        report_type, answer = plan.unpack_report(Randomizer(plan).randomize([0], entropy=SystemEntropy()))
+        assert max(report_type.form.items(answer), default=0) < report_type.padded_items
 
 
 def _table_report(plan: TablePlan) -> None:
@@ -174,7 +173,7 @@ def _guided_report(plan: GuidedPlan) -> None:
     assert read_guided(plan.canonical_json).sizes == plan.sizes
     json.dumps(described(plan, 1000).to_json(), allow_nan=False)
     if plan.width <= _MOST_COLUMNS:
-        guidance = Guidance.of_vectors(plan, 1, np.eye(plan.width)[:, :2])
+        guidance = Guidance.from_vectors(plan, 1, np.eye(plan.width)[:, :2])
         record = GuidedRecord({plan.label.name: plan.labels[0]}, guidance)
         pack_reports([randomize_guided(record, plan, entropy=SystemEntropy())], plan)
 
@@ -192,7 +191,7 @@ def plan_seeds() -> list[bytes]:
 
 @cache
 def table_plans() -> tuple[TablePlan, ...]:
-    """Return table plans of every law and kind of column, one without a promise, one of several reports."""
+    """Return table plans with every mechanism and kind of column, one without a guarantee, one of several reports."""
     age = (Fraction(20), Fraction(80), 3)
     columns = (
         NumberColumn("age", Window(6, 3, 3, 1), False, *age),
@@ -202,24 +201,24 @@ def table_plans() -> tuple[TablePlan, ...]:
         CategoryColumn("region", Window(3, 1, 5, 1), True, ("north", "söuth", "2")),
         LabelColumn("class", Window(2, 1, 2, 1), False, ("A", "B")),
     )
-    promise = Breach(Fraction(1, 1000), Fraction(999, 1000))
+    guarantee = Guarantee(Fraction(1, 1000), Fraction(999, 1000))
     return (
-        TablePlan(columns, 2, promise), TablePlan(columns, 1, promise, 2),
+        TablePlan(columns, 2, guarantee), TablePlan(columns, 1, guarantee, 2),
         TablePlan((*columns[1:4], LabelColumn("class", Clear(2), False, ("A", "B"))), 0),
     )  # fmt: skip
 
 
 @cache
 def guided_plans() -> tuple[GuidedPlan, ...]:
-    """Return a guided plan without a promise, and one for each way to keep it."""
+    """Return a guided plan without a guarantee, and one with a guarantee per keep option."""
     attributes = category("vote", ["n", "söuth"]), number("age", [-0.5, 30])
-    label, promise = class_label("class", ["A", "B"]), Breach("5%", "50%")
-    kept = (plan_guided(attributes, label, promise=promise, keep=keep) for keep in ("bits", "tuple"))
+    label, guarantee = class_label("class", ["A", "B"]), Guarantee("5%", "50%")
+    kept = (plan_guided(attributes, label, guarantee=guarantee, keep=keep) for keep in ("bits", "tuple"))
     return plan_guided(attributes, label), *kept
 
 
 def run_guidance(data: bytes) -> bool:
-    """Guidance: refused, or read again under the same id; checked against a plan, and then good for a report."""
+    """Read guidance: refused, or read again under the same id; checked against a plan, then usable for a report."""
     guidance = accepted(lambda: read_guidance(written(data, "guidance.json")))
     if guidance is None:
         return False
@@ -231,7 +230,7 @@ def run_guidance(data: bytes) -> bool:
 
 
 def run_messages(data: bytes) -> bool:
-    """A file of messages: refused, or written and read again as the same reports."""
+    """Read a file of messages: refused, or written and read again as the same reports."""
     plan = guided_plans()[0]
     reports = accepted(lambda: read_messages(written(data, "messages.jsonl"), plan))
     if reports is None:
@@ -242,7 +241,7 @@ def run_messages(data: bytes) -> bool:
 
 
 def run_oblivious(data: bytes) -> bool:
-    """Read what a relay or a device may bring, keys and binary HTTP, and write it again."""
+    """Read messages of a relay or a device, keys and binary HTTP, and write them again."""
     configs = accepted(lambda: decode_key_configs(data))
     if configs is not None:
         assert decode_key_configs(encode_key_configs(configs)) == configs
@@ -253,7 +252,7 @@ def run_oblivious(data: bytes) -> bool:
 
 
 def oblivious_seeds() -> list[bytes]:
-    """Return a list of keys, a request of either framing, and a response."""
+    """Return a list of keys, a request in each framing, and a response."""
     request = BinaryRequest(b"POST", b"/reports", ((b"content-type", b"text/plain"),), b"body", authority=b"a.example")
     indeterminate = b"\2\3GET\5https\0\1/\1x\1y\0\4body\0\0\0"
     keys = encode_key_configs([KeyConfig(1, bytes(32))])
@@ -263,27 +262,27 @@ def oblivious_seeds() -> list[bytes]:
 def guidance_seeds() -> list[bytes]:
     """Return guidance of one plan."""
     plan = guided_plans()[0]
-    return [Guidance.of_vectors(plan, 1, np.eye(5)[:, :k]).canonical_json.encode() for k in (1, 5)]
+    return [Guidance.from_vectors(plan, 1, np.eye(5)[:, :k]).canonical_json.encode() for k in (1, 5)]
 
 
 # ---- reports
 
 
 def run_report(data: bytes) -> bool:
-    """The first byte chooses a plan, the rest is a report of it."""
+    """Read a report of the plan that the first byte selects."""
     if not data:
         return False
     plan = plans()[data[0] % len(plans())]
     report = data[1:]
-    opened = accepted(lambda: plan.answer_in(report))
+    opened = accepted(lambda: plan.unpack_report(report))
     packed = accepted(lambda: pack_reports([report, report], plan))
     assert (opened is None) == (packed is None)
     if opened is None or packed is None:
         return False
-    question, answer = opened
-    assert plan.report_of(plan.questions.index(question), answer) == report == packed[1].tobytes()
-    assert question.form.encode(question.form.decode(answer)) == answer
-    assert all(0 <= item < question.padded_items for item in question.form.items(answer))
+    report_type, answer = opened
+    assert plan.pack_report(plan.report_types.index(report_type), answer) == report == packed[1].tobytes()
+    assert report_type.form.encode(report_type.form.decode(answer)) == answer
+    assert all(0 <= item < report_type.padded_items for item in report_type.form.items(answer))
     return True
 
 
@@ -294,7 +293,7 @@ def report_seeds() -> list[bytes]:
 
 
 def run_report_file(data: bytes) -> bool:
-    """A Parquet file of reports: refused when it is opened or read, or written again with the same reports."""
+    """Read a Parquet file of reports: refused when opened or read, or written again with the same reports."""
     path = written(data, "reports.parquet")
 
     def read() -> tuple[Reports, Any]:
@@ -315,7 +314,7 @@ def run_report_file(data: bytes) -> bool:
 
 
 def report_file_seeds() -> list[bytes]:
-    """Return a file of reports of each plan, and one by another writer."""
+    """Return a report file per plan, and one by another writer."""
     entropy, seeds = SeededEntropy(1), []
     for plan in plans():
         client = Randomizer(plan)
@@ -332,7 +331,7 @@ def report_file_seeds() -> list[bytes]:
 
 def _run_table(ending: str) -> Run:
     def run(data: bytes) -> bool:
-        """A file of mined itemsets: refused, or written and read again as the same table, with rules or none."""
+        """Read a file of mined itemsets: refused, or written and read again as the same table; rules or none."""
         path = written(data, f"table{ending}")
         frame = accepted(lambda: read_itemsets(path))
         if frame is None:
@@ -351,13 +350,13 @@ def _run_table(ending: str) -> Run:
 
 def _table_seeds(ending: str) -> Callable[[], list[bytes]]:
     def seeds() -> list[bytes]:
-        """Return mined tables, one of them of reports of a fixed size, one empty."""
+        """Return mined tables, one from reports of a fixed size, one empty."""
         entropy, found = SeededEntropy(1), []
         for plan, support in [(plans()[0], "30%"), (plans()[3], "30%"), (plans()[0], "100%")]:
             client = Randomizer(plan)
             reports = [client.randomize([0, 1], entropy=entropy) for _ in range(1000)]
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # that so few reports tell little
+                warnings.simplefilter("ignore")  # warnings about the small number of reports
                 frame = mine(Reports.from_bytes(reports, plan), support)
             assert bool(len(frame)) == (support == "30%")
             write_itemsets(frame, folder() / f"seed{ending}", force=True)
@@ -371,7 +370,7 @@ def _table_seeds(ending: str) -> Callable[[], list[bytes]]:
 
 
 def run_taxonomy(data: bytes) -> bool:
-    """A taxonomy: refused, or rules of it hold."""
+    """Read a taxonomy: refused, or its rules round-trip."""
     parents = accepted(lambda: read_taxonomy(written(data, "taxonomy.csv")))
     if parents is None:
         return False
@@ -387,7 +386,7 @@ def taxonomy_seeds() -> list[bytes]:
 
 
 def run_catalogue(data: bytes) -> bool:
-    """A file of names: refused, or the same names a line."""
+    """Read a file of names: refused, or written and read again as the same names."""
     catalogue = accepted(lambda: read_catalogue(written(data, "names.txt")))
     if catalogue is not None:
         again = read_catalogue(written("\n".join(catalogue).encode("utf-8-sig"), "names.txt"))
@@ -412,12 +411,12 @@ def _run_baskets(ending: str, chosen: str | None = None) -> Run:
     choices = {"repeats": "merge", "empty": "keep"}
 
     def run(data: bytes) -> bool:
-        """A file of baskets: refused, or the same whole and as a stream, and again when written as lists."""
+        """Read a file of baskets: refused, or the same as a whole, as a stream, and again when written as lists."""
         path = written(data, f"baskets{ending}")
         accepted(lambda: read_baskets(path, layout=chosen))
         baskets = accepted(lambda: read_baskets(path, layout=chosen, **choices))
         known = baskets.catalogue if baskets is not None else Catalogue(["milk", "1"])
-        with mock.patch.object(sources, "CHUNK_BYTES", 13):  # lines and baskets that lie across pieces
+        with mock.patch.object(basket_sources, "CHUNK_BYTES", 13):  # lines and baskets span chunks
             options = ReadOptions(chosen, unknown="drop", memory_bytes=1 << 24, **choices)
             streamed = accepted(lambda: list(stream_baskets(path, known, options)))
         if baskets is None:
@@ -449,7 +448,7 @@ def parquet_bytes(columns: dict[str, Any], **options: Any) -> bytes:
 
 
 def parquet_basket_seeds() -> list[bytes]:
-    """Return Parquet files of baskets of both layouts, of text, dictionaries and numbers."""
+    """Return Parquet files of baskets in both layouts, with text, dictionaries and numbers."""
     lists = [["milk", "bread"], ["milk"], [], None]
     coded = pa.array(["milk", "bread", "milk"]).dictionary_encode()
     return [
@@ -466,13 +465,13 @@ def parquet_basket_seeds() -> list[bytes]:
 
 
 def run_ledger(data: bytes) -> bool:
-    """A ledger's bytes: refused, or whole records that are the same bytes when written again."""
+    """Read a ledger: refused, or complete records that give the same records when written again."""
     found = accepted(lambda: parse_ledger(data))
     if found is None:
         return False
     entries, end, marked = found
     assert 0 <= end <= len(data)
-    # a fraction need not be in lowest terms to be read
+    # fractions are accepted without being in lowest terms, so compare records
     header = data[: len(HEADER)] if entries else HEADER
     assert parse_ledger(header + b"".join(entry.to_bytes() + MARK for entry in entries))[0] == entries
     assert marked or entries
@@ -482,7 +481,7 @@ def run_ledger(data: bytes) -> bool:
 def ledger_seeds() -> list[bytes]:
     """Return ledgers with no, one and several records."""
     made = Entry(1, "ab" * 32, bytes(32), Fraction(19, 3), bytes(range(10)), bytes(16))
-    later = [Waiting(2, 1), Moment(3, 1, 1 << 31), Acknowledged(4, 1)]
+    later = [Queued(2, 1), Scheduled(3, 1, 1 << 31), Acknowledged(4, 1)]
     record, *others = [entry.to_bytes() + MARK for entry in [made, *later]]
     return [HEADER, HEADER + record[: -len(MARK)], HEADER + record + b"".join(others)]
 

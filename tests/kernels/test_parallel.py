@@ -1,4 +1,4 @@
-"""What is read of the machine: sensible numbers, the container's limit, and fallbacks where a system is silent."""
+"""Properties of the machine: plausible values, a container's limit, and fallbacks for unknown ones."""
 
 import os
 
@@ -7,16 +7,16 @@ import psutil
 from assocpriv.kernels import parallel
 
 
-def test_this_machine_has_something():
-    """Cores, caches and memory are positive, and no more than the system has."""
+def test_properties_of_this_machine_are_plausible():
+    """Cores, caches and memory are positive, and at most the system's."""
     assert 1 <= parallel.cores() <= (os.cpu_count() or 1)
     assert all(size > 0 for size in parallel.cache_bytes())
     assert 0 < parallel.free_memory() <= psutil.virtual_memory().total
     assert parallel.default_memory() >= 64 << 20
 
 
-def test_a_silent_system_has_small_caches(monkeypatch):
-    """Where the system does not know a name, or says 0, caches are taken to be small."""
+def test_unknown_caches_are_assumed_to_be_small(monkeypatch):
+    """If the system does not know a name, or returns 0, caches are assumed to be small."""
 
     def unknown(_name):
         raise ValueError("unrecognized configuration name")
@@ -27,13 +27,13 @@ def test_a_silent_system_has_small_caches(monkeypatch):
 
 
 def test_small_memories_get_few_workers(monkeypatch):
-    """At least one, at most one a core, each with 16 MiB."""
+    """There is at least one worker, at most one per core, each with 16 MiB."""
     monkeypatch.setattr(parallel, "cores", lambda: 8)
     assert [parallel.workers_within(size << 20) for size in (0, 15, 16, 64, 127, 128, 10_000)] == [1, 1, 1, 4, 7, 8, 8]
 
 
 def test_a_container_limits_the_memory(monkeypatch, tmp_path):
-    """Of both versions of control groups what they still allow counts; no limit, or no such file, changes nothing."""
+    """The remaining memory of both versions of control groups is respected; no limit or no file changes nothing."""
     monkeypatch.setattr(parallel, "_CGROUP", tmp_path)
     everything = psutil.virtual_memory().total
     (tmp_path / "memory.max").write_text("max\n")

@@ -1,4 +1,4 @@
-"""Tests that the operator's page reads what the package's commands really make, here run in this process."""
+"""Tests that the operator's page reads the real output of the package's commands, here run in this process."""
 
 import re
 from pathlib import Path
@@ -12,9 +12,9 @@ from shown import PLAN, Collection, basic, reports
 import assocpriv as ap
 from assocpriv import numeric
 from assocpriv.cli.main import main
-from assocpriv.pages import operator
-from assocpriv.plans.published import PublishedPlan
-from assocpriv.promise.errors import AssocprivError
+from assocpriv.guarantees.errors import AssocprivError
+from assocpriv.pages import collector_page
+from assocpriv.plans.published_plan import PublishedPlan
 
 
 @pytest.fixture(autouse=True)
@@ -27,7 +27,7 @@ def commands(monkeypatch: pytest.MonkeyPatch) -> None:
             raise AssocprivError(done.stderr)
         return done.stdout_bytes
 
-    monkeypatch.setattr(operator, "run_command", run)
+    monkeypatch.setattr(collector_page, "run_command", run)
 
 
 def pages_of(folder: Path, plan: PublishedPlan, found: ap.Reports, *paths: str) -> list[str]:
@@ -38,16 +38,16 @@ def pages_of(folder: Path, plan: PublishedPlan, found: ap.Reports, *paths: str) 
 
 
 def test_a_collection_of_baskets(tmp_path: Path) -> None:
-    """The pair that 60% have is listed, its rule is shown; all of 0.1% takes more reports."""
+    """The pair with a support of 60% is selected, its rule is shown; a support of 0.1% needs more reports."""
     now, wanted = pages_of(tmp_path, PLAN, reports(), "/admin", "/admin?support=0.1%25")
     assert "<h1>3,000 reports</h1>" in now
     assert re.search(r"<bdi>1</bdi>, <bdi>2</bdi><td class=\"number\">[56]\d\.\d\d%", now)
     assert re.search(r"<bdi>1</bdi> → <bdi>2</bdi><td", now)
-    assert "Nothing speaks against these reports" in now
-    assert "3,000 reports tell little" in now
-    needed = ap.reports_to_discover(PLAN, "0.1%")
-    assert f">{needed[1]:,}<td>not known yet" in wanted
-    assert f">{needed[2]:,}<td>not known yet" in wanted
+    assert "No test flags these reports as manipulated" in now
+    assert "3,000 reports: below 5,000" in now
+    needed = ap.reports_to_detect(PLAN, "0.1%")
+    assert f">{needed[1]:,}<td>not yet known" in wanted
+    assert f">{needed[2]:,}<td>not yet known" in wanted
 
 
 def test_a_collection_of_records(tmp_path: Path) -> None:
@@ -56,7 +56,7 @@ def test_a_collection_of_records(tmp_path: Path) -> None:
         "age": {"kind": "number", "low": 0, "high": 100, "release": "uniform", "privacy": "50%"},
         "<b>": {"kind": "category", "values": ["north", "south"], "release": "response"},
     }
-    plan = numeric.plan_table({"columns": columns}, promise=ap.Breach("5%", "50%"))
+    plan = numeric.plan_table({"columns": columns}, guarantee=ap.Guarantee("5%", "50%"))
     people = {"age": [30.0, 50.0] * 500, "<b>": ["north"] * 1000}
     [page] = pages_of(tmp_path, plan, ap.randomize(pd.DataFrame(people), plan), "/admin")
     assert all(f"<bdi>{name}</bdi>" in page for name in ("age", "&lt;b&gt;"))

@@ -1,4 +1,4 @@
-"""Generators: the columns are what the theory says, and any stated number of items is independent."""
+"""Generators: columns agree with the theory, and the stated number of items is independent."""
 
 from collections.abc import Callable
 
@@ -6,6 +6,7 @@ import galois
 import numpy as np
 import pytest
 
+from assocpriv.guarantees.errors import PlanError
 from assocpriv.plans import generator as codes
 from assocpriv.plans.generator import (
     Field,
@@ -16,12 +17,11 @@ from assocpriv.plans.generator import (
     primitive_polynomial,
     reed_solomon_generator,
 )
-from assocpriv.promise.errors import PlanError
 
 
 @pytest.mark.parametrize("field_bits", [2, 3, 4, 8, 10])
 def test_field_tables_agree_with_galois(field_bits: int) -> None:
-    """Powers and logarithms are those of galois for the same primitive polynomial."""
+    """Powers and logarithms equal those of galois for the same primitive polynomial."""
     polynomial = primitive_polynomial(field_bits)
     field = Field(Generator("bch", field_bits, polynomial, 1))
     oracle = galois.GF(2**field_bits, irreducible_poly=galois.Poly.Int(polynomial), compile="python-calculate")
@@ -30,8 +30,8 @@ def test_field_tables_agree_with_galois(field_bits: int) -> None:
     assert all(field.logs[field.powers[e]] == e for e in range(field.order))
 
 
-def test_polynomials_are_those_of_galois() -> None:
-    """Those of the table, and the first beyond it, are Conway's as galois has them."""
+def test_polynomials_agree_with_galois() -> None:
+    """The polynomials of the table, and the first beyond it, are the Conway polynomials of galois."""
     for field_bits in range(1, len(codes._CONWAY) + 2):
         assert primitive_polynomial(field_bits) == int(galois.conway_poly(2, field_bits))
 
@@ -44,7 +44,7 @@ def test_larger_fields_close() -> None:
 
 @pytest.mark.parametrize(("bits", "polynomial"), [(4, 0b11111), (4, 0b10001), (6, 0b1000000), (3, 0b1111)])
 def test_polynomials_that_are_not_primitive_are_refused(bits: int, polynomial: int) -> None:
-    """Irreducible but not primitive, reducible, and x^6 are all refused."""
+    """Polynomials that are irreducible but not primitive, reducible ones, and x^6 are refused."""
     with pytest.raises(PlanError, match="not a primitive polynomial"):
         Generator("bch", bits, polynomial, 1)
 
@@ -57,7 +57,7 @@ def test_polynomials_that_are_not_primitive_are_refused(bits: int, polynomial: i
     ],
 )  # fmt: skip
 def test_bch_independence_exhaustively(n_items: int, r: int, independent: int) -> None:
-    """Any stated number of items' columns are linearly independent, all sets tried."""
+    """All sets of the stated number of items have linearly independent columns."""
     generator = bch_generator(n_items, r, independent)
     columns = item_columns(generator, r, np.arange(n_items))
     assert generator.independent_items(r) >= independent
@@ -68,7 +68,7 @@ def test_bch_independence_exhaustively(n_items: int, r: int, independent: int) -
     ("n_items", "r", "independent"), [(8, 1, 3), (8, 3, 4), (16, 4, 3), (5, 2, 5), (16, 2, 4), (4, 8, 3)]
 )
 def test_reed_solomon_independence_exhaustively(n_items: int, r: int, independent: int) -> None:
-    """Any stated number of items' whole blocks are linearly independent, all sets tried."""
+    """All sets of the stated number of items have linearly independent blocks."""
     generator = reed_solomon_generator(n_items, r, independent)
     assert blocks_independent(item_columns(generator, r, np.arange(n_items)), independent, limit=10**6)
 
@@ -78,7 +78,7 @@ def test_reed_solomon_independence_exhaustively(n_items: int, r: int, independen
 def test_columns_without_tables_are_the_same(
     kind: str, n_items: int, r: int, independent: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Products of field elements give the columns that tables give, the items 0 and n − 1 among them."""
+    """Products of field elements and tables give the same columns, also for the items 0 and n − 1."""
     generator = (bch_generator if kind == "bch" else reed_solomon_generator)(n_items, r, independent)
     items = np.array([0, 1, 2, 3, n_items // 2, n_items - 1])
     field = Field(generator)
@@ -87,8 +87,8 @@ def test_columns_without_tables_are_the_same(
 
 
 @pytest.mark.parametrize("make", [bch_generator, reed_solomon_generator])
-def test_generators_have_the_least_field(make: Callable[[int, int, int], Generator]) -> None:
-    """The planner's fields are as narrow as readers of plans ask for: long enough, and one bit less is too short."""
+def test_generators_have_the_smallest_field(make: Callable[[int, int, int], Generator]) -> None:
+    """The planner's fields are the smallest that readers of plans accept: one bit less is too short."""
     for n_items in (2, 3, 7, 8, 9, 100, 127, 128, 1000):
         for r in (1, 2, 3, 7, 8, 16):
             generator = make(n_items, r, 2)
@@ -100,8 +100,8 @@ def test_generators_have_the_least_field(make: Callable[[int, int, int], Generat
                 assert narrower.capacity(r) < n_items
 
 
-def test_the_check_rejects_what_is_not_independent() -> None:
-    """One item more than the length-15 code allows has dependent columns, and full blocks of one degree less too."""
+def test_the_check_rejects_dependent_columns() -> None:
+    """One item more than the code of length 15 allows has dependent columns; so have blocks of one degree less."""
     code = item_columns(Generator("bch", 4, 19, 2), 1, np.arange(15))
     assert blocks_independent(code, 4)
     assert not blocks_independent(code, 5)

@@ -1,4 +1,4 @@
-"""Plans of tables and of guided tuples as their vectors have them: the same ids, and the same refusals."""
+"""Table plans and guided plans against their vectors: ids and invalid inputs."""
 
 import json
 from typing import Any
@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 from command_line import VECTORS
 
-from assocpriv.files.reports import Reports
-from assocpriv.plans.kind import parse_plan
-from assocpriv.promise.errors import PlanError, WireError
+from assocpriv.files.report_files import Reports
+from assocpriv.guarantees.errors import PlanError, WireError
+from assocpriv.plans.registry import parse_plan
 from tests.vectors import make_guided, make_tables
 
 MADE = {"tables": make_tables.make_all, "guided": make_guided.make_all}
@@ -17,7 +17,7 @@ PLANS = {entry["name"]: json.dumps(entry["plan"]) for kind in KINDS.values() for
 
 
 def cases(which: str) -> Any:
-    """Return the vectors of both kinds."""
+    """Return the vectors of both plan types."""
     entries = [entry for kind in KINDS.values() for entry in kind[which]]
     return pytest.mark.parametrize(
         "entry", entries, ids=lambda entry: f"{entry.get('plan', '')!s:.9} {entry['breaks']}"
@@ -25,8 +25,8 @@ def cases(which: str) -> Any:
 
 
 @pytest.mark.parametrize("name", KINDS)
-def test_vectors_are_what_the_package_makes(name: str) -> None:
-    """The file holds what the script makes of the package as it is; ids stand, whatever the layout."""
+def test_vectors_are_up_to_date(name: str) -> None:
+    """The file equals the script's present output; ids do not depend on the layout."""
     assert make_tables.as_text(MADE[name]()) == make_tables.as_text(KINDS[name])
     for entry in KINDS[name]["plans"]:
         assert parse_plan(json.dumps(dict(reversed(entry["plan"].items())), indent=3)).plan_id == entry["id"]
@@ -43,6 +43,6 @@ def test_bad_plans_are_refused(entry: dict[str, Any]) -> None:
 
 @cases("bad_reports")
 def test_bad_reports_are_refused(entry: dict[str, Any]) -> None:
-    """Bytes that no client sends are refused: other lengths, codes beyond a column's."""
+    """Bytes that no client sends are refused: wrong lengths, and codes that a column does not have."""
     with pytest.raises(WireError):
         Reports.from_bytes([bytes.fromhex(entry["report"])], parse_plan(PLANS[entry["plan"]]))

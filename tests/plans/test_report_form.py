@@ -1,4 +1,4 @@
-"""Reports as bytes: round trips, refusals, and one meaning for the client, the server and the kernels."""
+"""Response forms: round trips, invalid bytes, and agreement of client, server and kernels."""
 
 import naive
 import numpy as np
@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assocpriv.plans.published import pack_reports
-from assocpriv.promise.errors import WireError
+from assocpriv.guarantees.errors import WireError
+from assocpriv.plans.published_plan import pack_reports
 from assocpriv.server.bitmaps import report_rows
 
 PLANS = {
@@ -30,7 +30,7 @@ def some_bits(plan):
 
 @given(some_plan, st.data())
 def test_round_trip(plan, data):
-    """Any bits come back from their report, which has the plan's length and bit b at its place."""
+    """Any bits are read back from their report, which has the plan's length and bit b at its place."""
     bits = data.draw(some_bits(plan))
     report = plan.items.form.encode(bits)
     assert plan.items.form.decode(report) == bits
@@ -39,7 +39,7 @@ def test_round_trip(plan, data):
 
 @given(wide_plan, st.data())
 def test_a_bit_beyond_the_last_is_refused(plan, data):
-    """A set bit among the unused ones of the last byte is no report, wherever reports are read."""
+    """A set bit among the unused ones of the last byte is refused wherever reports are read."""
     bits = data.draw(some_bits(plan)) | 1 << data.draw(st.integers(plan.items.report_bits, 8 * plan.report_bytes - 1))
     report = bits.to_bytes(plan.report_bytes, "little")
     with pytest.raises(WireError, match="beyond"):
@@ -56,7 +56,7 @@ def test_a_bit_beyond_the_last_is_refused(plan, data):
 @pytest.mark.parametrize("name", PLANS)
 @pytest.mark.parametrize("n_reports", [0, 1, 70])
 def test_report_items_agrees_with_the_bitmaps(rng, name, n_reports):
-    """What one report shows and what the server's bitmaps say of it are the same, dummies and order included."""
+    """A report shows the same items as the server's bitmaps, including padding items and order."""
     plan = PLANS[name]
     reports = []
     for _ in range(n_reports):
@@ -72,14 +72,14 @@ def test_report_items_agrees_with_the_bitmaps(rng, name, n_reports):
 
 
 def test_report_items_without_a_generator_are_the_bits():
-    """Without a generator bit i tells whether item i is present."""
+    """Without a generator bit i says whether item i is present."""
     assert PLANS["none, 5 bits"].items.form.items(bytes([0b10010])) == {1, 4}
 
 
 def test_report_items_of_a_reed_solomon_seed_worked_by_hand():
-    """Seed f(x) = c over GF(2^w), a constant, shows every item or none, by whether the low r bits of c are below a."""
+    """A constant seed f(x) = c over GF(2^w) shows every item if the low r bits of c are below a, else none."""
     plan = PLANS["reed-solomon, r=3"]
-    everyone = frozenset(range(plan.items.padded_items))
+    all_items = frozenset(range(plan.items.padded_items))
     for constant in range(16):
         shown = plan.items.form.items(plan.items.form.encode(constant))
-        assert shown == (everyone if constant % 8 < 5 else frozenset())
+        assert shown == (all_items if constant % 8 < 5 else frozenset())

@@ -1,4 +1,4 @@
-"""Columns of whole numbers: cells, grids, estimates that are exact for points, and what is refused."""
+"""Columns of whole numbers: cells, grids, exact estimates for single values, and invalid input."""
 
 import math
 from fractions import Fraction
@@ -11,23 +11,31 @@ import pyarrow as pa
 import pytest
 
 from assocpriv import inspect, randomize, reconstruct, write_plan
-from assocpriv.client.tables import randomize_inputs
-from assocpriv.files.reports import Reports
+from assocpriv.client.table_client import randomize_inputs
+from assocpriv.files.report_files import Reports
+from assocpriv.guarantees.errors import PlanError, RecordError
 from assocpriv.numeric import grow_tree, plan_table, released_frame, tree_lines
-from assocpriv.planning.tables import CONFIDENCES
-from assocpriv.plans.columns import Clear, Law, UniformNoise, WholeColumn, Window, exact_transition, transition
-from assocpriv.plans.tables import TablePlan
-from assocpriv.promise.errors import PlanError, RecordError
-from assocpriv.records.tables import CellOptions, column_inputs, read_value
+from assocpriv.planning.table_planner import CONFIDENCES
+from assocpriv.plans.table_columns import (
+    Clear,
+    Mechanism,
+    UniformNoise,
+    WholeColumn,
+    Window,
+    exact_transition,
+    transition,
+)
+from assocpriv.plans.table_plan import TablePlan
+from assocpriv.records.table_files import CellOptions, column_inputs, read_value
 from assocpriv.server.confidence_bands import ClassCounts, estimate_moments, moment_weights
-from assocpriv.server.distributions import _whole
+from assocpriv.server.distributions import _estimate_column
 from assocpriv.server.maximum_likelihood import coarse_channel
 from assocpriv.simulation.enumeration import SeededEntropy
 
 
-def whole(law: Law, high: int, intervals: int, *, low: int = 0, optional: bool = False) -> WholeColumn:
+def whole(mechanism: Mechanism, high: int, intervals: int, *, low: int = 0, optional: bool = False) -> WholeColumn:
     """Return a column of whole numbers from low to high."""
-    return WholeColumn("x", law, optional, Fraction(low), Fraction(high), intervals)
+    return WholeColumn("x", mechanism, optional, Fraction(low), Fraction(high), intervals)
 
 
 COLUMNS = {  # cells of one value; of three, the last of one; one cell more than values
@@ -39,7 +47,7 @@ COLUMNS = {  # cells of one value; of three, the last of one; one cell more than
 
 @pytest.mark.parametrize("column", COLUMNS.values(), ids=COLUMNS)
 def test_a_whole_number_has_one_cell(column: WholeColumn) -> None:
-    """Alone and in bulk each value has the cell between whose edges it lies; values of a cell are its neighbours."""
+    """Each value lies between its cell's edges, alone and in bulk; values of a cell are neighbours."""
     values = range(int(column.low), int(column.high) + 1)
     cells = [read_value(value, column) for value in values]
     assert cells == column_inputs(pa.array(values), column, CellOptions(), int)[0].tolist()
@@ -54,7 +62,7 @@ def test_a_whole_number_has_one_cell(column: WholeColumn) -> None:
 
 
 def test_large_whole_numbers_have_exact_cells() -> None:
-    """From −2^53 to 2^53 the ends of cells are those of integers, in bulk too."""
+    """From −2^53 to 2^53 the ends of cells equal those in integer arithmetic, also in bulk."""
     column = whole(Clear(4), 1 << 53, 4, low=-(1 << 53))
     step = int(column.cell_width)
     ends = [int(column.low) + step * place + beside for place in range(1, 4) for beside in (-2, -1, 0)]
@@ -65,16 +73,16 @@ def test_large_whole_numbers_have_exact_cells() -> None:
 
 @pytest.mark.parametrize("value", [2.5, "2.5", 1e-9])
 def test_fractions_are_refused_without_the_value(value: Any, tmp_path: Path) -> None:
-    """A value with a fraction is refused by column, line and remedy, alone and in a file, clipped or not."""
+    """A fraction is refused with column, line and remedy, alone and in a file, even if values are clipped."""
     plan = TablePlan((COLUMNS["points"],), 0)
     (tmp_path / "t.csv").write_text(f"x\n3\n{value}\n4\n{value}\n")
     with pytest.raises(RecordError) as refused:
         randomize(tmp_path / "t.csv", plan, clip=True)
     assert str(refused.value) == (
-        "t.csv: column x has a value that is no whole number in 2 records, first in line 3; round such values, or plan "
-        "the column without whole = true"
+        "t.csv: column x has a value that is not a whole number in 2 records, first in line 3; round such values, or "
+        "plan the column without whole = true"
     )
-    with pytest.raises(RecordError, match="column x has a value that is no whole number; round it") as refused:
+    with pytest.raises(RecordError, match="column x has a value that is not a whole number; round it") as refused:
         read_value(float(value), plan.columns[0])
     assert str(value) not in str(refused.value)
     with pytest.raises(RecordError, match="outside its range"):
@@ -84,13 +92,13 @@ def test_fractions_are_refused_without_the_value(value: Any, tmp_path: Path) -> 
 @pytest.mark.parametrize("optional", [False, True])
 @pytest.mark.parametrize("name", COLUMNS)
 def test_moments_are_exact_for_points(name: str, optional: bool) -> None:
-    """From the exact rates of any law mean and variance are those of the values: of all cells that are full."""
+    """Exact rates under any mechanism give the mean and variance of the values, if all cells are full."""
     own = COLUMNS[name]
     values = np.arange(int(own.low), int(own.high) + 1)
     values = values[: len(values) // int(own.cell_width) * int(own.cell_width)]  # full cells
     cells = np.bincount([own.cell_of(float(value)) for value in values], minlength=own.inputs) / len(values)
-    for law in (Clear(own.inputs), UniformNoise(own.inputs, 2), Window(own.inputs, 3, 9, 2)):
-        column = whole(law, int(own.high), own.intervals, low=int(own.low), optional=optional)
+    for mechanism in (Clear(own.inputs), UniformNoise(own.inputs, 2), Window(own.inputs, 3, 9, 2)):
+        column = whole(mechanism, int(own.high), own.intervals, low=int(own.low), optional=optional)
         matrix = np.array([[float(chance) for chance in row] for row in exact_transition(column)]).T
         counts = 3000 * (matrix @ (np.append(0.75 * cells, 0.25) if optional else cells))
         moments = estimate_moments(ClassCounts(counts, counts, 3000), column)
@@ -98,25 +106,25 @@ def test_moments_are_exact_for_points(name: str, optional: bool) -> None:
         assert moments.of_mean[0] == pytest.approx(values.mean())
         assert moments.of_variance is not None
         assert moments.of_variance[0] == pytest.approx(values.var())
-        assert moments.mean_unknown == ((float(column.cell_width) - 1) / 2 if isinstance(law, Clear) else 0)
+        assert moments.mean_unknown == ((float(column.cell_width) - 1) / 2 if isinstance(mechanism, Clear) else 0)
 
 
 def test_intervals_are_means_over_the_cells_that_hold_values() -> None:
-    """The chances of an interval are the mean of its cells', but for those beyond the highest value."""
-    for law in (UniformNoise(102, 9), Window(102, 5, 9, 2), Clear(102), Clear(102, 34)):
-        column = whole(law, 100, 51)
+    """An interval's probabilities are the mean of those of its cells, without cells beyond the highest value."""
+    for mechanism in (UniformNoise(102, 9), Window(102, 5, 9, 2), Clear(102), Clear(102, 34)):
+        column = whole(mechanism, 100, 51)
         fine = np.array([[float(chance) for chance in row] for row in exact_transition(column)]).T
         wanted = [fine[:, [2 * place, 2 * place + 1]].mean(axis=1) for place in range(50)] + [fine[:, 100]]
         assert transition(column) == pytest.approx(np.array(wanted).T)
 
 
 @pytest.mark.parametrize("intervals", [9, 3])
-def test_counted_values_are_told_exactly(rng: np.random.Generator, intervals: int) -> None:
-    """Released as they are, values give their own mean, variance and, of single ones, quantiles; ends are values."""
+def test_unrandomized_values_are_estimated_exactly(rng: np.random.Generator, intervals: int) -> None:
+    """Unrandomized values give their exact mean and variance; quantiles and their intervals' ends are values."""
     for _ in range(20):
         values = rng.choice(9, 300, p=rng.dirichlet(np.full(9, 0.5))) - 4
         column = whole(Clear(9), 4, intervals, low=-4)
-        found = _whole(column, np.bincount(values + 4, minlength=9), "auto", 0.95)
+        found = _estimate_column(column, np.bincount(values + 4, minlength=9), "auto", 0.95)
         assert found.numbers is not None
         assert found.numbers.mean is not None
         assert found.numbers.variance is not None
@@ -130,8 +138,8 @@ def test_counted_values_are_told_exactly(rng: np.random.Generator, intervals: in
             assert all(float(at).is_integer() for at in (each.low, each.value, each.high))
 
 
-def test_what_is_shown_are_values() -> None:
-    """Rows of tables and bars of histograms have the values of an interval, pairs of columns their names."""
+def test_results_show_values() -> None:
+    """Rows of tables and bars of histograms show an interval's values; joint distributions show names."""
     plan = TablePlan((whole(Clear(102), 100, 51), WholeColumn("y", Clear(5), False, Fraction(1), Fraction(5), 5)), 0)
     inputs = np.array([[0, 0], [1, 4], [100, 2]] * 60, dtype=np.int32)
     batches = randomize_inputs([inputs], plan, entropy=SeededEntropy(1), workers=1)
@@ -147,7 +155,7 @@ def test_what_is_shown_are_values() -> None:
     assert set(released_frame(reports)["x"]) == {0.0, 1.0, 100.0}
 
 
-ASKED = {"kind": "number", "whole": True}
+WHOLE = {"kind": "number", "whole": True}
 
 
 @pytest.mark.parametrize(
@@ -162,8 +170,8 @@ ASKED = {"kind": "number", "whole": True}
     ],
 )
 def test_grids_of_whole_numbers(own: dict[str, int], reports: int, cells: int, intervals: int) -> None:
-    """A cell a value, or some neighbours from 2,000 values on; intervals of equally many cells, at most as asked."""
-    plan = plan_table({"columns": {"x": ASKED | own | {"release": "square-wave"}}}, reports=reports)
+    """A cell holds one value, or several from 2,000 values on; intervals hold equally many cells."""
+    plan = plan_table({"columns": {"x": WHOLE | own | {"release": "square-wave"}}}, reports=reports)
     column = plan.columns[0]
     assert isinstance(column, WholeColumn)
     assert (column.inputs, column.intervals) == (cells, intervals)
@@ -173,41 +181,41 @@ def test_grids_of_whole_numbers(own: dict[str, int], reports: int, cells: int, i
 
 @pytest.mark.parametrize("release", ["membership", "uniform", "gaussian"])
 @pytest.mark.parametrize("privacy", ["20%", "40%"])
-def test_whole_numbers_have_the_privacy_asked_for(release: str, privacy: str) -> None:
-    """Read back from the plan, noise and classes give at least the privacy that was asked for."""
+def test_whole_numbers_have_the_requested_privacy(release: str, privacy: str) -> None:
+    """Noise and classes, read back from the plan, give at least the requested privacy."""
     own = {"low": 0, "high": 100, "release": release, "privacy": privacy}
-    column = plan_table({"columns": {"x": ASKED | own}}).columns[0]
+    column = plan_table({"columns": {"x": WHOLE | own}}).columns[0]
     assert isinstance(column, WholeColumn)
     assert column.known_width(CONFIDENCES[1]) >= Fraction(int(privacy[:-1]), 100)
-    assert not isinstance(column.law, Clear) or column.law.width > 1
+    assert not isinstance(column.mechanism, Clear) or column.mechanism.width > 1
 
 
 @pytest.mark.parametrize(
-    ("own", "said"),
+    ("own", "message"),
     [
-        ({"low": 0.5}, "low must be a whole number from -2^53 to 2^53 where whole = true, got 0.5; give the least"),
+        ({"low": 0.5}, "low must be a whole number from -2^53 to 2^53 if whole = true, got 0.5; give the smallest"),
         ({"high": 2**53 + 1}, "high must be a whole number from"),
         ({"cells": 6}, "cells must be at most the number of whole values, 5, got 6"),
         ({"intervals": 6}, "intervals must be at most the number of whole values, 5, got 6"),
         ({"whole": "yes"}, "whole must be true or false"),
-        ({"release": "membership", "privacy": "10%"}, "hold one value each; ask for more"),
+        ({"release": "membership", "privacy": "10%"}, "classes of one value each; request more"),
     ],
 )
-def test_grids_that_are_none(own: dict[str, Any], said: str) -> None:
-    """What whole numbers cannot have is refused on one line."""
-    with pytest.raises(PlanError, match=f"^column x: .*{said.replace('^', '.')}"):
-        plan_table({"columns": {"x": ASKED | {"low": 1, "high": 5, "release": "as-is"} | own}})
+def test_invalid_grids_of_whole_numbers_are_refused(own: dict[str, Any], message: str) -> None:
+    """Bounds and grids that do not fit whole numbers are refused on one line."""
+    with pytest.raises(PlanError, match=f"^column x: .*{message.replace('^', '.')}"):
+        plan_table({"columns": {"x": WHOLE | {"low": 1, "high": 5, "release": "as-is"} | own}})
 
 
-def test_a_plan_without_whole_says_so_where_edges_are(caplog: pytest.LogCaptureFixture, tmp_path: Path) -> None:
-    """Where edges are whole numbers and the schema does not say if values are, it is told, of all columns at once."""
+def test_whole_edges_without_whole_are_reported(caplog: pytest.LogCaptureFixture, tmp_path: Path) -> None:
+    """If edges are whole numbers and the schema does not set ``whole``, one message names all such columns."""
     caplog.set_level("INFO", "assocpriv")
     wave = {"kind": "number", "low": 1, "high": 6, "release": "square-wave", "intervals": 5}
-    for own, told in (({}, True), ({"whole": False}, False), ({"high": 5.5}, False), ({"whole": True}, False)):
+    for own, reported in (({}, True), ({"whole": False}, False), ({"high": 5.5}, False), ({"whole": True}, False)):
         caplog.clear()
         plan = plan_table({"columns": {"x": wave | own, "y": wave | own}})
-        assert ("edges of intervals are whole numbers in x, y" in caplog.text) is told
-        assert len(caplog.records) == told
+        assert ("edges of intervals are whole numbers in x, y" in caplog.text) is reported
+        assert len(caplog.records) == reported
     write_plan(plan, tmp_path / "plan.json")
     assert inspect(tmp_path / "plan.json").plan == plan
 
@@ -217,12 +225,12 @@ def test_thresholds_of_trees_lie_between_values(rng: np.random.Generator) -> Non
     people = pd.DataFrame({"stars": rng.integers(1, 6, 4000)})
     people["class"] = np.where(people["stars"] <= 3, "low", "high")
     label = {"kind": "label", "values": ["low", "high"], "release": "as-is"}
-    schema = {"columns": {"stars": ASKED | {"low": 1, "high": 5, "release": "square-wave"}, "class": label}}
+    schema = {"columns": {"stars": WHOLE | {"low": 1, "high": 5, "release": "square-wave"}, "class": label}}
     model = grow_tree(randomize(people, plan_table(schema)), "class")
     assert [line.partition(":")[0] for line in tree_lines(model)] == ["stars < 3.5", "stars >= 3.5"]
 
 
 def test_the_weights_of_moments_lie_on_the_cells() -> None:
-    """As they are, whole numbers have the weights 1, x and x² of their cell's middle, over the width of all cells."""
+    """Unrandomized whole numbers have the weights 1, x and x² of their cell's middle, relative to all cells' width."""
     weights = moment_weights(COLUMNS["threes"])
     assert weights[1] == pytest.approx([0.125, 0.375, 0.625, 0.875])

@@ -17,12 +17,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assocpriv import read_baskets
+from assocpriv.guarantees.errors import BasketError
 from assocpriv.plans.catalogue import MAX_ITEMS, Catalogue
-from assocpriv.promise.errors import BasketError
-from assocpriv.records import basket_files, columns, sources
+from assocpriv.records import basket_files, basket_sources, columns
 from assocpriv.records.basket_files import ReadCounts, stream_baskets
 from assocpriv.records.baskets import Baskets, to_baskets
-from assocpriv.records.cells import joined
+from assocpriv.records.cells import join_cells
 from assocpriv.records.layout import ReadOptions
 from tests.records.test_baskets import named
 
@@ -42,7 +42,7 @@ def written(folder: Path, name: str, content: bytes | dict[str, Any]) -> Path:
 
 
 def counted(path: Path, catalogue: Catalogue | None = None, **options: Any) -> tuple[Baskets, ReadCounts]:
-    """Return the baskets of a file that is read whole, and what reading met."""
+    """Read a file whole; return its baskets and counts."""
     return basket_files.read_baskets(path, catalogue, ReadOptions(**options))
 
 
@@ -70,7 +70,7 @@ def test_dat_matches_a_naive_parser(lines: Any, end: str, last: bool, chunk: int
     content = text.lstrip("\ufeff").replace("\r\n", "\n")
     expected = [set(line.split()) for line in content.removesuffix("\n").split("\n")] if content else []
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sources, "CHUNK_BYTES", chunk)
+        patch.setattr(basket_sources, "CHUNK_BYTES", chunk)
         path = written(Path(folder), "x.dat", text.encode())
         if not any(expected):
             with pytest.raises(BasketError, match=r"no baskets|no item"):
@@ -78,13 +78,19 @@ def test_dat_matches_a_naive_parser(lines: Any, end: str, last: bool, chunk: int
         else:
             options = {"repeats": "merge", "empty": "keep"}
             got = [{str(int(name)) for name in basket} for basket in expected]
+            problem = ""
+            try:
+                read_baskets(path, **options)
+            except BasketError as error:  # the numbers of some examples look like ids or totals
+                problem, options = str(error), options | {"layout": "dat"}
+            assert not problem or "layout='dat'" in problem
             baskets, counts = counted(path, **options)
             assert named(baskets) == got
             assert streamed(path, baskets.catalogue, **options) == (got, counts)
 
 
 def test_dat_catalogues(tmp_path: Path) -> None:
-    """Numbers are looked up by name in a numbered and in a named catalogue; without one it is 0 … largest.
+    """Numbers are looked up by name in a numbered and in a named catalogue; the derived one is 0 … largest.
 
     Numbers that no numbered catalogue has room for give a catalogue of the distinct ones.
     """
@@ -99,7 +105,7 @@ def test_dat_catalogues(tmp_path: Path) -> None:
 
 
 def test_counts(tmp_path: Path) -> None:
-    """The report counts what was dropped, merged and kept, and a basket emptied by dropping is no error."""
+    """The counts cover what was dropped, merged and kept; a basket emptied by dropping is not an error."""
     path = written(tmp_path, "x.dat.gz", b"1 1 1 9\n\n9 9\n0\n")
     options = {"repeats": "merge", "unknown": "drop", "empty": "keep"}
     baskets, counts = counted(path, catalogue=Catalogue.numbered(2), **options)
@@ -107,15 +113,15 @@ def test_counts(tmp_path: Path) -> None:
     assert counts == ReadCounts(baskets=4, unknown_dropped=3, repeats_merged=2, empty_kept=1)
 
 
-def test_the_first_bad_byte_is_told() -> None:
-    """Of several bad bytes the first one's line is told, in any chunk."""
+def test_the_first_bad_byte_is_reported() -> None:
+    """The error names the line of the first bad byte, with any chunk size."""
     lines = [b"1 2", b"1234567890", b"-1", b"x", b"3"]
     texts = ["more than 9 digits", "minus sign", "character other"]
     for order in itertools.permutations(range(3)):
         content = b"\n".join([lines[0], *(lines[1 + place] for place in order), lines[4]])
         for chunk in (1, 8, 1 << 20):
             with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
-                patch.setattr(sources, "CHUNK_BYTES", chunk)
+                patch.setattr(basket_sources, "CHUNK_BYTES", chunk)
                 with pytest.raises(BasketError, match=f"line 2 .*{texts[order[0]]}"):
                     read_baskets(written(Path(folder), "x.dat", content))
 
@@ -124,7 +130,7 @@ def test_the_first_bad_byte_is_told() -> None:
 
 
 def csv_reference(content: bytes) -> list[list[str]] | int:
-    """Read a line of names a basket by Python's csv alone: the names of each line, or the number of the first bad."""
+    """Return the names of each line by Python's csv module, or the number of the first bad line."""
     found = []
     for number, line in enumerate(io.BytesIO(content.removeprefix(b"\xef\xbb\xbf")), 1):
         try:
@@ -136,17 +142,17 @@ def csv_reference(content: bytes) -> list[list[str]] | int:
 
 
 def cells_by_chunks(content: bytes, chunk: int) -> list[list[str]] | int:
-    """Read as csv_reference does, by the reader under test."""
+    """Return the same as csv_reference, from the reader under test."""
     with tempfile.TemporaryDirectory() as folder:
         path = written(Path(folder), "x.csv", content)
         batches = basket_files._map_batches(
             lambda cells: cells,
             path,
             ReadOptions("lines within=none separator=, encoding=utf-8"),
-            sources.Budget(chunk),
+            basket_sources.MemoryBudget(chunk),
         )
         try:
-            cells = joined(batches)
+            cells = join_cells(batches)
         except BasketError as error:
             return int(str(error).split(" ")[2])
     assert cells.names is not None
@@ -164,7 +170,7 @@ CSV_ODD = st.sampled_from(
 
 @given(st.lists(CSV_PIECES, max_size=25), st.lists(CSV_ODD | CSV_PIECES, max_size=4), st.booleans(), st.integers(1, 40))
 def test_basket_csv_matches_the_csv_module(pieces: Any, odd: Any, bom: bool, chunk: int) -> None:
-    """Cutting at commas gives what Python's csv module gives, line by line, or refuses the same line."""
+    """Splitting at commas gives the result of Python's csv module for each line, or refuses the same line."""
     content = b"\xef\xbb\xbf" * bom + b"".join([*pieces, *odd, *pieces])
     limit = csv.field_size_limit(30)
     try:
@@ -174,7 +180,7 @@ def test_basket_csv_matches_the_csv_module(pieces: Any, odd: Any, bom: bool, chu
 
 
 def test_basket_csv(tmp_path: Path) -> None:
-    """Names may be quoted and padded; empty cells do not count; a number stays a name; what quotes hold is not cut."""
+    """Names may be quoted and padded; empty cells are ignored; numbers are names; quoted commas do not split names."""
     content = '\ufeffé, "b, c",\r\n10,, 9 \nb\n'.encode()
     for name in ("x.csv", "x.csv.gz"):
         baskets = read_baskets(written(tmp_path, name, content))
@@ -184,7 +190,7 @@ def test_basket_csv(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("ending", ["\n", "\r\n", ""])
 def test_long_csv(tmp_path: Path, ending: str) -> None:
-    """Long CSV takes named columns in any case, or the first two, a BOM, quotes and blank lines."""
+    """Long CSV may have column names in any case, or none, a BOM, quotes and blank lines."""
     by_name = '\ufeffitem, TRANSACTION,price\n a,007,1\n\n"b,c",7,2\nb,007,3'.encode()
     path = written(tmp_path, "x.csv", by_name.replace(b"\n", ending.encode() or b"\n") + ending.encode())
     assert named(read_baskets(path, layout="long rows=anywhere")) == [{"a", "b"}, {"b,c"}]
@@ -215,7 +221,7 @@ def test_parquet(tmp_path: Path, table: dict[str, Any]) -> None:
 @pytest.mark.parametrize("coded", [False, True])
 @pytest.mark.parametrize("shuffled", [False, True])
 def test_long_parquet_in_groups(tmp_path: Path, coded: bool, shuffled: bool) -> None:
-    """Rows of a transaction may be anywhere, if that is said, in groups that are each coded in their own way."""
+    """With rows=anywhere, rows of a transaction may be in several row groups, each with its own dictionary."""
     rows = np.sort(np.random.default_rng(1).integers(0, 300, 1000))
     if shuffled:
         np.random.default_rng(2).shuffle(rows)
@@ -266,11 +272,11 @@ BAD: list[tuple[str, bytes | dict[str, Any], dict[str, Any], str]] = [
     ("x.csv", b"a\nZx9secret\xff\n", {"layout": "lines encoding=utf-8"}, "line 2 is not UTF-8"),
     ("x.csv", b"a\nZx9secret\0\n", {}, "line 2 has a NUL byte"),
     ("x.csv", b"receipt,item,qty\n1,Zx9secret,-1\n2,b,-2\n", {}, "the file holds no baskets"),
-    ("x.csv", b"receipt,item\n1,K\xc3\xa4se\n2,K\xe4se\n", {}, "line 3 is not UTF-8 text, and others are"),
+    ("x.csv", b"receipt,item\n1,K\xc3\xa4se\n2,K\xe4se\n", {}, "line 3 is not UTF-8 text, but others are"),
     ("x.csv", b"receipt,item\n1,K\x84se\n", {}, "neither UTF-8 nor Windows-1252"),
-    ("x.csv", b"receipt,item\n1,Zx9secret\n", {"layout": "encoding=utf-16"}, "no utf-16 text"),
+    ("x.csv", b"receipt,item\n1,Zx9secret\n", {"layout": "encoding=utf-16"}, "not utf-16 text"),
     ("x.csv", b"receipt,item\n1,tea\rZx9secret,milk\n\n3,\n", {}, "line 2 is not CSV: a carriage return"),
-    ("x.csv", b"sep=x\nreceipt,item\n1,Zx9secret\n", {}, "line 1 says a separator"),
+    ("x.csv", b"sep=x\nreceipt,item\n1,Zx9secret\n", {}, "line 1 states a separator"),
     ("x.csv", b"receipt,item,item\n1,Zx9secret,tea\n", {}, "2 columns have the name of the item column"),
     ("x.csv", b"a,b\n" + b"1,1\n" * 1100 + b"NaN,1\n", {"layout": "one-hot"}, "line 1102, column 1 is neither"),
     ("x.csv", b"a,b\n" + b"1,1\n" * 1100 + b"0x1,1\n", {"layout": "one-hot"}, "line 1102, column 1 is neither"),
@@ -295,18 +301,18 @@ BAD: list[tuple[str, bytes | dict[str, Any], dict[str, Any], str]] = [
     ("x.parquet", b"", {}, "holds no baskets"),
     ("x.parquet", b"Zx9secret" * 9, {}, "not Parquet"),
     ("x.parquet", b"PAR1" + b"Zx9secret" * 9 + b"PAR1", {}, "not Parquet"),
-    ("x.parquet", {SECRET: ["a"], "b": ["c"]}, {}, "the 2 columns, 0 of them lists, may mean"),
-    ("x.parquet", {SECRET: [3], "b": [4]}, {}, "the 2 columns, 0 of them lists, may mean .* give frame > 0"),
+    ("x.parquet", {SECRET: ["a"], "b": ["c"]}, {}, "the 2 columns, 0 of them lists, is ambiguous"),
+    ("x.parquet", {SECRET: [3], "b": [4]}, {}, "the 2 columns, 0 of them lists, is ambiguous.* pass frame > 0"),
     (
         "x.parquet",
         {SECRET: [1, 3], "b": [1, 0]},
         {"layout": "one-hot"},
-        "row 2, column 1 is .* quantities are not read",
+        "row 2, column 1 is .* write 1 for any quantity",
     ),
     ("x.parquet", {SECRET: [1, 2.0], "b": [1, 0]}, {"layout": "one-hot"}, "row 2, column 1 .* \\(frame > 0\\)"),
-    ("x.parquet", {SECRET: [b"1"], "b": [1]}, {"layout": "one-hot"}, "column 1 of items holds no numbers"),
+    ("x.parquet", {SECRET: [b"1"], "b": [1]}, {"layout": "one-hot"}, "column 1 of items must hold true and false"),
     ("x.parquet", {"a\x07": [True], "b": [True]}, {}, "columns cannot be items"),
-    ("x.parquet", {SECRET: ["a"]}, {}, "the 1 columns, 0 of them lists, may mean"),
+    ("x.parquet", {SECRET: ["a"]}, {}, "the 1 columns, 0 of them lists, is ambiguous"),
     ("x.parquet", {SECRET: [["a"]], "b": [["a"]]}, {}, "2 columns, 2 of them lists"),
     ("x.parquet", {"order": [1], "i": [987654.5]}, {}, "items have fractions"),
     ("x.parquet", {"order": [1], "i": [{SECRET: 987654}]}, {}, "nested"),
@@ -320,17 +326,17 @@ BAD: list[tuple[str, bytes | dict[str, Any], dict[str, Any], str]] = [
     ("x.xls", b"Zx9secret\n", {}, "save it as .xlsx"),
     ("x.jsonl", b"Zx9secret\n", {}, r"pass the table pandas.read_json\(FILE, lines=True\)"),
     ("x.json.gz", gzip.compress(b"Zx9secret\n", mtime=0), {}, r"pass the table pandas.read_json\(FILE\)"),
-    ("x.arrow", b"Zx9secret\n", {}, r"write it as Parquet, or .* pyarrow.feather.read_table\(FILE\)"),
-    ("x.csv", b"ARROW1Zx9secret\n", {}, "Arrow's IPC format is not read"),
-    ("x.csv", b"receipt,item\n1.5E+17,Zx9secret\n", {}, "line 2 has as its transaction id a number that has lost"),
-    ("x.csv", b"receipt,item\n1,987654\n2,1.5e-07\n", {}, "line 3 has as its item a number that has lost digits"),
-    ("x.csv", b"PK\x03\x04Zx9secret", {}, "the spreadsheet cannot be read, or is none"),
+    ("x.arrow", b"Zx9secret\n", {}, r"write Parquet, or .* pyarrow.feather.read_table\(FILE\)"),
+    ("x.csv", b"ARROW1Zx9secret\n", {}, "Arrow's IPC format is not supported"),
+    ("x.csv", b"receipt,item\n1.5E+17,Zx9secret\n", {}, "the transaction id in line 2 is a number that has lost"),
+    ("x.csv", b"receipt,item\n1,987654\n2,1.5e-07\n", {}, "the item in line 3 is a number that has lost digits"),
+    ("x.csv", b"PK\x03\x04Zx9secret", {}, "the file is not a spreadsheet"),
     ("x.csv", b"PAR1Zx9secret", {}, "not Parquet"),
     (
         "x.dat",
         b"987654\n",
         {"layout": "xml"},
-        "the layout is not to be understood; possible is",
+        "the layout has unknown words; give one of lines",
     ),
     ("x.dat", b"987654\n", {"empty": "maybe"}, "empty must be one of"),
 ]
@@ -338,7 +344,7 @@ BAD: list[tuple[str, bytes | dict[str, Any], dict[str, Any], str]] = [
 
 @pytest.mark.parametrize(("name", "content", "options", "match"), BAD)
 def test_bad_files(tmp_path: Path, name: str, content: Any, options: dict[str, Any], match: str) -> None:
-    """Each kind of bad file has one error that says where and what, and shows no item anywhere.
+    """Each kind of bad file has one error that gives position and problem, and discloses no item.
 
     A stream refuses the same files at the same places, without totals that it cannot know.
     """
@@ -357,7 +363,7 @@ def test_bad_files(tmp_path: Path, name: str, content: Any, options: dict[str, A
 
 
 def check_silent(error: BaseException) -> None:
-    """Check that an error and its traceback show no secret, and that no other error hides behind it."""
+    """Check that an error and its traceback show no secret, and that it has no chained exception."""
     shown = str(error) + repr(error) + "".join(traceback.format_exception(error))
     assert SECRET not in shown
     assert SECRET_NUMBER not in shown
@@ -366,7 +372,7 @@ def check_silent(error: BaseException) -> None:
 
 @pytest.mark.parametrize("name", ["x.dat.gz", "x.csv.gz", "long.csv.gz"])
 def test_damaged_gzip(tmp_path: Path, name: str) -> None:
-    """Compressed data that breaks off, is damaged or is not compressed at all is one clear error."""
+    """Data that is incomplete, damaged or not compressed at all raises one clear error."""
     lines = "".join(f"{number},{SECRET_NUMBER}{number}\n" for number in range(5000)).encode()
     whole = gzip.compress(lines.replace(b",", b" ") if "dat" in name else b"t,i\n" + lines)
     damaged = whole[:50] + bytes(50) + whole[100:]
@@ -381,7 +387,7 @@ def test_damaged_gzip(tmp_path: Path, name: str) -> None:
 
 @pytest.mark.parametrize("ending", [".dat", ".csv", ".dat.gz", ".parquet"])
 def test_files_that_cannot_be_opened(tmp_path: Path, ending: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A missing file, a folder and a file without permission are told apart."""
+    """A missing file, a folder and a file without permission have different errors."""
     path = tmp_path / f"x{ending}"
     with pytest.raises(BasketError, match="no such file"):
         read_baskets(path)
@@ -393,7 +399,7 @@ def test_files_that_cannot_be_opened(tmp_path: Path, ending: str, monkeypatch: p
     def refuse(path: Path, progress: object) -> None:
         raise PermissionError(13, SECRET)
 
-    monkeypatch.setattr(sources, "open_source", refuse)  # root may read everything, so mode bits would not do
+    monkeypatch.setattr(basket_sources, "open_source", refuse)  # root may read everything, so mode bits would not do
     with pytest.raises(BasketError, match="permission") as caught:
         read_baskets(path)
     check_silent(caught.value)
@@ -420,8 +426,8 @@ def many(folder: Path, kind: str) -> tuple[Path, dict[str, Any]]:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_streams_give_what_reading_gives(tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Batches are the baskets of the whole file in order, of the same catalogue, with the same counts."""
-    monkeypatch.setattr(sources, "CHUNK_BYTES", 1000)
+    """The batches of a stream are the baskets of the whole file, in order, with the same catalogue and counts."""
+    monkeypatch.setattr(basket_sources, "CHUNK_BYTES", 1000)
     monkeypatch.setattr(columns, "_ROWS", 100)
     path, options = many(tmp_path, kind)
     catalogue = Catalogue.numbered(10)
@@ -442,16 +448,16 @@ def test_streams_give_what_reading_gives(tmp_path: Path, kind: str, monkeypatch:
 @pytest.mark.parametrize(
     ("bad", "match"),
     [
-        (["1", "2", "1"], "basket 2501 repeats an item; a basket"),
-        (["1", "77"], "the 2nd item of basket 2501 is not in the catalogue; every item"),
-        ([], "basket 2501 is an empty basket; a basket"),
+        (["1", "2", "1"], "basket 2501 repeats an item; count repeated items once"),
+        (["1", "77"], "the 2nd item of basket 2501 is not in the catalogue; check the spelling"),
+        ([], "basket 2501 is an empty basket; keep empty baskets"),
     ],
 )
-def test_streams_tell_places_across_batches(
+def test_streams_report_positions_across_batches(
     tmp_path: Path, kind: str, bad: list[str], match: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A basket far into the file is told by its number there, after the batches before it."""
-    monkeypatch.setattr(sources, "CHUNK_BYTES", 1000)
+    """The error of a basket gives its number in the whole file, and follows the batches before it."""
+    monkeypatch.setattr(basket_sources, "CHUNK_BYTES", 1000)
     monkeypatch.setattr(columns, "_ROWS", 100)
     lists = [["1", "2"]] * 2500 + [bad] + [["1", "2"]] * 2500
     text = "\n".join((" " if kind == ".dat" else ",").join(names) for names in lists).encode()
@@ -462,11 +468,11 @@ def test_streams_tell_places_across_batches(
     assert 1000 < stream.counts.baskets <= 2500
 
 
-def test_streams_do_not_take_more_than_allowed(tmp_path: Path) -> None:
-    """Long layouts and lines that do not fit into the memory allowed are refused, with what to do."""
+def test_streams_keep_the_memory_limit(tmp_path: Path) -> None:
+    """Long layouts and lines that exceed the memory limit are refused, with advice."""
     for kind in (".long", ".long.gz", "-long.parquet"):
         path, options = many(tmp_path, kind)
-        with pytest.raises(BasketError, match=r"read as a whole.*memory_bytes.*basket a line"):
+        with pytest.raises(BasketError, match=r"read as a whole.*memory_bytes.*one basket per line"):
             list(stream_baskets(path, Catalogue.numbered(13), ReadOptions(memory_bytes=100_000, **options)))
     path = written(tmp_path, "x.dat", b"1 2\n" + b"3 " * 400_000)
     with pytest.raises(BasketError, match=r"line 2 takes at least .*memory_bytes"):
@@ -474,8 +480,8 @@ def test_streams_do_not_take_more_than_allowed(tmp_path: Path) -> None:
     assert len(read_baskets(path, repeats="merge")) == 2
 
 
-def test_streams_check_their_words_at_once(tmp_path: Path) -> None:
-    """Wrong choices are refused before the file is looked at."""
+def test_streams_check_their_options_at_once(tmp_path: Path) -> None:
+    """Invalid options are refused before the file is opened."""
     with pytest.raises(BasketError, match="repeats must be one of"):
         stream_baskets(tmp_path / "nothing.dat", ABC, ReadOptions(repeats="count"))
     with pytest.raises(BasketError, match=r"nothing.dat: no such file"):
@@ -493,8 +499,8 @@ def test_groceries(shared_data: Path) -> None:
 
 
 @pytest.mark.parametrize("ending", [".dat", ".csv", ".dat.gz", ".parquet"])
-def test_reading_tells_how_far_it_is(tmp_path: Path, ending: str) -> None:
-    """The bytes told never fall in a text file, end at the file's size, and change nothing of what is read."""
+def test_progress_is_reported(tmp_path: Path, ending: str) -> None:
+    """The reported bytes never decrease for text, end at the file's size, and do not affect the result."""
     path = tmp_path / f"x{ending}"
     text = (b"1,2,3\n3,1\n" if ending == ".csv" else b"1 2 3\n3 1\n") * 50_000
     if ending == ".parquet":
@@ -503,11 +509,11 @@ def test_reading_tells_how_far_it_is(tmp_path: Path, ending: str) -> None:
         path.write_bytes(gzip.compress(text))
     else:
         path.write_bytes(text)
-    told: list[tuple[int, int]] = []
-    with_progress = read_baskets(path, progress=lambda done, total: told.append((done, total)))
+    steps: list[tuple[int, int]] = []
+    with_progress = read_baskets(path, progress=lambda done, total: steps.append((done, total)))
     plain = read_baskets(path)
     assert (with_progress.items == plain.items).all()
     assert (with_progress.offsets == plain.offsets).all()
-    assert {total for _, total in told} == {path.stat().st_size}
-    assert max(done for done, _ in told) == path.stat().st_size
-    assert ending == ".parquet" or told == sorted(told)
+    assert {total for _, total in steps} == {path.stat().st_size}
+    assert max(done for done, _ in steps) == path.stat().st_size
+    assert ending == ".parquet" or steps == sorted(steps)

@@ -17,14 +17,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from assocpriv.guarantees.errors import BasketError
 from assocpriv.plans.catalogue import MAX_ITEMS, Catalogue
-from assocpriv.promise.errors import BasketError
 from assocpriv.records import baskets as baskets_module
 from assocpriv.records.basket_files import read_baskets
-from assocpriv.records.baskets import Baskets, assemble_in_order, frame_layout, persons_of_frame, to_baskets
+from assocpriv.records.baskets import Baskets, assemble_in_order, detect_frame_layout, persons_of_frame, to_baskets
 from assocpriv.records.cells import Cells, Origin
 from assocpriv.records.columns import Rows
-from assocpriv.records.layout import Found, Layout, ReadOptions
+from assocpriv.records.layout import DetectedLayout, Layout, ReadOptions
 from assocpriv.records.long_rows import long_cells, long_part
 
 ABC = Catalogue(["a", "b", "c"])
@@ -124,12 +124,12 @@ def test_numbers_get_a_numbered_catalogue() -> None:
 
 @pytest.mark.parametrize("names", [["01", "2"], [str(MAX_ITEMS)], ["-1"], ["1", "b"], [10**20]])
 def test_other_names_get_a_sorted_catalogue(names: list[str | int]) -> None:
-    """Names that are no usual decimals, or beyond a catalogue's room, give the sorted distinct names."""
+    """Names that are not canonical decimals, or exceed the size of a catalogue, give the sorted distinct names."""
     assert list(Baskets.from_sets([names]).catalogue) == sorted(map(str, names))
 
 
 def test_largest_number_fits() -> None:
-    """The largest number that a catalogue has room for is numbered."""
+    """The largest number within the size of a catalogue gives a numbered one."""
     assert len(Baskets.from_sets([[MAX_ITEMS - 1]]).catalogue) == MAX_ITEMS
 
 
@@ -158,7 +158,7 @@ def test_repeated_items() -> None:
     "data", [["a", "b"], [1, 2], "ab", b"ab", Path("x.dat"), [["a"], None], {"a": 1}, 5, np.eye(3)]
 )
 def test_one_basket_or_a_path_is_a_type_error(data: Any) -> None:
-    """One basket, a path or a number is a TypeError that says what to do."""
+    """One basket, a path or a number raises a TypeError with advice."""
     with pytest.raises(TypeError, match=r"list|read_baskets|table"):
         to_baskets(data)
 
@@ -172,7 +172,7 @@ def test_other_items_are_a_type_error(item: Any) -> None:
 
 @pytest.mark.parametrize("data", [[], [[], []]])
 def test_no_items_need_a_catalogue(data: list[list[str]]) -> None:
-    """Baskets without any item need a catalogue, and then are as many as given."""
+    """Baskets without any item need a catalogue; their number is kept."""
     with pytest.raises(BasketError, match="catalogue"):
         to_baskets(data)
     assert len(to_baskets(data, catalogue=ABC)) == len(data)
@@ -180,13 +180,13 @@ def test_no_items_need_a_catalogue(data: list[list[str]]) -> None:
 
 @pytest.mark.parametrize("option", ["unknown", "repeats"])
 def test_options_are_checked(option: str) -> None:
-    """An option takes its words only."""
+    """An option takes only its own words."""
     with pytest.raises(BasketError, match=option):
         Baskets.from_sets([["a"]], **{option: "maybe"})  # type: ignore[arg-type]
 
 
 def test_baskets_pass_unchanged() -> None:
-    """Baskets are returned as they are."""
+    """Baskets are returned unchanged."""
     baskets = Baskets.from_sets([["a"]])
     assert to_baskets(baskets) is baskets
 
@@ -268,7 +268,7 @@ def test_onehot_numbers(make: Any) -> None:
 
 
 def test_onehot_with_a_catalogue(make: Any) -> None:
-    """A column outside the catalogue matters only where a basket holds it."""
+    """A column outside the catalogue is an error only if a basket holds it."""
     frame = make({"x": [0, 1], "c": [1, 1]})
     with pytest.raises(BasketError, match="the 1st item of basket 2"):
         to_baskets(frame, catalogue=ABC)
@@ -284,7 +284,7 @@ def test_onehot_pandas_variants() -> None:
 
 
 def test_long_order_and_columns(make: Any) -> None:
-    """Baskets come by first appearance; columns by argument, by name, or as the first two where long is said."""
+    """Baskets come by first appearance; columns by argument, by name, or as the first two if long is requested."""
     frame = make({"day": [1, 1, 2], "sku": [5, 3, 3], "bill": ["z", "a", "z"]})
     assert named(to_baskets(frame, layout="long rows=anywhere")) == [{"3", "5"}, {"3"}]
     assert named(to_baskets(frame, layout="long transaction=bill item=sku rows=anywhere")) == [{"3", "5"}, {"3"}]
@@ -292,8 +292,8 @@ def test_long_order_and_columns(make: Any) -> None:
     assert named(to_baskets(make({"Item": ["a", "b"], "Transaction": [7, 7]}))) == [{"a", "b"}]
 
 
-def test_tables_that_may_mean_several_things_are_refused(make: Any) -> None:
-    """A table of three columns is not guessed at; one of ids beside a one-hot table is left out."""
+def test_ambiguous_tables_are_refused(make: Any) -> None:
+    """The layout of three unnamed columns is not guessed; a column of ids in a one-hot table is left out."""
     with pytest.raises(BasketError, match="layout="):
         to_baskets(make({"day": [1], "thing": [5], "who": ["z"]}))
     assert named(to_baskets(make({"order": [7, 8], "milk": [1, 0], "bread": [0, 1]}))) == [{"milk"}, {"bread"}]
@@ -310,13 +310,13 @@ def test_list_column_among_others(make: Any) -> None:
 
 
 def test_frozen_sets_are_lists() -> None:
-    """Columns of our own and mlxtend's tables hold frozen sets; what is missing among them is an empty basket."""
+    """Columns of this package's and mlxtend's tables hold frozen sets; a missing value is an empty basket."""
     frame = pd.DataFrame({"basket": [frozenset("ab"), None, frozenset("a"), {"b"}]})
     assert named(to_baskets(frame)) == [{"a", "b"}, set(), {"a"}, {"b"}]
 
 
 def test_categories_are_items() -> None:
-    """Categorical columns count by what they name, whatever their order and unused categories."""
+    """Categorical columns are read by their categories, whatever their order, unused ones ignored."""
     items = pd.Categorical(["b", "a"], categories=["z", "b", "a"])
     frame = pd.DataFrame({"transaction": pd.Categorical(["t2", "t1"]), "item": items})
     assert named(to_baskets(frame)) == [{"b"}, {"a"}]
@@ -326,7 +326,7 @@ def test_categories_are_items() -> None:
 
 
 def test_fixed_size_lists_and_slices() -> None:
-    """Lists of a fixed size, null ones among them, and sliced tables are read right."""
+    """Lists of a fixed size, including null ones, and sliced tables are read correctly."""
     lists = pa.array([["a", "b"], None, ["b", "c"]], pa.list_(pa.string(), 2))
     table = pa.table({"basket": lists})
     assert named(to_baskets(table)) == [{"a", "b"}, set(), {"b", "c"}]
@@ -364,7 +364,7 @@ FRAMES_OF_IDS: dict[str, Any] = {  # three rows, of which the first two are one 
 
 @pytest.mark.parametrize("kind", FRAMES_OF_IDS)
 def test_types_of_ids(kind: str) -> None:
-    """Ids are what they name, whatever type a frame has for them."""
+    """Ids are compared by their text, whatever their type in a frame."""
     assert named(to_baskets(FRAMES_OF_IDS[kind], layout="long")) == [{"a", "b"}, {"c"}]
 
 
@@ -402,13 +402,13 @@ def test_types_of_items_of_files(tmp_path: Path, ids: Any, names: set[str]) -> N
         ([7.5, 7.0, 8.0], "have fractions"),
         (pa.array([Decimal("7.5"), Decimal(7), Decimal(8)]), "have fractions"),
         ([float("nan"), 7.0, 8.0], "row 1 has no"),
-        (["9007199254740992.0", "7", "8"], "row 1 has as its .* a number that has lost digits"),
-        (["1.23457E+17", "7", "8"], "row 1 has as its .* a number that has lost digits"),
-        (pa.array(["7", "-1,5e+05", "8"]).dictionary_encode(), "row 2 has as its .* a number that has lost digits"),
+        (["9007199254740992.0", "7", "8"], "in row 1 is a number that has lost digits"),
+        (["1.23457E+17", "7", "8"], "in row 1 is a number that has lost digits"),
+        (pa.array(["7", "-1,5e+05", "8"]).dictionary_encode(), "in row 2 is a number that has lost digits"),
     ],
 )
 def test_ids_that_have_lost_digits_are_refused(ids: Any, match: str) -> None:
-    """As transactions, items and persons, or as items of lists, such a number stands for many."""
+    """Such a number may represent several ids of transactions, items or persons, also in lists."""
     table = pa.table({"receipt": ids, "item": ["a", "b", "c"], "n": [1, 2, 3]})
     with pytest.raises(BasketError, match=match):
         to_baskets(table, layout="long")
@@ -423,7 +423,7 @@ def test_ids_that_have_lost_digits_are_refused(ids: Any, match: str) -> None:
 
 
 def test_codes_with_an_exponent_are_items() -> None:
-    """Product codes are text, also where a program could take them for numbers; a plan's own names are known."""
+    """Product codes are text, even if a program could read them as numbers; a plan's own names are known."""
     assert named(to_baskets([["12E5", "1E+05", "1.5E5", "7.0"]])) == [{"12E5", "1E+05", "1.5E5", "7.0"}]
     assert named(to_baskets([["1.5E+05"]], catalogue=Catalogue(["1.5E+05"]))) == [{"1.5E+05"}]
     with pytest.raises(BasketError, match="the 1st item of basket 1 is a number that has lost digits"):
@@ -437,7 +437,7 @@ def test_uuids_in_lists() -> None:
 
 @pytest.mark.parametrize("kind", [pa.list_view, pa.large_list_view, pa.list_, pa.large_list])
 def test_lists_of_arrow(tmp_path: Path, kind: Callable[[Any], Any]) -> None:
-    """Lists and views of lists are baskets: in tables, in slices, in Parquet, and as an array given as it is."""
+    """Lists and list views are baskets: in tables, slices and Parquet, and as an array itself."""
     lists = pa.array([["a", "b"], [], ["c"]], kind(pa.string()))
     expected: list[set[str]] = [{"a", "b"}, set(), {"c"}]
     table = pa.table({"items": lists})
@@ -471,11 +471,11 @@ def test_large_integers_of_polars_are_flags() -> None:
         ({"t": [1, 1], "i": ["a", "a"]}, {}, "basket 1 repeats"),
         ({"t": [5, 5], "i": ["a", " "]}, {}, "row 2 has no item"),
         ({" a": [0], "a": [1]}, {}, "repeats an earlier"),
-        ({"t": [5], "i": ["a"]}, {"layout": "wide"}, "not to be understood"),
+        ({"t": [5], "i": ["a"]}, {"layout": "wide"}, "unknown words"),
     ],
 )
 def test_bad_tables(make: Any, columns: Any, options: Any, match: str) -> None:
-    """Each kind of bad table has an error that says where and what."""
+    """Each kind of bad table has an error that gives position and problem."""
     with pytest.raises(BasketError, match=match):
         to_baskets(make(columns), **options)
 
@@ -495,7 +495,7 @@ def test_odd_tables() -> None:
     st.sampled_from(["as they come", "rising", "padded"]),
 )
 def test_rows_of_the_long_layout_are_one_basket_an_id(parts: list[list[int]], order: str) -> None:
-    """Whether ids rise, as where nothing is looked up, or come again, also at the end of a part: baskets as counted."""
+    """Increasing ids (the fast path) and repeated ids, also across parts, give the baskets of a naive count."""
     flat = [number for part in parts for number in part]
     flat = flat if order == "as they come" else sorted(flat)
     ids = [f"{number:04}" if order == "padded" else str(number) for number in flat]
@@ -504,7 +504,7 @@ def test_rows_of_the_long_layout_are_one_basket_an_id(parts: list[list[int]], or
     for name, item in zip(ids, items, strict=True):
         expected.setdefault(name, []).append(item)
     rows, made = iter(zip(ids, items, strict=True)), []
-    layout = Found(Layout("long", rows="anywhere"), ("id", "item"), (0, 1))
+    layout = DetectedLayout(Layout("long", rows="anywhere"), ("id", "item"), (0, 1))
     for part in parts:
         taken = list(itertools.islice(rows, len(part)))
         columns = [pa.array([row[place] for row in taken], pa.string()) for place in (0, 1)]
@@ -540,7 +540,7 @@ FLAGGED = {  # tea in the first and the last basket, rye in the last one, by val
 @pytest.mark.parametrize("make", [pd.DataFrame, objects, categories, pl.DataFrame, pa.table])
 @pytest.mark.parametrize("kind", FLAGGED)
 def test_flags_of_frames_are_those_of_files(kind: str, make: Any) -> None:
-    """A one-hot frame takes what a CSV file takes, and is found out to be one."""
+    """A one-hot frame accepts the words of a CSV file, and its layout is detected."""
     tea, rye = FLAGGED[kind]
     frame = make({"tea": tea, "rye": rye, "oil": [None] * 3})
     assert named(to_baskets(frame)) == [{"tea"}, set(), {"tea", "rye"}]
@@ -549,18 +549,18 @@ def test_flags_of_frames_are_those_of_files(kind: str, make: Any) -> None:
 @pytest.mark.parametrize("cell", ["canary", "2", "nan"])
 @pytest.mark.parametrize("make", [pd.DataFrame, categories, pl.DataFrame, pa.table])
 def test_other_words_are_no_flags(cell: str, make: Any) -> None:
-    """A word that is none of a flag is named by its row and column alone."""
-    with pytest.raises(BasketError, match="row 2, column 1 is neither true nor false") as told:
+    """An error about a word that is not a flag gives only its row and column."""
+    with pytest.raises(BasketError, match="row 2, column 1 is neither true nor false") as caught:
         to_baskets(make({"tea": ["yes", cell], "rye": ["no", "no"]}), layout="one-hot")
-    assert "canary" not in str(told.value)
+    assert "canary" not in str(caught.value)
 
 
 @pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.table])
 def test_few_cells_of_a_wide_table_are_looked_at(make: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of flags no cell becomes Python's, and of other columns no more than of a narrow table."""
+    """Cells of flags are not converted to Python, and those of other columns no more often than for a narrow table."""
     seen = []
     monkeypatch.setattr(baskets_module, "values_of", lambda column: seen.append(len(column)) or column.to_pylist())
-    assert frame_layout(make({f"i{n}": [n % 2 == 0] * 500 for n in range(400)}), None)[0].kind == "one-hot"
+    assert detect_frame_layout(make({f"i{n}": [n % 2 == 0] * 500 for n in range(400)}), None)[0].kind == "one-hot"
     assert not seen
-    assert frame_layout(make({f"i{n}": [n % 2] * 500 for n in range(400)}), None)[0].kind == "one-hot"
+    assert detect_frame_layout(make({f"i{n}": [n % 2] * 500 for n in range(400)}), None)[0].kind == "one-hot"
     assert sum(seen) <= 1 << 17

@@ -1,8 +1,8 @@
-"""Tests of what a file of text means: header, separator, layout.
+"""Tests of layout detection in text files: header, separator, layout.
 
-Tests of what a stranger's file is taken for: detection, options, refusals, and that none of it shows an item.
+Tests with files of other origins: detection, options, refusals, and that no message shows an item.
 
-Tests of what in files of baskets is no item: ids, headers, words for nothing, other separators; and what to do.
+Tests of cells that are not items: ids, headers, words for missing values, other separators; and of the advice.
 """
 
 import csv
@@ -29,15 +29,15 @@ from hypothesis import strategies as st
 from naive import planned
 
 import assocpriv as ap
+from assocpriv.guarantees.errors import BasketError
 from assocpriv.plans.catalogue import Catalogue
-from assocpriv.promise.errors import BasketError
-from assocpriv.records import columns, sources
+from assocpriv.records import basket_sources, columns
 from assocpriv.records.basket_files import stream_baskets
+from assocpriv.records.basket_sources import SAMPLE_LINES, FirstRows
 from assocpriv.records.baskets import Baskets
 from assocpriv.records.cells import ordinal
-from assocpriv.records.detection import RULES, guess, understand
-from assocpriv.records.layout import Doubt, Layout, ReadOptions, is_usual
-from assocpriv.records.sources import SAMPLE_LINES, FirstRows
+from assocpriv.records.layout import Ambiguity, Layout, ReadOptions, is_known
+from assocpriv.records.layout_detection import RULES, detect_kind, detect_layout
 from tests.records.test_baskets import named
 
 GOODS = ["whole milk", "bread", "fish; smoked", "eggs", "tea, green", "7up"]
@@ -84,10 +84,10 @@ LAYOUTS = {
 @pytest.mark.parametrize(("start", "ending"), [(b"", "\n"), (b"\xef\xbb\xbf", "\r\n")], ids=["plain", "marked"])
 @pytest.mark.parametrize("separator", [",", ";", "\t", "|"], ids=["comma", "semicolon", "tab", "bar"])
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_layouts_are_found_out(
+def test_layouts_are_detected(
     tmp_path: Path, layout: str, separator: str, ending: str, start: bytes, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Each layout is read with every separator, mark and line end, whole and as a stream, and one line says how."""
+    """Each layout is read with every separator, mark and line end, whole and as a stream, and is logged in one line."""
     path = tmp_path / "x.csv"
     path.write_bytes(start + text_of(LAYOUTS[layout], separator, ending).encode())
     with caplog.at_level(logging.INFO, "assocpriv"):
@@ -98,14 +98,14 @@ def test_layouts_are_found_out(
     assert words.startswith(
         {"basket": "lines", "long": "long"}.get(layout.partition(",")[0].partition(" ")[0], "one-hot")
     )
-    assert named(ap.read_baskets(path, layout=words)) == SETS  # what is said can be copied back
+    assert named(ap.read_baskets(path, layout=words)) == SETS  # the logged layout can be requested
     assert str(Layout.parse(words)) == words
     batches = stream_baskets(path, CATALOGUE, ReadOptions())
     assert [basket for batch in batches for basket in named(batch)] == SETS
 
 
-def test_what_is_said_names_usual_columns_only(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    """A usual name of a column is shown, and of several the others; any other column is a number."""
+def test_the_log_shows_only_common_column_names(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """Columns with common names are shown by name, any other column by number."""
     path = tmp_path / "x.csv"
     rows = long_rows(["InvoiceNo", "StockCode", "Description"], lambda n, name: [f"{n}", name, "text"])
     path.write_text(text_of(rows, ";"))
@@ -140,15 +140,15 @@ def test_what_is_said_names_usual_columns_only(tmp_path: Path, caplog: pytest.Lo
     ],
 )
 @pytest.mark.parametrize("name", ["x.csv", "x.csv.gz", "x.txt"])
-def test_what_is_said_decides(tmp_path: Path, rows: list[list[str]], layout: str, name: str) -> None:
-    """What is said of columns, header, separator and format is done, whatever the file's ending."""
+def test_the_requested_layout_decides(tmp_path: Path, rows: list[list[str]], layout: str, name: str) -> None:
+    """Requested columns, header, separator and format are used, whatever the file's ending."""
     content = text_of(rows, ",").encode()
     path = tmp_path / name
     path.write_bytes(gzip.compress(content) if name.endswith("gz") else content)
     assert named(ap.read_baskets(path, layout=layout)) == SETS
 
 
-NAMES = {  # lines of names in a file whose ending is that of numbers, and how they are read
+NAMES = {  # lines of names in a file with the ending of item numbers, and how they are read
     "milk,bread\ntea,milk,eggs\n": [{"milk", "bread"}, {"tea", "milk", "eggs"}],
     "order_id\titem\n1\tmilk\n1\ttea\n": [{"milk", "tea"}],
     'eggs  tea\n"whole milk" eggs \n': "lines separator=blank",
@@ -158,7 +158,7 @@ NAMES = {  # lines of names in a file whose ending is that of numbers, and how t
 
 @pytest.mark.parametrize("text", NAMES)
 def test_names_in_a_file_of_numbers(tmp_path: Path, text: str) -> None:
-    """A .dat or .txt file of names is read as what its lines are; where blanks may part them, that is asked."""
+    """A .dat or .txt file of names is read as lines of names, and refused if blanks may separate them."""
     path, expected = tmp_path / "b.txt", NAMES[text]
     path.write_text(text)
     if isinstance(expected, str):
@@ -172,22 +172,22 @@ def test_names_in_a_file_of_numbers(tmp_path: Path, text: str) -> None:
 
 
 TABLES = {
-    "unusual header": (long_rows(["kasse", "sache"]), "looks like a header"),
+    "unknown header": (long_rows(["kasse", "sache"]), "looks like a header"),
     "no header": (long_rows(["", ""], lambda n, name: [f"{n}", name])[1:], r"long transaction=#1 item=#2 header=no"),
-    "text ids": (long_rows(["", ""], lambda n, name: ["abcdefghij"[n % 10] * 3, name])[1:], "neighbours often agree"),
-    "counts": ([GOODS[:4], *([str(row % 5), "2", "0", "3"] for row in range(9))], "as quantities of items do"),
-    "answers": ([["left", "yes", "no", "yes", "no"]] * 3 + [["right", "no", "no", "yes", "yes"]] * 3, "most repeat"),
-    "usual names only": ([["items"], *LAYOUTS["basket"]], "lines header=yes"),
-    "lists in cells": ([["order", "items"], *([f"{n}", "tea,milk"] for n in range(9))], "list item=items within=, "),
-    "ragged below a header": ([["order", "item"], ["1", "tea"], ["2", "tea", "milk"]], "line 3 has not as many cells"),
+    "text ids": (long_rows(["", ""], lambda n, name: ["abcdefghij"[n % 10] * 3, name])[1:], "often have equal cells"),
+    "counts": ([GOODS[:4], *([str(row % 5), "2", "0", "3"] for row in range(9))], "such as quantities of items"),
+    "answers": ([["left", "yes", "no", "yes", "no"]] * 3 + [["right", "no", "no", "yes", "yes"]] * 3, "lines repeat"),
+    "common names only": ([["items"], *LAYOUTS["basket"]], "lines header=yes"),
+    "lists in cells": ([["order", "items"], *([f"{n}", "tea,milk"] for n in range(9))], "list item=items within=,"),
+    "ragged below a header": ([["order", "item"], ["1", "tea"], ["2", "tea", "milk"]], "line 3 has more or fewer"),
     "pairs of opposites": ([["tea", "milk"], ["0", "1"], ["1", "0"], ["1", "0"]], "one-hot"),
     "several ids": ([["day", "who", *GOODS], *([f"d{n % 2}", f"c{n % 3}", *"101010"] for n in range(9))], "in a table"),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("kind", TABLES)
-def test_what_may_mean_several_things_is_refused(tmp_path: Path, kind: str) -> None:
-    """Tables without usual names, and first lines that may be headers, are refused with the options that decide."""
+def test_ambiguous_text_is_refused(tmp_path: Path, kind: str) -> None:
+    """Tables without common names, and first lines that may be headers, are refused with the layouts to request."""
     rows, said = TABLES[kind]
     path = tmp_path / "x.csv"
     path.write_text(text_of(rows, ","))
@@ -195,7 +195,7 @@ def test_what_may_mean_several_things_is_refused(tmp_path: Path, kind: str) -> N
         ap.read_baskets(path, repeats="merge", empty="keep")
     assert "layout=" in str(caught.value)
     assert not any(name in str(caught.value) for name in [*GOODS, "left", "right"])
-    assert len(ap.read_baskets(path, layout="lines", repeats="merge")) == len(rows)  # what is said wins
+    assert len(ap.read_baskets(path, layout="lines", repeats="merge")) == len(rows)  # the requested layout decides
 
 
 @pytest.mark.parametrize(
@@ -204,16 +204,16 @@ def test_what_may_mean_several_things_is_refused(tmp_path: Path, kind: str) -> N
         (
             "kasse;a,sache\n1;x,2\n2;x,3\n",
             None,
-            r"parted by commas or by semicolons; .*'separator=,' or .*'separator=;'",
+            r"separated by commas or by semicolons; .*'separator=,' or .*'separator=;'",
         ),
         ("whole milk\nbrown bread\ntea\n", None, "'lines separator=blank'.*'lines separator=,'"),
-        ("@ITEM=1\n@ITEM=2\n1 2\n", None, "remarks and names, as SPMF"),
-        ("order,item\n1,tea\n", "transaction=bill", "transaction= .* is not among the 2"),
-        ("order,item\n1,tea\n", "transaction=3", "transaction= .* is not among the 2"),
-        ("order,item\n1,tea\n", "transaction=٢", "transaction= .* is not among the 2"),
+        ("@ITEM=1\n@ITEM=2\n1 2\n", None, "comments and names in SPMF"),
+        ("order,item\n1,tea\n", "transaction=bill", "transaction= is not among the 2"),
+        ("order,item\n1,tea\n", "transaction=3", "transaction= is not among the 2"),
+        ("order,item\n1,tea\n", "transaction=٢", "transaction= is not among the 2"),
         ("order,item\n1,tea\n", "item=order transaction=1", "must be different"),
         ("tea,eggs\nmilk,tea\n", "transaction=1 item=2", "header=yes'.*header=no'"),
-        ("a,b,c\n1,tea,2\n", "transaction=a", "usual name for items; name it with item="),
+        ("a,b,c\n1,tea,2\n", "transaction=a", "common name for items; name it with item="),
         ("tea\n1\n", "one-hot", "check the separator"),
         ("tea,tea\n1,0\n", "one-hot", "columns cannot be items: catalogue entry 2 repeats"),
         ("tea,milk\n1,0\n1,2\n", "one-hot", "line 3, column 2 is neither true nor false"),
@@ -221,19 +221,19 @@ def test_what_may_mean_several_things_is_refused(tmp_path: Path, kind: str) -> N
         ("tea,milk\n1,1\n\n1,0\n", "one-hot", "line 3 is an empty basket"),
         ("tea,milk\n1,1\r1,0\n", "one-hot", "line 2 is not CSV: a carriage return"),
         ("tea,milk\rbread\n", None, "line 1 is not CSV: a carriage return"),
-        ("order,item,qty\n1,tea,2\n1,rye,x\n", None, "line 3 has no number as its quantity"),
-        ("tea\n", "separator=x", "separator or header is not to be understood; possible is"),
-        ("tea\n", "header=maybe", "separator or header is not to be understood; possible is"),
-        ("tea\n", "lines item=2", "a layout lines does not take item; possible is"),
-        ("tea\n", "long colour=red", "a layout long does not take one of the keys; possible is"),
+        ("order,item,qty\n1,tea,2\n1,rye,x\n", None, "the quantity in line 3 is not a number"),
+        ("tea\n", "separator=x", "separator or header is invalid; give one of"),
+        ("tea\n", "header=maybe", "separator or header is invalid; give one of"),
+        ("tea\n", "lines item=2", "a layout lines does not take item; give one of"),
+        ("tea\n", "long colour=red", "a layout long does not take one of the keys; give one of"),
         ("tea\n", "lines encoding=latin-9", "encoding must be one of utf-8, utf-16, windows-1252"),
-        ("tea\n", "lines 'open", "not to be understood; possible is first one of lines, dat, long, one-hot, list"),
-        ("tea\n", "list", "needs what separates the items of a cell, as within=,"),
+        ("tea\n", "lines 'open", "unknown words; give one of lines, dat, long, one-hot, list"),
+        ("tea\n", "list", "needs the separator of the items in a cell, as within=,"),
         ("1 2\n", "dat separator=,", "a layout dat does not take separator"),
     ],
 )
 def test_bad_layouts(tmp_path: Path, content: str, layout: str | None, said: str) -> None:
-    """Layouts that cannot be, and words that do not fit the file, are one clear error."""
+    """Impossible layouts, and words that do not fit the file, raise one clear error."""
     path = tmp_path / "x.csv"
     path.write_text(content, newline="")
     with pytest.raises(BasketError, match=said):
@@ -241,20 +241,20 @@ def test_bad_layouts(tmp_path: Path, content: str, layout: str | None, said: str
 
 
 def test_the_rules_are_those_of_the_docs() -> None:
-    """The table of rules in the docs is the table in the code, and each example is what its rule says."""
+    """The table of rules in the docs equals that in the code, and each example follows its rule."""
     text = (Path(__file__).parents[2] / "docs" / "cli.md").read_text(encoding="utf-8")
     for number, rule in enumerate(RULES, 1):
         assert f"| {number} | `{rule.kind}` | {rule.sign} | `{rule.example}` |" in text
         found = FirstRows(rule.example.split(" / "), "," if "," in rule.example else " ")
         if rule.kind == "refused":
-            with pytest.raises(Doubt):
-                guess(found, Layout())
+            with pytest.raises(Ambiguity):
+                detect_kind(found, Layout())
         else:
-            assert guess(found, Layout()) == rule.kind
+            assert detect_kind(found, Layout()) == rule.kind
 
 
-def test_a_later_line_that_contradicts_is_told(tmp_path: Path) -> None:
-    """What stands beyond the first lines changes nothing, and is an error with its line where it does not fit."""
+def test_a_later_line_that_does_not_fit_is_reported(tmp_path: Path) -> None:
+    """Lines beyond the first do not change the layout; one that does not fit is an error with its number."""
     many = SAMPLE_LINES + 500
     path = tmp_path / "x.csv"
     cases = [
@@ -279,7 +279,7 @@ def test_onehot_in_chunks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     whole = ap.read_baskets(path)
     assert named(whole) == SETS
     assert list(whole.catalogue) == GOODS
-    monkeypatch.setattr(sources, "CHUNK_BYTES", 50)
+    monkeypatch.setattr(basket_sources, "CHUNK_BYTES", 50)
     batches = list(stream_baskets(path, CATALOGUE, ReadOptions()))
     assert len(batches) > 10
     assert [basket for batch in batches for basket in named(batch)] == SETS
@@ -287,7 +287,7 @@ def test_onehot_in_chunks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
 
 @pytest.mark.parametrize("usual", [True, False])
 def test_parquet_columns(tmp_path: Path, usual: bool, caplog: pytest.LogCaptureFixture) -> None:
-    """Parquet takes columns with usual names, or those that are named, as CSV does, and says which."""
+    """In Parquet as in CSV, columns are found by common names or as requested, and logged."""
     names = ["day", "StockCode", "InvoiceNo"] if usual else ["day", "sache", NAME]
     columns = list(zip(*long_rows(names, lambda n, name: ["d", name, f"{n}"])[1:], strict=True))
     pq.write_table(pa.table(dict(zip(names, map(list, columns), strict=True))), tmp_path / "x.parquet")
@@ -310,7 +310,7 @@ LINES = st.lists(st.lists(WORDS, min_size=1, max_size=5, unique=True), min_size=
 
 @given(LINES, st.sampled_from(",;|\t"))
 def test_baskets_are_never_silently_something_else(lines: list[list[str]], separator: str) -> None:
-    """A file of baskets is read as that, or refused, unless line 1 names columns above lines of as many cells."""
+    """A file of baskets is read as such, or refused, unless line 1 names columns above lines of equal length."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "x.csv"
         path.write_text(text_of(lines, separator), encoding="utf-8")
@@ -325,7 +325,7 @@ def test_baskets_are_never_silently_something_else(lines: list[list[str]], separ
 
 
 def shows_no_numbers(lines: list[list[str]]) -> bool:
-    """Tell lines of different lengths whose first line, first cells and last cells are not numbers alone."""
+    """Return whether lines have different lengths, and first line, first and last cells are not only numbers."""
     return len({len(line) for line in lines}) > 1 and not any(
         all(map(str.isdigit, cells)) for cells in (lines[0], [line[0] for line in lines], [line[-1] for line in lines])
     )
@@ -333,8 +333,8 @@ def shows_no_numbers(lines: list[list[str]]) -> bool:
 
 @given(LINES.filter(shows_no_numbers), st.sampled_from(",;|\t"))
 def test_ragged_lines_are_baskets(lines: list[list[str]], separator: str) -> None:
-    """Lines of different lengths are baskets without any option, whatever the items, unless line 1 may be a header."""
-    lines = [[f"x{word}" if is_usual(word) else word for word in line] for line in lines]
+    """Lines of different lengths are baskets without any option, unless line 1 may be a header."""
+    lines = [[f"x{word}" if is_known(word) else word for word in line] for line in lines]
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "x.csv"
         path.write_text(text_of(lines, separator), encoding="utf-8")
@@ -342,7 +342,7 @@ def test_ragged_lines_are_baskets(lines: list[list[str]], separator: str) -> Non
 
 
 def said_by(read: Callable[[], Any]) -> str:
-    """Return what a refusal shows, nothing if there is none."""
+    """Return all that a refusal shows, "" if there is none."""
     try:
         read()
     except BasketError as error:
@@ -353,7 +353,7 @@ def said_by(read: Callable[[], Any]) -> str:
 @pytest.mark.parametrize("layout", [*LAYOUTS, *TABLES])
 @pytest.mark.parametrize("said", [None, "transaction=1", "header=yes", "one-hot"])
 def test_no_item_is_shown(tmp_path: Path, layout: str, said: str | None, caplog: pytest.LogCaptureFixture) -> None:
-    """Neither the log nor a refusal shows an item, in whatever layout and wherever it stands."""
+    """Neither the log nor a refusal shows an item, in any layout and at any position."""
     rows = LAYOUTS[layout] if layout in LAYOUTS else TABLES[layout][0]
     for place in range(min(3, len(rows))):
         marked = [list(row) for row in rows]
@@ -366,8 +366,8 @@ def test_no_item_is_shown(tmp_path: Path, layout: str, said: str | None, caplog:
 
 
 def test_a_layout_shows_no_name() -> None:
-    """The repr of a layout has no name of a column, which may be an item."""
-    assert not marks_in(repr(understand([f"{NAME},milk", "1,1", "1,0"], Layout())))
+    """The repr of a layout contains no column name, which may be an item."""
+    assert not marks_in(repr(detect_layout([f"{NAME},milk", "1,1", "1,0"], Layout())))
 
 
 def test_ordinals() -> None:
@@ -382,7 +382,7 @@ SIGN_SETS = [set(_DRAW.sample(SIGN_GOODS, _DRAW.randint(1, 4))) for _ in range(6
 
 
 def lines(first: str = "{row}", header: str = "") -> str:
-    """Return a line a basket, with an id before its quoted names."""
+    """Return one line per basket, with an id before its quoted names."""
     cells = (
         [first.format(row=1000 + row), *(f'"{name}"' for name in sorted(names))] for row, names in enumerate(SIGN_SETS)
     )
@@ -391,24 +391,24 @@ def lines(first: str = "{row}", header: str = "") -> str:
 
 @pytest.mark.parametrize("header", ["", "Basket,Item1,Item2,Item3,Item4\n", "Kasse,Sache\n"])
 def test_ids_are_refused_and_can_be_left_out(tmp_path: Path, header: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """First cells that all differ are no items; what the error says reads the file, whole and as a stream."""
+    """First cells that all differ are not items; the error's layout reads the file, whole and as a stream."""
     path = tmp_path / "x.csv"
     path.write_text(lines(header=header))
-    with pytest.raises(BasketError, match=r"(as no items do|seems to number).*lines transaction=#1") as caught:
+    with pytest.raises(BasketError, match=r"(unlike items|seems to number).*lines transaction=#1") as caught:
         ap.read_baskets(path)
     assert ("header=yes" in str(caught.value)) == bool(header)
     assert not marks_in(str(caught.value))
     baskets = ap.read_baskets(path, layout="lines transaction=1")
     assert named(baskets) == SIGN_SETS
     assert list(baskets.catalogue) == sorted(SIGN_GOODS)
-    monkeypatch.setattr(sources, "CHUNK_BYTES", 60)
+    monkeypatch.setattr(basket_sources, "CHUNK_BYTES", 60)
     options = ReadOptions(f"lines transaction=1 header={'yes' if header else 'no'}")
     batches = list(stream_baskets(path, Catalogue(sorted(SIGN_GOODS)), options))
     assert [basket for batch in batches for basket in named(batch)] == SIGN_SETS
 
 
-def test_ids_that_are_said_to_be_items_are_items(tmp_path: Path) -> None:
-    """What is said wins; few lines, first cells that recur and cells that all differ are no ids."""
+def test_ids_that_are_requested_as_items_are_items(tmp_path: Path) -> None:
+    """A requested layout decides; few lines, recurring first cells and cells that all differ are not ids."""
     path = tmp_path / "x.csv"
     path.write_text(lines())
     assert len(ap.read_baskets(path, layout="lines").catalogue) == len(SIGN_SETS) + len(SIGN_GOODS)
@@ -420,7 +420,7 @@ def test_ids_that_are_said_to_be_items_are_items(tmp_path: Path) -> None:
 
 
 def test_a_column_is_left_out_of_odd_lines(tmp_path: Path) -> None:
-    """Also in lines that Python's CSV reader reads, in lines that are shorter, and wherever the column stands."""
+    """Also in lines that Python's CSV reader reads, in shorter lines, and for any column."""
     path = tmp_path / "x.csv"
     path.write_text('tea,7,"a ""b"""\nmilk\n "eggs",8\n , 9 ,bread\n')
     assert named(ap.read_baskets(path, layout="lines transaction=2")) == [
@@ -430,7 +430,7 @@ def test_a_column_is_left_out_of_odd_lines(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("word", ["NaN", "nan", "None", "<NA>", " NA", "null", "#N/A"])
 def test_words_for_a_missing_value_are_no_items(tmp_path: Path, word: str, caplog: pytest.LogCaptureFixture) -> None:
-    """Cells that a program filled up are left out, counted, before repeats are looked at; a catalogue may have them."""
+    """Filler words are left out and counted before repeats are checked; a catalogue may contain them."""
     path = tmp_path / "x.csv"
     path.write_text(f"tea,milk,eggs\n{NAME},{word},{word}\ntea,eggs,{word}\n")
     with caplog.at_level(logging.INFO, "assocpriv"):
@@ -440,7 +440,7 @@ def test_words_for_a_missing_value_are_no_items(tmp_path: Path, word: str, caplo
     catalogue = Catalogue(["tea", word.strip(), "milk", "eggs", NAME])
     assert named(ap.read_baskets(path, catalogue=catalogue, repeats="merge"))[2] == {"tea", "eggs", word.strip()}
     path.write_text(f"order,item\n1,tea\n1,{word}\n2,rye\n")
-    with pytest.raises(BasketError, match=r"line 3 has no item; .*incomplete='drop' \(1 such in all\)"):
+    with pytest.raises(BasketError, match=r"line 3 has no item; .*incomplete='drop' \(1 such rows in all\)"):
         ap.read_baskets(path)
     assert named(ap.read_baskets(path, incomplete="drop")) == [{"tea"}, {"rye"}]
     table = pa.table({"basket": [["tea", word], ["rye"]]})
@@ -459,7 +459,7 @@ LONG = {
 
 @pytest.mark.parametrize("text", LONG)
 def test_long_files_with_and_without_a_header(tmp_path: Path, text: str) -> None:
-    """The first line of a long file is data where it shows, a header where that shows, and else asked for."""
+    """The first line of a long file is data or a header by its content; else the file is refused."""
     path = tmp_path / "x.csv"
     path.write_text(text)
     if LONG[text] is None:
@@ -501,20 +501,20 @@ def test_onehot_parquet(
 
 
 def test_parquet_of_two_columns_is_not_swapped(tmp_path: Path) -> None:
-    """Of two columns without usual names the text holds the items; of equal types it must be said."""
+    """Of two columns without common names the text holds the items; for equal types a layout must be requested."""
     path = tmp_path / "x.parquet"
     rows = [(name, row) for row, names in enumerate(SIGN_SETS) for name in names]
     frame = pd.DataFrame(rows, columns=["sache", "kasse"])
     frame.to_parquet(path)
     assert named(ap.read_baskets(path)) == SIGN_SETS
     frame.assign(kasse=frame["kasse"].map("b{}".format)).to_parquet(path)
-    with pytest.raises(BasketError, match="the 2 columns, 0 of them lists, may mean"):
+    with pytest.raises(BasketError, match="the 2 columns, 0 of them lists, is ambiguous"):
         ap.read_baskets(path)
     assert named(ap.read_baskets(path, layout="transaction=kasse")) == SIGN_SETS
 
 
 def test_names_under_a_catalogue_of_numbers(tmp_path: Path) -> None:
-    """Names where a catalogue has numbers are told how a plan comes to have names."""
+    """For names under a catalogue of numbers, the error explains how to make a plan with names."""
     path = tmp_path / "x.csv"
     for text, said in (
         ("tea,milk\n", "its items are the numbers 0 … 8.*catalogue of names"),
@@ -564,11 +564,11 @@ EXPORTS: dict[str, tuple[str, bytes, Any]] = {  # as tills, shop systems and spr
     ),
     "a title above other names": (
         "t.csv", b"May\n\nVorgang;Gut\n" + b"1001;tea\n1001;rye\n1002;tea\n1003;jam\n1003;tea\n",
-        "line 3 seems to name columns; say layout='long transaction=#1 item=#2 separator=; header=3'",
+        "line 3, below a title, seems to be a header; pass layout='long transaction=#1 item=#2 separator=; header=3'",
     ),
     "titles that are no CSV": (
         "t.csv", b'"May" of\n"Nord" shop\n\nVorgang;Gut\n' + b"1001;tea\n1001;rye\n1002;tea\n1003;jam\n",
-        "line 4 seems to name columns; say layout='long transaction=#1 item=#2 separator=; header=4'",
+        "line 4, below a title, seems to be a header; pass layout='long transaction=#1 item=#2 separator=; header=4'",
     ),
     "a title above known names": (
         "t.csv", "Mai\n\nN° ticket;Désignation\n1;tea\n1;rye\n2;tea\n".encode(), [{"tea", "rye"}, {"tea"}],
@@ -584,7 +584,7 @@ EXPORTS: dict[str, tuple[str, bytes, Any]] = {  # as tills, shop systems and spr
 
 @pytest.mark.parametrize("kind", EXPORTS)
 def test_what_tills_export_is_read(tmp_path: Path, kind: str, caplog: pytest.LogCaptureFixture) -> None:
-    """Files by hand are read at the first try, or refused with the layout to say; returned items are counted."""
+    """Files from tills are read without options, or refused with the layout to request; returned items are counted."""
     name, content, expected = EXPORTS[kind]
     path = tmp_path / name
     path.write_bytes(content)
@@ -603,10 +603,10 @@ def test_what_tills_export_is_read(tmp_path: Path, kind: str, caplog: pytest.Log
 @pytest.mark.parametrize(
     ("layout", "read"), [("header=2", [{"tea"}, {"rye"}]), ("header=2 quantity=none", [{"tea"}, {"tea", "rye"}])]
 )
-def test_titles_and_returned_goods_can_be_said(
+def test_titles_and_returned_goods_can_be_requested(
     tmp_path: Path, layout: str, read: list[set[str]], caplog: pytest.LogCaptureFixture
 ) -> None:
-    """``header=`` takes a line's number, ``quantity=none`` counts what was returned; it can be copied back."""
+    """``header=`` takes a line number, ``quantity=none`` counts returned items; the log's layout reads the same."""
     path = tmp_path / "t.csv"
     path.write_text("March\nreceipt,item,qty\n1,tea,3\n2,tea,-3\n2,rye,1\n")
     with caplog.at_level(logging.INFO, "assocpriv"):
@@ -622,7 +622,7 @@ KINDS["long"] = "receipt,item\n1,tea\n1,12\n2,rye\n"
 
 @pytest.mark.parametrize("kinds", [(a, b) for a in KINDS for b in KINDS if (a, b) != ("long", "long")], ids="+".join)
 def test_files_of_different_layouts_are_read_together(tmp_path: Path, kinds: tuple[str, str]) -> None:
-    """Each keeps the names that it has alone, also where columns of one-hot tables differ."""
+    """Each file keeps its own names, also if columns of one-hot tables differ."""
     paths = [tmp_path / f"{number}.csv" for number in range(2)]
     for number, (path, kind) in enumerate(zip(paths, kinds, strict=True)):
         path.write_text(KINDS[kind].replace("tea", "salt") if number else KINDS[kind])
@@ -631,13 +631,13 @@ def test_files_of_different_layouts_are_read_together(tmp_path: Path, kinds: tup
 
 
 def test_a_receipt_over_several_files_is_one_basket(tmp_path: Path) -> None:
-    """Files given together share transaction ids, whatever each is written in; errors name their file."""
+    """Files given together share transaction ids, whatever their formats; errors name their file."""
     (tmp_path / "a.csv").write_text("receipt,item\n7,tea\n8,rye\n")
     pq.write_table(pa.table({"receipt": [7, 9], "item": ["milk", "tea"]}), tmp_path / "b.parquet")
     (tmp_path / "c.csv").write_text("receipt;item\n9;oil\n")
     paths = [tmp_path / name for name in ("a.csv", "b.parquet", "c.csv")]
     expected = [{"tea", "milk"}, {"rye"}, {"tea", "oil"}]
-    with pytest.raises(BasketError, match=r"^a.csv and 2 more: 2 of 3 transaction ids stand again below others"):
+    with pytest.raises(BasketError, match=r"^a.csv and 2 more: 2 of 3 transaction ids recur after other ids"):
         ap.read_baskets(paths)
     assert named(ap.read_baskets(paths, layout="rows=anywhere")) == expected
     catalogue = Catalogue(["milk", "oil", "rye", "tea"])
@@ -652,10 +652,10 @@ def test_a_receipt_over_several_files_is_one_basket(tmp_path: Path) -> None:
 
 
 def test_broken_spreadsheets_are_refused(tmp_path: Path) -> None:
-    """Errors of formulas are no items; what unpacks to far more than a sheet does is not unpacked."""
+    """Formula errors are not items; an archive with an extreme compression ratio is not decompressed."""
     path = tmp_path / "t.xlsx"
     path.write_bytes(sheet_of([["receipt", "item"], [7, "tea"], [9, "#REF!"]]))
-    with pytest.raises(BasketError, match="row 3 has a cell that shows an error"):
+    with pytest.raises(BasketError, match="row 3 has a cell with an error"):
         ap.read_baskets(path)
     path.write_bytes(sheet_of(TILL))
     with zipfile.ZipFile(path, "a", zipfile.ZIP_DEFLATED) as book:
@@ -673,7 +673,7 @@ def test_without_its_reader_a_spreadsheet_names_the_extra(tmp_path: Path, monkey
 
 
 def test_paths_that_loop_and_empty_files(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    """A loop of links and an empty file are told as such."""
+    """A loop of links and an empty file have their own messages."""
     path = tmp_path / "x.csv"
     path.symlink_to(path)
     with pytest.raises(BasketError, match="the path is a loop of links"):
@@ -684,16 +684,16 @@ def test_paths_that_loop_and_empty_files(tmp_path: Path, caplog: pytest.LogCaptu
         ap.read_baskets(path)
     assert caplog.messages == ["x.csv: the file is empty"]
     path.write_text("\n \n")
-    with pytest.raises(BasketError, match="no basket holds an item"):
+    with pytest.raises(BasketError, match="no basket has an item"):
         ap.catalogue(path)
 
 
-@pytest.mark.filterwarnings("ignore:.* reports tell little")
+@pytest.mark.filterwarnings("ignore:.* estimates depend mostly on the prior")
 def test_functions_take_what_the_error_of_a_frame_says() -> None:
-    """A frame that may mean several things is read by every function, with the words of its error."""
+    """Every function reads an ambiguous frame with the layout from its error."""
     frame = pd.DataFrame([("mon", row, name) for row, names in enumerate(SIGN_SETS) for name in sorted(names)])
     frame.columns = ["day", "kasse", "sache"]
-    plan = planned(set(SIGN_GOODS), 3, ap.Breach("5%", "50%"), itemset_size=1)
+    plan = planned(set(SIGN_GOODS), 3, ap.Guarantee("5%", "50%"), itemset_size=1)
     said: dict[str, Any] = {"layout": "long transaction=kasse item=3"}
     with pytest.raises(BasketError, match=r"3 columns.*layout='long transaction=#2 item=#3'"):
         ap.randomize(frame, plan)
@@ -703,23 +703,23 @@ def test_functions_take_what_the_error_of_a_frame_says() -> None:
         assert ap.simulate(frame, plan, "50%", **said, seed=1).reports
     assert named(ap.to_baskets(frame, **said)) == named(Baskets.from_frame(frame, **said)) == SIGN_SETS
     assert len(ap.randomize(pd.DataFrame({"beer": [1]}), plan, layout="one-hot")) == 1
-    with pytest.raises(BasketError, match="a layout is said of files and tables"):
+    with pytest.raises(BasketError, match="a layout applies only to files and tables"):
         ap.randomize(SIGN_SETS, plan, **said)
 
 
 def test_sets_of_names_are_sorted() -> None:
-    """A set comes in another order in each process, so plans are made of its sorted names; lists keep theirs."""
+    """Sets have another order in each process, so plans sort their names; lists keep their order."""
     names = {"tea", "10", "9", "milk"}
     assert list(ap.Catalogue(names)) == ["9", "10", "milk", "tea"]
-    assert list(planned(names, 2, ap.Breach("5%", "50%")).catalogue) == ["9", "10", "milk", "tea"]
+    assert list(planned(names, 2, ap.Guarantee("5%", "50%")).catalogue) == ["9", "10", "milk", "tea"]
     assert list(ap.Catalogue(["tea", "9"])) == ["tea", "9"]
     with pytest.raises(ap.AssocprivError, match="must be text"):
         ap.Catalogue({1, 2})  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
-def test_usual_names_go_before_zeros_and_ones(tmp_path: Path, ending: str) -> None:
-    """Transactions and items that are all 0 and 1 are no one-hot table, for their columns are named."""
+def test_common_names_have_priority_over_zeros_and_ones(tmp_path: Path, ending: str) -> None:
+    """Transactions and items that are all 0 and 1 are not a one-hot table, since their columns are named."""
     frame, path = pd.DataFrame({"transaction": [0, 0, 1], "item": [0, 1, 1]}), tmp_path / f"b.{ending}"
     frame.to_csv(path, index=False) if ending == "csv" else frame.to_parquet(path)
     assert [set(basket) for basket in ap.read_baskets(path)] == [{0, 1}, {1}]

@@ -13,10 +13,10 @@ import openpyxl
 import pytest
 
 import assocpriv as ap
-from assocpriv.plans.columns import NumberColumn, UniformNoise
-from assocpriv.plans.tables import TablePlan
-from assocpriv.promise.errors import BasketError, RecordError
-from assocpriv.records.tables import TableOptions, stream_table
+from assocpriv.guarantees.errors import BasketError, RecordError
+from assocpriv.plans.table_columns import NumberColumn, UniformNoise
+from assocpriv.plans.table_plan import TablePlan
+from assocpriv.records.table_files import TableOptions, stream_table
 
 HEAD = ["receipt", "item"]
 MAY = [HEAD, [1, "tea"], [1, "milk"], [2, "rye"]]
@@ -78,22 +78,22 @@ CHOICES: dict[str, tuple[Sheets, str | None, Any, str]] = {  # sheets, layout ->
     "titles": (TITLED, "header=2", READ_BOTH, "header=2 sheet=#1+#2"),
     "different": (
         [("Zx9", "visible", NOTES), ("b", "visible", MAY)], None,
-        r"sheets with 2 different first rows, #2, #1; say which are read: layout='sheet=#2'", "",
+        r"sheets with 2 different header rows, #2, #1; choose some with layout='sheet=#2'", "",
     ),
     "different, by number": ([("Zx9", "visible", NOTES), ("b", "visible", MAY)], "sheet=#2", READ_MAY, "sheet=#2"),
     "different, by name": ([("Zx9", "visible", NOTES), ("My May", "visible", MAY)], "sheet='my may'", READ_MAY, "#2"),
-    "no such number": ([("Zx9", "visible", MAY)], "sheet=#3", "sheet= names none .*layout='sheet=#1'", ""),
-    "no such name": ([("Zx9", "visible", MAY)], "sheet=2", "none of the workbook's sheets, 1 in all", ""),
+    "no such number": ([("Zx9", "visible", MAY)], "sheet=#3", "sheet= does not match any .*layout='sheet=#1'", ""),
+    "no such name": ([("Zx9", "visible", MAY)], "sheet=2", "does not match any of the workbook's 1 sheets", ""),
     "no header": (
         [(name, "visible", [["tea", "rye"], ["rye", "jam"]]) for name in "ab"], "lines",
-        "several sheets, and no header that they share; read one at a time, with sheet=#1", "",
+        "several sheets without a common header; read one at a time, with sheet=#1", "",
     ),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("case", CHOICES)
 def test_sheets_are_chosen(tmp_path: Path, case: str, caplog: pytest.LogCaptureFixture) -> None:
-    """Visible filled sheets of one header are read, others must be chosen; the log's words read the same again."""
+    """Visible filled sheets with one header are read, others must be chosen; the logged layout reads the same."""
     sheets, layout, expected, words = CHOICES[case]
     path = workbook(tmp_path / "t.xlsx", sheets)
     if isinstance(expected, str):
@@ -110,7 +110,7 @@ def test_sheets_are_chosen(tmp_path: Path, case: str, caplog: pytest.LogCaptureF
 
 
 def test_one_title_of_several_sheets_is_left_out_of_each(tmp_path: Path) -> None:
-    """Where a title above the header shows, and is the same in all sheets, both are left out of the later ones."""
+    """If all sheets have the same title above the same header, both are skipped in the later sheets."""
     sheets: Sheets = [(name, "visible", [["Sales"], *rows]) for name, rows in (("a", MAY), ("b", JUNE))]
     path = workbook(tmp_path / "t.xlsx", sheets)
     assert named(ap.read_baskets(path)) == named(ap.read_baskets(path, layout="long header=2")) == READ_BOTH
@@ -119,7 +119,7 @@ def test_one_title_of_several_sheets_is_left_out_of_each(tmp_path: Path) -> None
 
 
 def test_charts_are_no_sheets(tmp_path: Path) -> None:
-    """A sheet of a chart is passed over, and counted in the numbers of sheets."""
+    """A chart sheet is skipped, but counts in the numbers of sheets."""
     path = workbook(tmp_path / "t.xlsx", [("a", "visible", MAY)], add_chart)
     assert named(ap.read_baskets(path)) == named(ap.read_baskets(path, layout="sheet=#2")) == READ_MAY
     with pytest.raises(BasketError, match="layout='sheet=#2'"):
@@ -130,12 +130,12 @@ def test_charts_are_no_sheets(tmp_path: Path) -> None:
     ("rows", "said"),
     [
         ([[], *JUNE, [None, "Zx9"]], "line 5 of sheet #3 has no transaction id"),
-        ([*JUNE, [7, "#REF!"]], "row 4 of sheet #3 has a cell that shows an error"),
-        ([*JUNE, ["1.5E+17", "Zx9"]], f"line 4 of sheet #3 has as its transaction id {LOST}"),
+        ([*JUNE, [7, "#REF!"]], "row 4 of sheet #3 has a cell with an error"),
+        ([*JUNE, ["1.5E+17", "Zx9"]], f"the transaction id in line 4 of sheet #3 is {LOST}"),
     ],
 )
 def test_errors_name_the_sheet(tmp_path: Path, rows: list[list[Any]], said: str) -> None:
-    """Of several sheets that are read an error gives the sheet's number and the row's own."""
+    """With several sheets, an error gives the sheet's number and the row number within it."""
     path = workbook(tmp_path / "t.xlsx", [("a", "visible", MAY), ("b", "hidden", MAY), ("c", "visible", rows)])
     with pytest.raises(BasketError, match=re.escape(said)) as caught:
         ap.read_baskets(path)
@@ -144,13 +144,13 @@ def test_errors_name_the_sheet(tmp_path: Path, rows: list[list[Any]], said: str)
 
 LONG = 20260101000123456
 CELLS: dict[str, tuple[list[list[Any]], str | None, Any]] = {  # rows, layout -> what is read, or the error
-    "long receipts": ([HEAD, [LONG, "tea"], [LONG + 1, "rye"]], None, f"line 2 has as its transaction id {LOST}"),
-    "rounded receipts": ([HEAD, [1, "tea"], [float(LONG), "rye"]], None, f"line 3 has as its transaction id {LOST}"),
-    "items of 16 digits": ([HEAD, [1, 4012345678901234]], None, f"line 2 has as its item {LOST}"),
+    "long receipts": ([HEAD, [LONG, "tea"], [LONG + 1, "rye"]], None, f"the transaction id in line 2 is {LOST}"),
+    "rounded receipts": ([HEAD, [1, "tea"], [float(LONG), "rye"]], None, f"the transaction id in line 3 is {LOST}"),
+    "items of 16 digits": ([HEAD, [1, 4012345678901234]], None, f"the item in line 2 is {LOST}"),
     "items of 13 digits": ([HEAD, [1, 4012345678901]], None, [{"4012345678901"}]),
     "receipts as text": ([HEAD, [str(LONG), "tea"], [str(LONG + 1), "rye"]], None, [{"tea"}, {"rye"}]),
     "long numbers elsewhere": ([[*HEAD, "revenue"], [1, "tea", LONG]], None, [{"tea"}]),
-    "items in a header": ([[LONG, "tea"], [1, 0], [1, 1]], "one-hot", "names of columns are numbers that have lost"),
+    "items in a header": ([[LONG, "tea"], [1, 0], [1, 1]], "one-hot", "column names are numbers that have lost"),
     "items in lines": ([["tea", LONG], ["rye"]], "lines", "the 2nd item of line 1 is a number that has lost digits"),
     "truths as items": ([HEAD, [1, True], [1, "tea"], [2, False]], None, [{"TRUE", "tea"}, {"FALSE"}]),
     "truths as flags": ([["tea", "rye"], [True, False], [True, True]], None, [{"tea"}, {"tea", "rye"}]),
@@ -197,14 +197,14 @@ def test_formulas_that_are_all_zero_were_not_computed(
 
 
 def test_formulas_of_empty_text_are_computed(tmp_path: Path) -> None:
-    """A formula whose value is empty text is no formula without a value."""
+    """A formula whose value is empty text has a value."""
     path = workbook(tmp_path / "t.xlsx", [("a", "visible", [["tea", '=""'], ["rye", "jam"]])])
     rewritten(path, rb'<c r="B1">', b'<c r="B1" t="str">')
     assert named(ap.read_baskets(path, layout="lines")) == [{"tea"}, {"rye", "jam"}]
 
 
 def test_formulas_are_found_across_blocks(tmp_path: Path) -> None:
-    """A formula far down in a large sheet is found, and a computed one is not mistaken where a block ends."""
+    """A formula far down in a large sheet is found, and a computed one at a block boundary is recognized."""
     rows: list[list[Any]] = [HEAD, *([number, f"=A{number}"] for number in range(40_000))]
     path = workbook(tmp_path / "t.xlsx", [("a", "visible", rows)])
     rewritten(path, rb"<v ?/>|<v></v>", b"<v>7</v>")
@@ -226,11 +226,11 @@ def test_merged_cells_are_refused(tmp_path: Path, cells: str, is_refused: bool) 
         ap.read_baskets(path)
     except BasketError as error:
         problem = str(error)
-    assert (problem is not None and "merged over several rows, as rows" in problem) == is_refused
+    assert (problem is not None and "merged over several rows, such as rows" in problem) == is_refused
 
 
-def test_wrong_dimensions_are_not_believed(tmp_path: Path) -> None:
-    """Some programs state one cell as a sheet's size; all cells are read nevertheless."""
+def test_wrong_dimensions_are_ignored(tmp_path: Path) -> None:
+    """Some programs state one cell as a sheet's size; all cells are still read."""
     path = rewritten(
         workbook(tmp_path / "t.xlsx", [("a", "visible", MAY)]), rb'<dimension ref="[^"]*"', b'<dimension ref="A1"'
     )
@@ -239,23 +239,23 @@ def test_wrong_dimensions_are_not_believed(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["t.csv", "t.parquet"])
 def test_other_files_have_no_sheets(tmp_path: Path, name: str) -> None:
-    """``sheet=`` for a file that is no workbook is refused."""
+    """``sheet=`` is refused for a file that is not a workbook."""
     import pandas as pd
 
     frame = pd.DataFrame({"receipt": [1, 1], "item": ["tea", "rye"]})
     getattr(frame, "to_csv" if name == "t.csv" else "to_parquet")(tmp_path / name, index=False)
     with pytest.raises(BasketError, match=r"sheet.*leave (it|them) out"):
         ap.read_baskets(tmp_path / name, layout="sheet=#1")
-    with pytest.raises(RecordError, match=r"sheet.*leave it out"):
+    with pytest.raises(RecordError, match=r"sheet.*leave (it out|out these options)"):
         ap.guided.start(tmp_path / name, "item", known=True, sheet="#1")
 
 
 def test_tables_of_records_take_a_sheet(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    """A table is read of the sheet that is asked for, or of all that have its header; suppression reads it so, too."""
+    """A table is read from the requested sheet, or from all with the same header; also by suppression."""
     people = [["job", "ill"], ["cook", "no"], ["cook", "yes"], ["clerk", "yes"]]
     path = workbook(tmp_path / "t.xlsx", [("a", "visible", NOTES), ("b", "visible", people)])
     templates = [{"channel": ["job"], "sensitive": {"ill": ["yes"]}, "confidence": "70%"}]
-    with pytest.raises(RecordError, match=r"say which are read: sheet='#1' \(on the command line --layout sheet=#1\)"):
+    with pytest.raises(RecordError, match=r"choose some with sheet='#1' \(on the command line --layout sheet=#1\)"):
         ap.suppress.check(path, templates)
     assert ap.suppress.suppress_file(path, templates, tmp_path / "o.csv", sheet="b").records == 3
     assert sorted((tmp_path / "o.csv").read_text().split()) == ["*,no", "*,yes", "*,yes", "job,ill"]
@@ -266,7 +266,7 @@ def test_tables_of_records_take_a_sheet(tmp_path: Path, caplog: pytest.LogCaptur
 
 
 def test_errors_of_tables_name_the_sheet(tmp_path: Path) -> None:
-    """Of a table over several sheets, too, an error gives the sheet's number and the row's own."""
+    """For a table over several sheets, an error gives the sheet's number and the row number within it."""
     plan = TablePlan((NumberColumn("age", UniformNoise(10, 2), False, Fraction(0), Fraction(1), 10),), 0)
     sheets: Sheets = [(name, "visible", [["age"], [0.5], [0.5 if name == "a" else "Zx9"]]) for name in "ab"]
     stream = stream_table(workbook(tmp_path / "t.xlsx", sheets), plan, TableOptions())
@@ -275,10 +275,10 @@ def test_errors_of_tables_name_the_sheet(tmp_path: Path) -> None:
 
 
 def test_archives_that_are_no_workbook_are_refused(tmp_path: Path) -> None:
-    """Any other ZIP file is named as no spreadsheet."""
+    """Any other ZIP file is refused as not a spreadsheet."""
     stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w") as archive:
         archive.writestr("Zx9", b"tea")
     (tmp_path / "t.xlsx").write_bytes(stream.getvalue())
-    with pytest.raises(BasketError, match="cannot be read, or is none"):
+    with pytest.raises(BasketError, match="is not a spreadsheet or is damaged"):
         ap.read_baskets(tmp_path / "t.xlsx")

@@ -1,6 +1,6 @@
-"""Tests of files as people have them: what is read, or refused with a layout that reads it.
+"""Tests with files from practice, which are read, or refused with a layout that reads them.
 
-Each case was met in public questions of people who mine baskets; all data here are invented.
+Each case was met in public report types of people who mine baskets; all data here are invented.
 """
 
 import logging
@@ -17,9 +17,9 @@ from command_line import NAME, marks_in
 from naive import planned
 
 import assocpriv as ap
-from assocpriv.promise.errors import BasketError
+from assocpriv.guarantees.errors import BasketError
 from assocpriv.records.baskets import Baskets, to_baskets
-from assocpriv.records.cells import cells_of_names, have_quantities, several_in_one
+from assocpriv.records.cells import cells_of_names, find_item_separator, have_quantities
 from tests.records.test_baskets import named
 
 LAYOUT = re.compile(r"layout='([^']*)'")
@@ -50,11 +50,11 @@ REFUSED: dict[str, tuple[str, str, str, list[set[str]]]] = {
     ),
     "receipts start again, nothing says why": (
         "receipt,item\n1,tea\n1,milk\n2,rye\n1,jam\n2,oil\n",
-        "2 of 2 transaction ids stand again below others", "rows=together",
+        "2 of 2 transaction ids recur after other ids", "rows=together",
         [{"tea", "milk"}, {"rye"}, {"jam"}, {"oil"}],
     ),
     "rows of a receipt stand apart": (
-        "receipt,item\n1,tea\n2,rye\n1,milk\n", "1 of 2 transaction ids stand again", "rows=anywhere",
+        "receipt,item\n1,tea\n2,rye\n1,milk\n", "1 of 2 transaction ids recur", "rows=anywhere",
         [{"tea", "milk"}, {"rye"}],
     ),
     "members on several dates, shuffled": (
@@ -66,26 +66,26 @@ REFUSED: dict[str, tuple[str, str, str, list[set[str]]]] = {
         "ids have rows of several dates", "transaction=Member_number .*rows=anywhere", [{"tea", "jam"}, {"rye"}],
     ),
     "a basket in one cell in quotes": (
-        '"bread,milk"\n"tea,milk,rye"\n"tea"\n', "at least half of the items have commas in them", "list item=#1",
+        '"bread,milk"\n"tea,milk,rye"\n"tea"\n', "at least half of the items contain commas", "list item=#1",
         [{"bread", "milk"}, {"tea", "milk", "rye"}, {"tea"}],
     ),
     "an id beside joined items": (
-        "order,items\n1,milk;tea\n2,tea\n3,rye; tea\n", "at least half of the items have semicolons", "list item=items",
+        "order,items\n1,milk;tea\n2,tea\n3,rye; tea\n", "half of the items contain semicolons", "list item=items",
         [{"milk", "tea"}, {"tea"}, {"rye", "tea"}],
     ),
     "names with commas, one a receipt": (
-        'order,item\n1,"tea, green"\n2,"tea, black"\n3,rye\n', "at least half of the items have commas", "within=none",
+        'order,item\n1,"tea, green"\n2,"tea, black"\n3,rye\n', "half of the items contain commas", "within=none",
         [{"tea, green"}, {"tea, black"}, {"rye"}],
     ),
     "printed lists": (
-        "['corn', 'eggs']\n['corn']\n[]\n['tea', 'eggs']\n", "lists as a program prints them", "list item=#1",
+        "['corn', 'eggs']\n['corn']\n[]\n['tea', 'eggs']\n", "printed lists", "list item=#1",
         [{"corn", "eggs"}, {"corn"}, set(), {"tea", "eggs"}],
     ),
     "printed sets beside ids": (
         '"items","transactionID"\n"{a,b}","1"\n"{c}","2"\n', "at least half", "list item=items", [{"a", "b"}, {"c"}],
     ),
     "pairs of numbers": (
-        "1 49302\n1 11109\n2 33120\n", "all lines have 2 numbers and the first ones rise", "long transaction=#1",
+        "1 49302\n1 11109\n2 33120\n", "all lines have 2 numbers and the first increase", "long transaction=#1",
         [{"49302", "11109"}, {"33120"}],
     ),
     "pairs of numbers that are baskets": (
@@ -116,13 +116,13 @@ REFUSED: dict[str, tuple[str, str, str, list[set[str]]]] = {
 
 
 @pytest.mark.parametrize("case", REFUSED)
-def test_what_is_doubtful_is_refused_with_layouts_that_read_it(case: str, tmp_path: Path) -> None:
-    """Each layout that a refusal names reads the file, as what the refusal says; no item is shown."""
+def test_ambiguous_files_are_refused_with_layouts_that_read_them(case: str, tmp_path: Path) -> None:
+    """Each layout in an error reads the file as described there; no item is shown."""
     text, says, chosen, expected = REFUSED[case]
     with pytest.raises(BasketError, match=says) as caught:
         read(tmp_path, text)
     layouts = LAYOUT.findall(str(caught.value))
-    assert len(layouts) > 1 or "," not in str(caught.value).partition("say ")[2]
+    assert len(layouts) > 1 or "," not in str(caught.value).partition("pass ")[2]
     [layout] = [each for each in layouts if re.search(chosen, each)][:1]
     assert read(tmp_path, text, layout=layout, empty="keep") == expected
     for each in layouts:
@@ -166,7 +166,7 @@ READ: dict[str, tuple[str, list[set[str]]]] = {
 
 @pytest.mark.parametrize("case", READ)
 def test_what_is_plain_is_read(case: str, tmp_path: Path) -> None:
-    """Files of tills, spreadsheets and R are read at the first try."""
+    """Files of tills, spreadsheets and R are read without options."""
     text, expected = READ[case]
     assert read(tmp_path, text) == expected
 
@@ -183,16 +183,16 @@ SPMF = {
 @pytest.mark.parametrize("layout", [None, "dat", "lines separator=blank"])
 @pytest.mark.parametrize("kind", SPMF)
 def test_formats_of_spmf_that_hold_no_baskets_are_named(kind: str, layout: str | None, tmp_path: Path) -> None:
-    """Neither a separator of itemsets nor a utility becomes an item, whatever layout is said."""
+    """Neither a separator of itemsets nor a utility becomes an item, whatever layout is requested."""
     for name in ("x.txt", "x.dat"):
         with pytest.raises(BasketError, match=f"SPMF's .*{kind}"):
             read(tmp_path, SPMF[kind], name, layout=layout)
 
 
 def test_utilities_of_names_are_no_items(tmp_path: Path) -> None:
-    """Items with a total and a utility of each are refused; a time of day behind a name is none."""
+    """Items with a total and a utility of each are refused; a time of day after a name is not a utility."""
     for text in ("tea\trye bread:8:2\t6\njam:3:3\ntea\tjam:4:1\t3\n", "tea rye:8:2 6\njam:3:3\n"):
-        with pytest.raises(BasketError, match="hold items, their total and a utility of each behind colons"):
+        with pytest.raises(BasketError, match="hold items, then a total and utilities after colons"):
             read(tmp_path, text, "x.txt")
     timed = "receipt\titem\ttime\n1\ttea\t10:30:15\n1\trye\t10:30:19\n2\ttea\t11:02:44\n"
     assert read(tmp_path, timed, "x.tsv") == [{"tea", "rye"}, {"tea"}]
@@ -200,13 +200,13 @@ def test_utilities_of_names_are_no_items(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("front", ["", "{tid} ", "{cid} {tid} "])
 def test_counts_of_items_are_no_items(front: str, tmp_path: Path) -> None:
-    """Lines that say how many items follow, as Quest's generator writes them, are refused; what sed leaves is read."""
+    """Lines that begin with the number of items (Quest's generator) are refused, and read after the sed command."""
     baskets = [list(range(100 + place, 100 + place + 1 + place % 4)) for place in range(12)]
     lines = [
         front.format(cid=place // 3, tid=place) + f"{len(each)} " + " ".join(map(str, each))
         for place, each in enumerate(baskets)
     ]
-    with pytest.raises(BasketError, match="numbers of all lines count those behind them") as caught:
+    with pytest.raises(BasketError, match="numbers of all lines count the numbers after them") as caught:
         read(tmp_path, "\n".join(lines), "x.dat")
     [command] = re.findall("sed -E 's/(.*)//'", str(caught.value))
     left = [re.sub(command, "", line) for line in lines]
@@ -215,13 +215,15 @@ def test_counts_of_items_are_no_items(front: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("front", "back"), [("{store} ", ""), ("", " {store}")], ids=["first", "last"])
 def test_numbers_out_of_order_beside_items_are_refused(front: str, back: str, tmp_path: Path) -> None:
-    """Where the items of every line rise, a number before or after them that does not is a store or a total."""
+    """If the items of every line increase, a number before or after them that does not is a store or a total."""
     baskets = [[first, first + 3, first + 7, 90] for first in range(10, 40)]
     lines = [" ".join(map(str, each)) for each in baskets]
     marked = [(front + line + back).format(store=15 + place % 3) for place, line in enumerate(lines)]
-    with pytest.raises(BasketError, match=f"the {'first' if front else 'last'} numbers of lines fall out of the order"):
+    with pytest.raises(
+        BasketError, match=f"the {'first' if front else 'last'} numbers of lines break the increasing order"
+    ):
         read(tmp_path, "\n".join(marked), "x.dat")
-    assert len(read(tmp_path, "\n".join(marked[:19]), "x.dat")) == 19  # too few to tell
+    assert len(read(tmp_path, "\n".join(marked[:19]), "x.dat")) == 19  # too few lines for the rule
     assert read(tmp_path, "\n".join(lines), "x.dat") == [set(map(str, each)) for each in baskets]
 
 
@@ -240,7 +242,7 @@ def test_tables_are_read_as_files_are(make: Any, tmp_path: Path) -> None:
             {"layout": "transaction=day+receipt"},
             [{"tea", "rye"}, {"tea", "jam"}],
         ),
-        (joined, "have commas", {"layout": "list item=items within=,"}, [{"a", "b"}, {"b"}, {"a", "c"}]),
+        (joined, "contain commas", {"layout": "list item=items within=,"}, [{"a", "b"}, {"b"}, {"a", "c"}]),
         (voided, "", {}, [{"rye"}]),
         (gaps, "row 2 has no item", {"incomplete": "drop"}, [{"tea"}, {"rye"}]),
     ]
@@ -260,10 +262,10 @@ def make(request: pytest.FixtureRequest) -> Any:
 
 
 def test_numbers_of_columns_are_marked() -> None:
-    """A number is a column's name where one has it; #2 is the second column; where both fit it is refused."""
+    """A number is a column name if a column has it; #2 is the second column; if both fit, it is refused."""
     frame = pd.DataFrame({0: [1, 1, 2], 1: ["tea", "rye", "tea"], 2: [3, 4, 5]})
     assert named(to_baskets(frame, layout="transaction=#1 item=#2")) == [{"tea", "rye"}, {"tea"}]
-    with pytest.raises(BasketError, match=r"the name of column 2 and the number of another; say #2 or #1"):
+    with pytest.raises(BasketError, match=r"the name of column 2, which is also the number of another; give #2 or #1"):
         to_baskets(frame, layout="transaction=1 item=2")
     with pytest.raises(BasketError, match="layout='long transaction=#1 item=#2'") as caught:
         to_baskets(frame)
@@ -271,24 +273,24 @@ def test_numbers_of_columns_are_marked() -> None:
 
 
 def test_lists_with_joined_items_are_refused_where_they_are_randomized() -> None:
-    """A list with one joined text a basket is no basket of one item, unless that is said."""
-    plan = planned(["a", "b", "a,b"], 2, ap.Breach("5%", "50%"))
-    with pytest.raises(BasketError, match=r"have commas in them.*layout='list within=none'"):
+    """A list with one joined text per basket is not a basket of one item, unless that is requested."""
+    plan = planned(["a", "b", "a,b"], 2, ap.Guarantee("5%", "50%"))
+    with pytest.raises(BasketError, match=r"contain commas.*layout='list within=none'"):
         ap.randomize([["a,b"], ["a,b"], ["b"]], plan)
     assert len(ap.randomize([["a,b"], ["a,b"], ["b"]], plan, layout="list within=none")) == 3
-    assert several_in_one(cells_of_names([["tea, green", "rye"], ["soda, diet", "oil"]])) is None
+    assert find_item_separator(cells_of_names([["tea, green", "rye"], ["soda, diet", "oil"]])) is None
 
 
 def test_quotes_around_a_name_with_the_separator_are_refused(tmp_path: Path) -> None:
-    """A printed list is not cut within a name."""
-    with pytest.raises(BasketError, match="a name in quotes"):
+    """A printed list is not split within a name."""
+    with pytest.raises(BasketError, match="a quoted name"):
         read(tmp_path, "['tea, green', 'rye']\n['rye']\n", layout="list item=#1 within=, separator=tab header=no")
 
 
 def test_rows_that_lack_a_cell_are_counted(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     """Rows without item, id or quantity are refused with their number, or left out and counted."""
     text = f"receipt,item,qty\n1,tea,1\n1,,1\n,{NAME},2\n2,rye,\n2,{NAME},1\n"
-    with pytest.raises(BasketError, match=r"line 3 has no item; .*incomplete='drop' \(3 such in all\)") as caught:
+    with pytest.raises(BasketError, match=r"line 3 has no item; .*incomplete='drop' \(3 such rows in all\)") as caught:
         read(tmp_path, text)
     assert not marks_in(str(caught.value))
     with caplog.at_level(logging.INFO, "assocpriv"):
@@ -313,7 +315,7 @@ def test_one_choice_of_layouts_is_kept_with_persons(tmp_path: Path) -> None:
         "date,receipt,card,item,qty\n2026-01-01,1,c1,tea,1\n2026-01-01,2,c1,rye,1\n2026-01-01,2,c1,rye,-1\n"
         "2026-01-02,1,c2,tea,1\n2026-01-02,2,,jam,1\n2026-01-02,3,c2,,1\n"
     )
-    plan = planned(["tea", "rye", "jam"], 2, ap.Breach("5%", "50%"))
+    plan = planned(["tea", "rye", "jam"], 2, ap.Guarantee("5%", "50%"))
     said = {"layout": "transaction=date+receipt", "person": "card"}
     with pytest.raises(BasketError, match="line 7 has no item"):
         ap.randomize(path, plan, **said)
@@ -321,17 +323,17 @@ def test_one_choice_of_layouts_is_kept_with_persons(tmp_path: Path) -> None:
 
 
 def test_baskets_of_several_files_start_again_too(tmp_path: Path) -> None:
-    """A receipt number that two files have is refused, as two rows of one file are."""
+    """A receipt number in two files is refused, like separate rows of one file."""
     paths = [tmp_path / "may.csv", tmp_path / "june.csv"]
     for path in paths:
         path.write_text("receipt,item\n1,tea\n2,rye\n")
-    with pytest.raises(BasketError, match=r"may.csv and 1 more: 2 of 2 transaction ids stand again"):
+    with pytest.raises(BasketError, match=r"may.csv and 1 more: 2 of 2 transaction ids recur"):
         ap.read_baskets(paths)
     assert named(ap.read_baskets(paths, layout="rows=together")) == [{"tea"}, {"rye"}] * 2
 
 
-def test_words_for_a_missing_value_are_no_column_of_dummies() -> None:
-    """A column that pandas.get_dummies(dummy_na=True) adds is no item."""
+def test_words_for_a_missing_value_are_no_onehot_column() -> None:
+    """The NaN column of pandas' one-hot encoding is not an item."""
     frame = pd.DataFrame({"tea": [1, 0, 1], "nan": [0, 1, 1]})
     assert named(Baskets.from_frame(frame)) == [{"tea"}, set(), {"tea"}]
 
@@ -368,15 +370,15 @@ DOUBTED: dict[str, tuple[str, str, str, list[set[str]]]] = {
         [{"tea", "rye"}, {"jam"}, {"oil"}],
     ),
     "numbers of transactions before item numbers": (
-        "10001 1 7 20 31\n10002 4 7\n10003 1 9 12\n", "first numbers of all lines count them", "separator=blank",
+        "10001 1 7 20 31\n10002 4 7\n10003 1 9 12\n", "first numbers of all lines are line numbers", "separator=blank",
         [{"1", "7", "20", "31"}, {"4", "7"}, {"1", "9", "12"}],
     ),
     "lists beside names of rows, as R writes them": (
-        '"","items"\n"1","{tea,rye}"\n"2","{jam}"\n"3","{tea,oil}"\n', "column 2 holds lists", "list item=#2",
+        '"","items"\n"1","{tea,rye}"\n"2","{jam}"\n"3","{tea,oil}"\n', "column 2 holds printed lists", "list item=#2",
         [{"tea", "rye"}, {"jam"}, {"tea", "oil"}],
     ),
     "lists alone, below a header": (
-        '"items"\n"{tea,rye}"\n"{jam}"\n"{tea,oil}"\n', "most lines are lists", "list item=#1",
+        '"items"\n"{tea,rye}"\n"{jam}"\n"{tea,oil}"\n', "most lines are printed lists", "list item=#1",
         [{"tea", "rye"}, {"jam"}, {"tea", "oil"}],
     ),
     "columns of one name": (
@@ -384,7 +386,7 @@ DOUBTED: dict[str, tuple[str, str, str, list[set[str]]]] = {
         "lines transaction=#1", [{"tea", "rye"}, {"jam"}],
     ),
     "an item's transactions": (
-        "tea,1,3,8\nrye,2,3\njam,1,2,8\noil,4,9\n", "as where an item's line lists", "lines",
+        "tea,1,3,8\nrye,2,3\njam,1,2,8\noil,4,9\n", "as if each listed the transactions", "lines",
         [{"tea", "1", "3", "8"}, {"rye", "2", "3"}, {"jam", "1", "2", "8"}, {"oil", "4", "9"}],
     ),
     "a column of totals": (
@@ -393,7 +395,7 @@ DOUBTED: dict[str, tuple[str, str, str, list[set[str]]]] = {
     ),
     "a count beside flags": (
         "order_id,tea,rye,n_items\n17,1,0,1\n18,1,1,2\n19,0,1,1\n20,1,1,2\n",
-        "columns behind the first hold whole numbers", "one-hot",
+        "columns after the first hold only whole numbers", "one-hot",
         [{"tea"}, {"tea", "rye"}, {"rye"}, {"tea", "rye"}],
     ),
     "quantities beside columns of unusual names": (
@@ -401,7 +403,7 @@ DOUBTED: dict[str, tuple[str, str, str, list[set[str]]]] = {
         [{"rye"}, {"jam", "tea"}],
     ),
     "quantities in names": (
-        "2x tea,1x rye\n1x tea\n3x jam,1x oil\n", "have a quantity in them", "within=none",
+        "2x tea,1x rye\n1x tea\n3x jam,1x oil\n", "contain a quantity", "within=none",
         [{"2x tea", "1x rye"}, {"1x tea"}, {"3x jam", "1x oil"}],
     ),
     "returned below the first thousand rows, in a column of any name": (
@@ -409,19 +411,19 @@ DOUBTED: dict[str, tuple[str, str, str, list[set[str]]]] = {
         "line 1,102 has a number below zero in column 3", "quantity=#3", [{"tea"}] * 1100 + [{"jam"}],
     ),
     "a row an item of one-hot, some with two": (
-        "receipt,tea,rye,jam\n1,1,0,0\n1,0,1,0\n2,1,1,0\n3,1,0,0\n", "ids of the one-hot table come again", "one-hot",
+        "receipt,tea,rye,jam\n1,1,0,0\n1,0,1,0\n2,1,1,0\n3,1,0,0\n", "the one-hot table has repeated ids", "one-hot",
         [{"tea"}, {"rye"}, {"tea", "rye"}, {"tea"}],
     ),
     "joined items of which few come again": (
-        'receipt,item\n1,"oil,tea"\n1,"jam,rye"\n2,"tea,egg"\n3,"salt,ham"\n', "have commas in them", "within=none",
+        'receipt,item\n1,"oil,tea"\n1,"jam,rye"\n2,"tea,egg"\n3,"salt,ham"\n', "contain commas", "within=none",
         [{"oil,tea", "jam,rye"}, {"tea,egg"}, {"salt,ham"}],
     ),
     "slashes between items": (
-        "order,products\n1,tea / rye\n2,rye / jam / oil\n", "have slashes in them", "within=/",
+        "order,products\n1,tea / rye\n2,rye / jam / oil\n", "contain slashes", "within=/",
         [{"tea", "rye"}, {"rye", "jam", "oil"}],
     ),
     "tabs between items": (
-        "order,products\n1,tea\trye\n2,rye\tjam\n", "have tabs in them", "within=tab", [{"tea", "rye"}, {"rye", "jam"}],
+        "order,products\n1,tea\trye\n2,rye\tjam\n", "contain tabs", "within=tab", [{"tea", "rye"}, {"rye", "jam"}],
     ),
     "numbers for names of columns": (
         "0,1\n17,tea\n17,rye\n18,tea\n", "looks like a header", "long .*header=yes", [{"tea", "rye"}, {"tea"}],
@@ -435,7 +437,7 @@ DOUBTED: dict[str, tuple[str, str, str, list[set[str]]]] = {
     ),
     "an id of each row beside an order's": (
         "Item Name,Quantity,Transaction ID,Order ID\nmug,1,91,5\nplate,1,92,5\nmug,1,93,6\nbowl,2,94,6\n",
-        "column 3 has another id in each row, .* and column 4 has ids that come again", "Order ID",
+        "column 3 has another id in each row, .* while column 4 has repeated ids", "Order ID",
         [{"mug", "plate"}, {"mug", "bowl"}],
     ),
     "an id of nearly each row beside an order's": (
@@ -448,7 +450,7 @@ DOUBTED: dict[str, tuple[str, str, str, list[set[str]]]] = {
         "#1\\+#2", [{"rye", "jam"}, {"tea", "jam"}, {"tea", "rye"}],
     ),
     "a title above flags": (
-        "March,,,\n,,,\nBon,tea,rye,jam\n1,x,x,\n2,,x,x\n3,x,,\n", "names the columns of a one-hot table", "header=3",
+        "March,,,\n,,,\nBon,tea,rye,jam\n1,x,x,\n2,,x,x\n3,x,,\n", "is the header of a one-hot table", "header=3",
         [{"tea", "rye"}, {"rye", "jam"}, {"tea"}],
     ),
     "times of rows beside those of orders that start again": (
@@ -482,7 +484,7 @@ DOUBTED: dict[str, tuple[str, str, str, list[set[str]]]] = {
         "transaction=#1\\+#2", [{"tea", "rye"}, {"jam", "tea", "oil"}] * 12,
     ),
     "a header of categories": (
-        "Dairy,Bakery\nmilk,rye\nmilk,rolls\nbutter,rolls\nbutter,rye\n", "neighbours often agree", "header=yes",
+        "Dairy,Bakery\nmilk,rye\nmilk,rolls\nbutter,rolls\nbutter,rye\n", "lines often have equal cells", "header=yes",
         [{"milk", "rye"}, {"milk", "rolls"}, {"butter", "rolls"}, {"butter", "rye"}],
     ),
     "the header of a survey": (
@@ -491,7 +493,7 @@ DOUBTED: dict[str, tuple[str, str, str, list[set[str]]]] = {
         [{"tea"}, {"tea", "rye"}, {"rye"}],
     ),
     "a number of lines above item numbers": (
-        "3\n1 7\n4 7 9\n1 9\n", "line 1 has the number of the lines below", "header=2",
+        "3\n1 7\n4 7 9\n1 9\n", "line 1 gives the number of lines below", "header=2",
         [{"1", "7"}, {"4", "7", "9"}, {"1", "9"}],
     ),
 }  # fmt: skip
@@ -499,7 +501,7 @@ DOUBTED: dict[str, tuple[str, str, str, list[set[str]]]] = {
 
 @pytest.mark.parametrize("case", DOUBTED)
 def test_what_values_show_is_refused_with_layouts_that_read_it(case: str, tmp_path: Path) -> None:
-    """Dates, counts, amounts and headers are seen by their values, whatever the columns are called."""
+    """Dates, counts, amounts and headers are recognized by their values, whatever the column names."""
     text, says, chosen, expected = DOUBTED[case]
     with pytest.raises(BasketError, match=says) as caught:
         read(tmp_path, text)
@@ -511,20 +513,23 @@ def test_what_values_show_is_refused_with_layouts_that_read_it(case: str, tmp_pa
     ("text", "says"),
     [
         ("T1: tea, rye\nT2: jam\nT3: tea, oil\n", "all lines begin with an id and a colon; .* sed 's/: \\*/,/'"),
-        ("1::tea::5\n1::rye::4\n2::tea::5\n", "seem to be parted by ::; write commas, as sed 's/::/,/g'"),
+        (
+            "1::tea::5\n1::rye::4\n2::tea::5\n",
+            "seem to be separated by ::; write commas instead, as with sed 's/::/,/g'",
+        ),
         ("1: tea rye\n2: jam\n3: tea oil\n", "all lines begin with an id and a colon; .* sed 's/: \\*/ /'"),
-        ("INSERT INTO sales VALUES (1, 'tea');\ntea,rye\njam\n", "the file is a dump of SQL, which is not read"),
-        ("# of till 3\ntea,rye\njam\n", "line 1 begins with @, # or %, as a remark does"),
+        ("INSERT INTO sales VALUES (1, 'tea');\ntea,rye\njam\n", "the file is an SQL dump, which is not supported"),
+        ("# of till 3\ntea,rye\njam\n", "line 1 begins with @, # or %, as a comment does"),
     ],
 )
 def test_what_no_layout_reads_is_refused_with_what_to_do(text: str, says: str, tmp_path: Path) -> None:
-    """Marks that no layout takes are named, with the command that makes them readable, which is tried here."""
+    """Unsupported separators are named, with the command that replaces them, which is tried here."""
     with pytest.raises(BasketError, match=says) as caught:
         read(tmp_path, text)
     if command := re.search(r"sed 's/(.*)/(.*)/(g?)'", str(caught.value)):
         text = re.sub(command[1], command[2], text)
         kind = "long transaction=#1 item=#2"
-        if found := re.search("; (lines [^;]*) as the layout", str(caught.value)):
+        if found := re.search("layout='(lines [^']*)'", str(caught.value)):
             kind = found[1]
         assert read(tmp_path, text, layout=f"{kind} header=no")[0] == {"tea", "rye"}
     else:
@@ -532,7 +537,7 @@ def test_what_no_layout_reads_is_refused_with_what_to_do(text: str, says: str, t
 
 
 def test_attributes_with_numbers_have_no_quantities() -> None:
-    """A number behind a name is its value where the name is in each basket, and a part of it where it never varies."""
+    """A number after a name is its value if the name is in each basket, and part of it if it never varies."""
     coded = [[f"age:{place % 3}", f"sex:{place % 2}"] for place in range(12)]
     assert not have_quantities(cells_of_names(coded))
     assert not have_quantities(cells_of_names([["Matrix 2", "Up (2009)"], ["Alien 3"], ["Up (2009)"]]))
@@ -540,31 +545,33 @@ def test_attributes_with_numbers_have_no_quantities() -> None:
 
 
 def test_sources_in_memory_are_refused_as_files_are(make: Any) -> None:
-    """Returned goods, ids that come again, joined cells and exhausted readers; each layout of the answers reads."""
+    """Returned goods, repeated ids, joined cells and exhausted readers are refused; the errors' layouts read them."""
     returned = make({"receipt": [1, 1, 2], "item": ["tea", "rye", "tea"], "zahl": [1, -1, 1]})
     with pytest.raises(BasketError, match="row 2 has a number below zero in column 3") as caught:
         ap.to_baskets(returned)
     without, all_of_them = (named(ap.to_baskets(returned, layout=each)) for each in LAYOUT.findall(str(caught.value)))
     assert (without, all_of_them) == ([{"tea"}, {"tea"}], [{"tea", "rye"}, {"tea"}])
-    with pytest.raises(BasketError, match="ids beside the lists come again; say layout='list item=items' if each row"):
+    with pytest.raises(
+        BasketError, match="the table has lists and repeated ids; pass layout='list item=items' if each row"
+    ):
         ap.to_baskets(make({"id": [1, 1, 2], "items": [["tea"], ["rye"], ["jam"]]}))
     joined = make({"items": ["tea,rye", "rye,jam", "oil"]})
-    with pytest.raises(BasketError, match="the cells have commas in them; say layout='list item=#1 within=,'"):
+    with pytest.raises(BasketError, match="the cells contain commas; pass layout='list item=#1 within=,'"):
         ap.to_baskets(joined)
     assert named(ap.to_baskets(joined, layout="list item=#1 within=,")) == [{"tea", "rye"}, {"rye", "jam"}, {"oil"}]
-    with pytest.raises(BasketError, match=r"commas in them, .* say layout='list within=none' if each is one item"):
+    with pytest.raises(BasketError, match=r"commas, .* pass layout='list within=none' if each is one item"):
         ap.to_baskets([["tea,rye"], ["rye,jam"]])
     assert named(ap.to_baskets([["tea,rye"]], layout="list within=none")) == [{"tea,rye"}]
     broken = {"receipt": [1, 1], "item": ["tea\nleaves", "rye"]}  # as CSV has it, in quotes
     assert named(ap.to_baskets(make(broken))) == [{"tea leaves", "rye"}]
     reader = pa.table({"items": [["tea"]]}).to_reader()
     assert named(ap.to_baskets(reader, catalogue=ap.Catalogue(["tea"]))) == [{"tea"}]
-    with pytest.raises(BasketError, match="the reader gives no rows; one that was read before is empty"):
+    with pytest.raises(BasketError, match="the reader has no rows; it can be read only once"):
         ap.to_baskets(reader, catalogue=ap.Catalogue(["tea"]))
 
 
 def test_bare_numbers_that_are_names_too_are_refused(tmp_path: Path) -> None:
-    """Where line 1 may name columns by numbers, 2 may be a name or a number; with # it is a number."""
+    """If line 1 may name columns by numbers, 2 may be a name or a number; with # it is a number."""
     text = "2,1,3\n1,tea,9\n1,rye,9\n2,tea,9\n"
     with pytest.raises(BasketError, match="line 1 may be a header or data"):
         read(tmp_path, text, layout="long transaction=2 item=1")
@@ -572,7 +579,7 @@ def test_bare_numbers_that_are_names_too_are_refused(tmp_path: Path) -> None:
 
 
 def test_rows_with_a_quantity_alone_are_counted(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    """A total without a word, in the column of quantities, is left out and said; rows without anything are none."""
+    """A total that is only a quantity is left out and logged; empty rows are ignored."""
     with caplog.at_level(logging.INFO, "assocpriv"):
         assert read(tmp_path, "receipt,item,quantity\n1,tea,1\n,,\n2,rye,2\n,,3\n") == [{"tea"}, {"rye"}]
     assert "left out: 1 row without an id, an item or a quantity" in caplog.text
@@ -581,18 +588,18 @@ def test_rows_with_a_quantity_alone_are_counted(tmp_path: Path, caplog: pytest.L
 
 
 def test_what_holds_several_baskets_in_python_is_named(make: Any) -> None:
-    """A mapping, texts with several items, rows of names and tables of counts: each is told what to give."""
-    with pytest.raises(TypeError, match=r"got a mapping; give list\(mapping.values\(\)\)"):
+    """A mapping, texts with several items, rows of names and tables of counts have errors with advice."""
+    with pytest.raises(TypeError, match=r"got a mapping; pass list\(mapping.values\(\)\)"):
         ap.to_baskets({("2026-05-01", 1): ["tea"], ("2026-05-02", 1): ["rye"]})
-    with pytest.raises(TypeError, match=r"text with several items is split, as text.split\(','\)"):
+    with pytest.raises(TypeError, match=r"split text with several items: text.split\(','\)"):
         ap.to_baskets(["tea, rye", "jam"])
     wide = {"0": ["tea", "rye", "jam"], "1": ["rye", None, "tea"], "2": ["oil", None, None]}
-    with pytest.raises(BasketError, match="3 columns of text, from #1 on, have values in common, as where each row"):
+    with pytest.raises(BasketError, match="3 columns of text, from #1 on, share values, as if each row"):
         ap.to_baskets(make(wide))
-    listed = pd.DataFrame(wide).apply(lambda row: row.dropna().tolist(), axis=1)  # as the message has it
-    assert named(ap.to_baskets(listed)) == [{"tea", "rye", "oil"}, {"rye"}, {"jam", "tea"}]
+    selected = pd.DataFrame(wide).apply(lambda row: row.dropna().tolist(), axis=1)  # as the message has it
+    assert named(ap.to_baskets(selected)) == [{"tea", "rye", "oil"}, {"rye"}, {"jam", "tea"}]
     counts = {"order_id": [1, 2, 3], "tea": [2, 0, 1], "rye": [0, 3, 2], "jam": [1, 0, 0], "oil": [0, 0, 5]}
-    with pytest.raises(BasketError, match=r"several things; of quantities, .* give frame.set_index\(…\), with the"):
+    with pytest.raises(BasketError, match=r"is ambiguous; for quantities, .* pass frame.set_index\(ID_COLUMNS\) > 0"):
         ap.to_baskets(make(counts))
     flags = pd.DataFrame(counts).set_index("order_id") > 0
     assert named(ap.to_baskets(flags)) == [{"tea", "jam"}, {"rye"}, {"tea", "rye", "oil"}]
@@ -601,7 +608,7 @@ def test_what_holds_several_baskets_in_python_is_named(make: Any) -> None:
 
 
 def test_columns_of_transactions_are_seen_in_many_rows(tmp_path: Path) -> None:
-    """A column whose values stand in blocks within ids is a transaction's; one that follows from the item is not."""
+    """A column whose values form blocks within ids belongs to transactions; one that depends on the item does not."""
     goods = ["tea", "rye", "jam", "oil", "egg", "ham"]
     rows = [
         f"{receipt},{desk},{goods[(receipt + desk + place) % 6]},{(receipt + desk + place) % 6 // 3}\n"
@@ -618,7 +625,7 @@ def test_columns_of_transactions_are_seen_in_many_rows(tmp_path: Path) -> None:
 
 
 def test_till_lines_are_no_items(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    """Totals in half of the receipts, and payments beside them, are left out and counted; elsewhere they are items."""
+    """Totals in half of the receipts, and payments with them, are left out and counted; otherwise they are items."""
     taxed = "3,Cash\n3,VAT 7%\n3,GST\n3,19% MwSt\n3,TVA 5.5 %\n3,Summe EUR\n3,rye\n"
     lines = "".join(f"{row},tea\n{row},TOTAL\n" for row in range(4)) + taxed
     with caplog.at_level(logging.INFO, "assocpriv"):
@@ -634,7 +641,7 @@ def test_till_lines_are_no_items(tmp_path: Path, caplog: pytest.LogCaptureFixtur
 
 @pytest.mark.parametrize("word", ["---", "(blank)", "#REF!", "unknown", "."])
 def test_words_and_rules_are_no_items(word: str, tmp_path: Path) -> None:
-    """What spreadsheets and people write for nothing is in no catalogue."""
+    """Words that spreadsheets and people write for missing values are in no catalogue."""
     path = tmp_path / "x.csv"
     path.write_text(f"receipt,item\n1,tea\n1,{word}\n2,rye\n")
     with pytest.raises(BasketError, match="line 3 has no item"):
@@ -644,28 +651,28 @@ def test_words_and_rules_are_no_items(word: str, tmp_path: Path) -> None:
 
 
 def test_blocks_of_lines_are_no_baskets_of_one(tmp_path: Path) -> None:
-    """Single names in blocks, with blank lines or rules between, are refused with what joins them."""
-    with pytest.raises(BasketError, match=r"blank lines between, .*join the lines of a block: awk"):
+    """Single names in blocks, separated by blank lines or rules, are refused with a command that joins them."""
+    with pytest.raises(BasketError, match=r"separated by blank lines, .*join the lines of a block: awk"):
         read(tmp_path, "tea\nrye\n\njam\noil\negg\n\ntea\n")
     with pytest.raises(BasketError, match="line 3 is a rule between blocks"):
         read(tmp_path, "tea\nrye\n-----\njam\n")
 
 
 def test_rows_of_other_shapes_are_refused() -> None:
-    """Dummies of rows, frames with an index of several levels and pairs of a database are not baskets yet."""
-    dummies = pd.DataFrame({"receipt": [1, 1, 2], "tea": [1, 0, 0], "rye": [0, 1, 1]})
-    with pytest.raises(BasketError, match="ids come again: group its rows"):
-        to_baskets(dummies)
-    assert named(to_baskets(dummies.groupby("receipt", as_index=False).max())) == [{"tea", "rye"}, {"rye"}]
-    with pytest.raises(BasketError, match=r"index of several levels; .*reset_index\(\)"):
-        to_baskets(dummies.groupby(["receipt", "tea"]).sum().rename_axis([None, None]))
+    """One-hot rows of one item, frames with an index of several levels and pairs of a database are not baskets."""
+    padding_items = pd.DataFrame({"receipt": [1, 1, 2], "tea": [1, 0, 0], "rye": [0, 1, 1]})
+    with pytest.raises(BasketError, match="ids are repeated; group its rows"):
+        to_baskets(padding_items)
+    assert named(to_baskets(padding_items.groupby("receipt", as_index=False).max())) == [{"tea", "rye"}, {"rye"}]
+    with pytest.raises(BasketError, match=r"index has several levels; .*reset_index\(\)"):
+        to_baskets(padding_items.groupby(["receipt", "tea"]).sum().rename_axis([None, None]))
     with pytest.raises(BasketError, match="pairs of an id and an item"):
         to_baskets([(1, "tea"), (1, "rye"), (2, "tea")])
 
 
 def test_rows_in_lists_are_refused() -> None:
     """Lists that are rows of CSV, or have an id first, are refused in Python, too; layout="list" takes them."""
-    with pytest.raises(BasketError, match=r"basket 1 has names of columns, .* give pandas.DataFrame\(rows\[1:\]"):
+    with pytest.raises(BasketError, match=r"basket 1 has column names, .* pass pandas.DataFrame\(rows\[1:\]"):
         to_baskets([["receipt", "item"], ["1", "tea"], ["1", "rye"]])
     for baskets in ([[row, "tea", "rye"] for row in range(3)], [[f"T{row}", "tea", "rye"] for row in range(20)]):
         with pytest.raises(BasketError, match="the first items of all baskets are ids or numbers"):
@@ -677,21 +684,27 @@ def test_rows_in_lists_are_refused() -> None:
         assert len(to_baskets(plain)) == len(plain)
 
 
-def test_cells_that_stand_at_an_end_alone_are_named(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    """Weekdays in front of items and payments behind them are said, where they may be items; the layout leaves them."""
+def test_cells_that_occur_only_at_an_end_are_reported(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """Weekdays before items and payments after them, which may be items, are logged; the layout leaves them out."""
     days = "".join(f"{('Mon', 'Tue')[row % 2]},tea,rye\nWed,jam,tea,oil\n" for row in range(12))
     with caplog.at_level(logging.INFO, "assocpriv"):
         read(tmp_path, days)
-    assert "the first cells of lines stand nowhere else, as customers, stores or payments do; if so, say" in caplog.text
+    assert (
+        "the first cells of all lines occur nowhere else; if they are customers, stores, payments or the like"
+        in caplog.text
+    )
     assert read(tmp_path, days, layout="lines transaction=#1")[0] == {"tea", "rye"}
     caplog.clear()
     with caplog.at_level(logging.INFO, "assocpriv"):
         read(tmp_path, "tea,rye,card\njam,tea,oil,cash\n" * 12)
-    assert "the last cells of lines stand nowhere else, as customers, stores or payments do; if so, take" in caplog.text
+    assert (
+        "the last cells of all lines occur nowhere else; if they are customers, stores, payments or the like"
+        in caplog.text
+    )
 
 
 def test_other_code_pages_are_refused(tmp_path: Path) -> None:
-    """Cyrillic, Greek and Polish letters of one byte are not taken for Western ones."""
+    """Cyrillic, Greek and Polish letters of one byte are not read as Western ones."""
     for text, codec in (("кофе,молоко\n", "cp1251"), ("γάλα,ψωμί\n", "cp1253"), ("masło,mąka,pączek\n", "cp1250")):
         (tmp_path / "x.csv").write_bytes(text.encode(codec))
         with pytest.raises(BasketError, match="neither UTF-8 nor Windows-1252"):
@@ -715,7 +728,7 @@ def test_words_of_other_languages_are_flags(yes: str, no: str, tmp_path: Path) -
 
 
 def test_headers_that_come_again_are_no_rows(tmp_path: Path) -> None:
-    """Where files were joined, each with its header, the names of columns are neither id, item nor quantity."""
+    """In joined files with a header each, repeated column names are neither id, item nor quantity."""
     part = "receipt,item,qty\n{0},tea,1\n{0},rye,2\n"
     text = "".join(part.format(number) for number in range(4))
     assert read(tmp_path, text) == [{"tea", "rye"}] * 4
@@ -727,18 +740,16 @@ def test_headers_that_come_again_are_no_rows(tmp_path: Path) -> None:
 
 
 def test_totals_below_flags_are_named(tmp_path: Path) -> None:
-    """A line of totals below a one-hot table, under a title or none, is refused with what to do."""
+    """A line of totals below a one-hot table, with or without a title, is refused with advice."""
     flags = "Bon,tea,rye\n1,1,1\n2,0,1\n"
     for title in ("", "March,,\n"):
-        with pytest.raises(
-            BasketError, match=f"line {4 + bool(title)} holds totals below a one-hot table; take it out"
-        ):
+        with pytest.raises(BasketError, match=f"line {4 + bool(title)} holds totals below a one-hot table; remove it"):
             read(tmp_path, f"{title}{flags}Summe,1,2\n")
     assert read(tmp_path, flags) == [{"tea", "rye"}, {"rye"}]
 
 
 def test_a_named_index_is_a_column(caplog: pytest.LogCaptureFixture) -> None:
-    """An index of pandas that has a name is read as Parquet of the frame is; the log says how a table is read."""
+    """A named index of pandas is read as in the frame's Parquet file; the log shows the table's layout."""
     frame = pd.DataFrame({"order": [1, 1, 2], "item": ["tea", "rye", "tea"], "customer_id": [7, 7, 7]})
     with caplog.at_level(logging.INFO, "assocpriv"):
         assert named(to_baskets(frame.set_index("order"))) == [{"tea", "rye"}, {"tea"}]
@@ -747,7 +758,7 @@ def test_a_named_index_is_a_column(caplog: pytest.LogCaptureFixture) -> None:
 
 
 def test_receipts_of_a_customer_are_not_one_basket(tmp_path: Path) -> None:
-    """A column of persons is no transaction where another one splits their rows."""
+    """A column of persons is not a transaction if another column splits their rows."""
     text = "Vorgang,Customer,Product\n11,K1,tea\n11,K1,rye\n12,K1,tea\n13,K2,oil\n13,K2,tea\n14,K2,jam\n"
     with pytest.raises(BasketError, match="2 of 2 transaction ids have rows of several values in column 1"):
         read(tmp_path, text)
@@ -755,7 +766,7 @@ def test_receipts_of_a_customer_are_not_one_basket(tmp_path: Path) -> None:
 
 
 def test_rows_that_may_be_no_sales_are_named(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    """A column with words such as cancelled, or a flag of such a name, is named, and its words are not shown."""
+    """A column with words such as cancelled, or a flag of such a name, is reported without its words."""
     for header, no, yes in (
         ("status", "completed", "cancelled"), ("Storno", "N", "J"), ("is_return", "0", "1"), ("Void?", "false", "true"),
         ("Return Reason", "", "broken"), ("qty_refunded", "0", "1"), ("Retoure", "nein", "ja"),
@@ -764,17 +775,17 @@ def test_rows_that_may_be_no_sales_are_named(tmp_path: Path, caplog: pytest.LogC
         caplog.clear()
         with caplog.at_level(logging.INFO, "assocpriv"):
             read(tmp_path, f"order_id,{header},product\n5,{yes},tea\n6,{no},rye\n6,{no},jam\n")
-        assert "column 2 says which rows are cancelled, refunded, shipping, views or the like; if such" in caplog.text
+        assert "column 2 marks rows as cancelled, refunded, shipping, views or the like; if such" in caplog.text
     caplog.clear()
     with caplog.at_level(logging.INFO, "assocpriv"):
         read(tmp_path, "order_id,returning,product\n5,0,tea\n6,1,rye\n")  # a customer
-    assert "says which rows" not in caplog.text
-    with caplog.at_level(logging.INFO, "assocpriv"):  # and is not what tells transactions apart
+    assert "marks rows" not in caplog.text
+    with caplog.at_level(logging.INFO, "assocpriv"):  # and does not distinguish transactions
         read(tmp_path, "order_id,event,product\n5,view,tea\n5,view,rye\n5,purchase,jam\n6,view,oil\n")
 
 
 def test_names_of_goods_go_before_codes_with_gaps(tmp_path: Path) -> None:
-    """Where the column of codes lacks some, the next usual column of items, which lacks none, is read."""
+    """If the column of codes has gaps, the next column with a common name of items, without gaps, is read."""
     assert read(tmp_path, "receipt,sku,description\n1,A1,tea\n1,,rye\n2,A2,oil\n") == [{"tea", "rye"}, {"oil"}]
 
 

@@ -1,4 +1,4 @@
-"""Asking reports for chosen itemsets and rules, in Python and on the command line."""
+"""Estimates of chosen itemsets and rules, in Python and on the command line."""
 
 import json
 from pathlib import Path
@@ -14,7 +14,7 @@ from naive import planned, reports_of
 import assocpriv as ap
 from assocpriv import association_rules
 from assocpriv.cli.main import main
-from assocpriv.promise.errors import EstimateError
+from assocpriv.guarantees.errors import EstimateError
 from assocpriv.server.counting import LocalBackend, count_subsets
 from assocpriv.server.rules import INTERVALS
 from assocpriv.server.selection import METRICS
@@ -25,8 +25,8 @@ RULES = [(["milk"], ["bread"]), (["bread", "jam"], ["milk"]), (["Käse"], ["brea
 
 @pytest.fixture(scope="module")
 def reports() -> ap.Reports:
-    """Reports of 6,000 people of whom 30% hold the first three items, and all hold each item at a rate of 10%."""
-    plan = planned(NAMES, 3, ap.Breach("1%", "80%"), reports=6000, code="none", kind="independent")
+    """Return reports of 6,000 people: 30% hold the first three items, and 10% of all hold each item."""
+    plan = planned(NAMES, 3, ap.Guarantee("1%", "80%"), reports=6000, code="none", kind="independent")
     rng = np.random.default_rng(5)
     sets = []
     for _ in range(6000):
@@ -37,22 +37,22 @@ def reports() -> ap.Reports:
 
 
 def test_answers_are_what_mining_finds(reports: ap.Reports) -> None:
-    """Of what mining counts anyway the table's figures but for intervals, in the order asked, repeats too."""
+    """For itemsets that mining counts: the table's figures except intervals, in the given order, with repeats."""
     table = mine(reports)
     order = np.random.default_rng(1).permutation(len(table))
     asked = [*table["itemsets"].iloc[order], table["itemsets"].iloc[0]]
     answer = ap.ask(reports, asked)
     assert answer["itemsets"].tolist() == asked
     expected = table.iloc[[*order, 0]].reset_index(drop=True)
-    assert set(table.columns) - set(answer.columns) == {"probability", "listed"}
+    assert set(table.columns) - set(answer.columns) == {"probability", "selected"}
     for column in {*answer.columns} - {"ci_low", "ci_high"}:
         assert answer[column].tolist() == expected[column].tolist()
     assert {len(names) for names in asked} == {1, 2, 3}
     assert answer.attrs["assocpriv"]["reports"] == 6000
 
 
-def test_intervals_are_those_of_itemsets_named_beforehand(reports: ap.Reports) -> None:
-    """They are the unbiased estimate with 1.96 of its errors, cut to 0..1, and reach to the posterior mean."""
+def test_intervals_are_those_of_itemsets_chosen_beforehand(reports: ap.Reports) -> None:
+    """They are the unbiased estimate ± 1.96 standard errors, cut to 0..1, and reach to the posterior mean."""
     answer = ap.ask(reports, [[name] for name in NAMES])
     reach = 1.959964 * answer["unbiased_error"]
     low = np.minimum(answer["unbiased"] - reach, answer["support"]).clip(0, 1)
@@ -61,12 +61,12 @@ def test_intervals_are_those_of_itemsets_named_beforehand(reports: ap.Reports) -
     np.testing.assert_allclose(answer["ci_high"], high, atol=1e-9)
 
 
-def test_best_sellers_among_many_rare_items_are_held() -> None:
-    """Of 5 best sellers among 2,000 items the intervals of `ask` hold 43 or more of 50 supports; a table's do not.
+def test_intervals_cover_best_sellers_among_many_rare_items() -> None:
+    """Of 5 best sellers among 2,000 items the intervals of `ask` cover 43 or more of 50 supports; a table's do not.
 
     At 95% fewer than 43 of 50 have a chance of 1 in 4,000. Seeds fixed.
     """
-    plan = ap.plan(2_000, ap.Breach("5%", "50%"), reports=20_000, itemset_size=1, mean_size=1)
+    plan = ap.plan(2_000, ap.Guarantee("5%", "50%"), reports=20_000, itemset_size=1, mean_size=1)
     held = of_table = 0
     for seed in range(10):
         rng = np.random.default_rng(seed)
@@ -91,12 +91,12 @@ def test_rules_are_what_mining_finds(reports: ap.Reports) -> None:
     assert len(sides) > 10
     for column in [*METRICS, *INTERVALS]:
         np.testing.assert_allclose(answer[column], mined[column], rtol=1e-9)
-    assert set(mined.columns) - set(answer.columns) == {"probability", "listed", "sure"}
+    assert set(mined.columns) - set(answer.columns) == {"probability", "selected", "selected_strict"}
 
 
-def test_what_mining_would_not_count_is_told_by_the_same_prior() -> None:
-    """A pair of two rare items of many is no candidate; asked for it has an interval, from 0 on, and a bound."""
-    many = ap.plan(400, ap.Breach("5%", "50%"), reports=20_000, itemset_size=2)
+def test_itemsets_that_mining_does_not_count_have_the_same_prior() -> None:
+    """A pair of two rare items of many is no candidate; if chosen it has an interval from 0 on, and a bound."""
+    many = ap.plan(400, ap.Guarantee("5%", "50%"), reports=20_000, itemset_size=2)
     common = [[f"{i}" for i in range(3)], ["0"], ["1", "2"]] * 6_000 + [["398"], ["399"]]
     answer = ap.ask(ap.randomize(common, many), [["398", "399"], ["398"]])
     assert answer["ci_low"].tolist() == [0, 0]
@@ -104,7 +104,7 @@ def test_what_mining_would_not_count_is_told_by_the_same_prior() -> None:
 
 
 def test_answers_from_files(reports: ap.Reports, tmp_path: Path) -> None:
-    """Files, folders and reports in memory give the same answers, also of few reports held at a time."""
+    """Files, folders and reports in memory give the same answers, also with few reports in memory at a time."""
     reports.write(tmp_path / "r.parquet")
     expected = ap.ask(reports, [["milk"], ["bread", "milk"]])
     for where in (tmp_path, tmp_path / "r.parquet", [tmp_path / "r.parquet"]):
@@ -115,7 +115,7 @@ def test_answers_from_files(reports: ap.Reports, tmp_path: Path) -> None:
 
 def test_counts_of_subsets_add_up(reports: ap.Reports) -> None:
     """All subsets of an itemset are counted as the reports show them."""
-    opened = LocalBackend.of(reports).open()
+    opened = LocalBackend.from_reports(reports).open()
     counted = count_subsets(opened, np.array([[0, 1], [1, 3]]))
     singles = count_subsets(opened, np.array([[0], [1], [3]]))
     assert counted.counts[0, 1] == singles.counts[0, 1]
@@ -131,23 +131,23 @@ def test_counts_of_subsets_add_up(reports: ap.Reports) -> None:
         ([NAMES[2].split(", ")], [], "is one in double quotes"),
         ([["milk"], ["milk", "milk"]], [], "itemset 2 names 'milk' twice"),
         ([["milk"], []], [], "itemset 2 is empty"),
-        ([["milk"], NAMES[:4]], [], r"must have 1\.\.3 items"),
+        ([["milk"], NAMES[:4]], [], r"must have 1 to 3 items"),
         (["milk"], [], "itemset 1 must be a set or list of names"),
         ([7], [], "itemset 1 must be a set or list of names"),
         ([], [(["milk"],)], "rule 1 must be a pair"),
         ([], [(["milk"], ["milk", "jam"])], "both sides of rule 1 name 'milk'"),
-        ([], [(NAMES[:2], NAMES[2:4])], r"must have 1\.\.3 items"),
+        ([], [(NAMES[:2], NAMES[2:4])], r"must have 1 to 3 items"),
         ([], [(["milk"], [])], "the consequent of rule 1 is empty"),
     ],
 )
-def test_bad_questions(reports: ap.Reports, itemsets: list[Any], rules: list[Any], message: str) -> None:
-    """Unknown and repeated names, none at all, too many, and what is no set or pair, are told with their place."""
+def test_bad_itemsets_and_rules(reports: ap.Reports, itemsets: list[Any], rules: list[Any], message: str) -> None:
+    """The message names the place of unknown and repeated names, empty or too large sets, and wrong types."""
     with pytest.raises((EstimateError, TypeError), match=message):
         ask(reports, itemsets, rules)
 
 
-def test_nothing_to_ask_of(reports: ap.Reports) -> None:
-    """A level out of range and no reports are refused; no question has no answer."""
+def test_wrong_level_no_reports_and_no_itemsets(reports: ap.Reports) -> None:
+    """A level out of range and an empty collection are refused; no itemsets give an empty table."""
     with pytest.raises(EstimateError, match="confidence_level"):
         ap.ask(reports, [["milk"]], confidence_level=1.0)
     with pytest.raises(EstimateError, match="no reports"):
@@ -157,7 +157,7 @@ def test_nothing_to_ask_of(reports: ap.Reports) -> None:
 
 def test_itemsets_beyond_the_code() -> None:
     """An itemset larger than the plan's code keeps independent is refused, with the remedy."""
-    plan = planned(40, 3, ap.Breach("5%", "50%"), itemset_size=1, code="bch")
+    plan = planned(40, 3, ap.Guarantee("5%", "50%"), itemset_size=1, code="bch")
     empty = ap.Reports(plan, np.zeros((5_000, plan.report_bytes), dtype=np.uint8))
     with pytest.raises(EstimateError, match="itemset_size=3"):
         ap.ask(empty, [[0, 1, 2]])
@@ -183,7 +183,7 @@ def file(reports: ap.Reports, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_command(file: Path) -> None:
-    """Names are a CSV line, also those with commas, quotes or an arrow; JSON holds what the text shows."""
+    """Names are a CSV line, also with commas, quotes or an arrow; JSON and text show the same."""
     quoted = '"eggs, ""free range""", milk'
     words = [file, "--itemset", quoted, "--itemset", "jam", "--rule", '"tea => black", milk =>bread']
     record = json.loads(run(*words, "--json"))
@@ -202,12 +202,12 @@ def test_command(file: Path) -> None:
     ("words", "status", "said"),
     [
         ([], 2, "at least one --itemset or --rule"),
-        (["--itemset", ""], 2, "names with commas between"),
-        (["--itemset", "milk,,jam"], 2, "names with commas between"),
-        (["--itemset", '"milk'], 2, "names with commas between"),
-        (["--rule", "milk"], 2, "one arrow between"),
-        (["--rule", "milk=>jam=>tea"], 2, "one arrow between"),
-        (["--rule", "=> jam"], 2, "names with commas between"),
+        (["--itemset", ""], 2, "names separated by commas"),
+        (["--itemset", "milk,,jam"], 2, "names separated by commas"),
+        (["--itemset", '"milk'], 2, "names separated by commas"),
+        (["--rule", "milk"], 2, "by one arrow"),
+        (["--rule", "milk=>jam=>tea"], 2, "by one arrow"),
+        (["--rule", "=> jam"], 2, "names separated by commas"),
         (["--itemset", "milk", "--confidence-level", "2"], 1, "--confidence-level"),
     ],
 )

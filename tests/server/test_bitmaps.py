@@ -22,7 +22,7 @@ CACHES = [(0, 0), (32 << 10, 256 << 10), (48 << 10, 1 << 20), (1 << 20, 1 << 26)
 
 @pytest.fixture(params=CACHES)
 def caches(request, monkeypatch):
-    """Machines with caches of all sizes."""
+    """Simulate machines with caches of all sizes."""
     monkeypatch.setattr(bitmap, "cache_bytes", lambda: request.param)
     return request.param
 
@@ -46,7 +46,7 @@ def test_all_pairs_are_counted_as_single_ones(rng, monkeypatch, caches, n_rows):
 
 
 def test_other_pairs_are_not_taken_for_all(rng):
-    """As many pairs as there are in all, but in another order or with one twice, are counted as asked."""
+    """A list as long as that of all pairs, but in another order or with a repeat, is counted correctly."""
     rows = random_rows(rng, 6, 200)
     pairs = np.column_stack(np.triu_indices(6, 1)).astype(np.int64)
     for changed in (pairs[::-1], np.vstack([pairs[1:], pairs[1:2]]), np.vstack([pairs[1:2], pairs[1:]])):
@@ -83,7 +83,7 @@ def test_itemsets_of_any_size_are_counted(rng, share, k):
     ],
 )  # fmt: skip
 def test_items_show_in_the_reports_that_show_them(rng, caches, code, insert):
-    """Whichever tables the expansion uses, rows and counts are those of looking at each report."""
+    """Whichever tables the expansion uses, rows and counts equal those of reading each report."""
     plan = naive.small_plan(code, 40, 3, 1, insert=insert)
     reports = [rng.bytes(plan.report_bytes) for _ in range(70)]
     unused = 8 * plan.report_bytes - plan.items.report_bits
@@ -102,7 +102,7 @@ def test_items_show_in_the_reports_that_show_them(rng, caches, code, insert):
 
 @pytest.mark.parametrize("code", ["bch", "none"])
 def test_a_part_of_planes_gives_that_part_of_rows(rng, code):
-    """Blocks cut out of planes, the last one not full, give the rows that all of them give there."""
+    """Blocks cut out of planes, the last one not full, give the same rows as all planes."""
     plan = naive.small_plan(code, 7, 3, 1, insert=(3, 3))
     packed = rng.integers(0, 1 << plan.items.report_bits % 8 or 256, size=(70_000, plan.report_bytes), dtype=np.uint8)
     planes, items = report_planes(packed), np.array([4, 1, 5])
@@ -124,7 +124,7 @@ def test_tables_are_as_small_as_the_caches(caches):
 
 
 def test_transactions_become_rows(rng):
-    """Rows of chosen items show who holds them."""
+    """Rows of chosen items show which transactions hold them."""
     chosen = rng.random((300, 5)) < 0.5
     offsets = np.cumsum([0, *chosen.sum(axis=1)], dtype=np.int64)
     flat = np.nonzero(chosen)[1].astype(np.int64)

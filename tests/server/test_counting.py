@@ -1,4 +1,4 @@
-"""Counting gives what looking at the reports one by one gives, however they are cut or stored."""
+"""Counting gives the same counts as reading the reports one by one, however they are split or stored."""
 
 from dataclasses import replace
 from itertools import combinations
@@ -11,17 +11,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import assocpriv as ap
-from assocpriv.files.reports import Reports, read_reports, write_reports
+from assocpriv.files.report_files import Reports, read_reports, write_reports
 from assocpriv.kernels.parallel import add_up
 from assocpriv.plans.operator import FixedSizeOperator
-from assocpriv.plans.question import Question
+from assocpriv.plans.report_type import ReportType
 from assocpriv.plans.sizes_view import SizesView
 from assocpriv.server import bitmaps, counting
 from assocpriv.server.counting import (
-    Answers,
     LocalBackend,
     LocalCounter,
     Part,
+    Responses,
     count_candidates,
     count_subsets,
     find_itemsets,
@@ -40,24 +40,24 @@ PLANS = {
 
 @pytest.fixture(params=PLANS)
 def plan(request):
-    """Every kind of plan."""
+    """A plan with every kind of code."""
     return PLANS[request.param]
 
 
 def random_reports(rng, plan, count):
-    """Return packed reports, 60 distinct ones at most, so that each need be read only once."""
+    """Return packed reports, at most 60 distinct ones, so that the slow check reads each only once."""
     bits = [int.from_bytes(rng.bytes(plan.report_bytes), "little") for _ in range(60)]
     known = [(b & ((1 << plan.items.report_bits) - 1)).to_bytes(plan.report_bytes, "little") for b in bits]
     return np.frombuffer(b"".join(known), dtype=np.uint8).reshape(60, -1)[rng.integers(0, 60, count)]
 
 
-def answers_of(plan, packed):
-    """Return packed reports as answers to the plan's only question."""
-    return Answers(Reports(plan, packed), 0)
+def responses_of(plan, packed):
+    """Return packed reports as responses of the plan's only report type."""
+    return Responses(Reports(plan, packed), 0)
 
 
 def some_itemsets(plan, k):
-    """Return sets of k of some items, the first, the last and dummies among them, in lexicographic order."""
+    """Return sets of k items, among them the first, the last and padding items, in lexicographic order."""
     items = sorted({0, 1, 3, plan.n_items - 1, plan.items.padded_items - 1})
     return np.array(list(combinations(items, k)), dtype=np.int64)
 
@@ -71,12 +71,12 @@ def count_one_by_one(packed, plan, itemsets):
 
 @pytest.mark.parametrize("k", [1, 2, 3, 4])
 def test_counts_equal_those_of_single_reports(rng, plan, k):
-    """All itemsets are counted as by a form's items, in batches of the least size and in one."""
+    """Counts equal those from each report's items, in batches of the least size and in one batch."""
     packed, itemsets = random_reports(rng, plan, 2 * LEAST + 70), some_itemsets(plan, k)
     wanted = count_one_by_one(packed, plan, itemsets)
     assert max(wanted) > 0
     for memory_bytes in (1, 1 << 28):
-        counter = LocalCounter(answers_of(plan, packed), memory_bytes=memory_bytes)
+        counter = LocalCounter(responses_of(plan, packed), memory_bytes=memory_bytes)
         counts = counter.count(itemsets)
         assert counts.dtype == np.int64
         assert counts.tolist() == wanted
@@ -85,19 +85,19 @@ def test_counts_equal_those_of_single_reports(rng, plan, k):
 
 @pytest.mark.parametrize("count", [0, 1, 63, 64, 65, LEAST - 1, LEAST, LEAST + 1])
 def test_any_number_of_reports(rng, plan, count):
-    """No reports, one, and numbers around a word and a batch are counted whole."""
+    """Counts are right for no reports, one, and numbers around a word and a batch."""
     packed, itemsets = random_reports(rng, plan, count), some_itemsets(plan, 2)
-    counter = LocalCounter(answers_of(plan, packed), memory_bytes=1)
+    counter = LocalCounter(responses_of(plan, packed), memory_bytes=1)
     assert counter.count(itemsets).tolist() == count_one_by_one(packed, plan, itemsets)
 
 
 @pytest.mark.parametrize("count", [0, 65, 300_001])
 @pytest.mark.parametrize("form", ["none", "bch", "reed-solomon"])
 def test_pairs_with_one_item_in_common(rng, form, count):
-    """Many are counted without bitmaps, in seeds of which those without that item are blanked; also once more."""
+    """Many are counted without bitmaps, after seeds without that item are set to 0; a second count is equal."""
     plan = naive.small_plan(form, 200, 3, 2, insert=(3, 2))
     packed, one = random_reports(rng, plan, count), 150
-    pairs, counter = np.column_stack([np.arange(one), np.full(one, one)]), LocalCounter(answers_of(plan, packed))
+    pairs, counter = np.column_stack([np.arange(one), np.full(one, one)]), LocalCounter(responses_of(plan, packed))
     wanted = count_one_by_one(packed, plan, pairs)
     assert [counter.count(pairs).tolist() for _ in range(2)] == [wanted, wanted]
     assert counter.count(pairs[:0]).tolist() == []
@@ -116,19 +116,19 @@ def test_files_give_the_same_counts(rng, tmp_path):
     for stored in (read_reports(tmp_path / "all.parquet"), read_reports(paths)):
         assert len(stored) == len(packed)
         for memory_bytes in (1, 1 << 28):
-            assert LocalCounter(Answers(stored, 0), memory_bytes=memory_bytes).count(itemsets).tolist() == wanted
+            assert LocalCounter(Responses(stored, 0), memory_bytes=memory_bytes).count(itemsets).tolist() == wanted
 
 
-def test_progress_is_told_after_every_part(rng):
-    """Progress goes up to the number of reports, and is told at least as often as there are parts."""
-    plan, told = PLANS["bch"], []
+def test_progress_is_reported_after_every_part(rng):
+    """Progress rises to the number of reports, and is reported at least once for each part."""
+    plan, calls = PLANS["bch"], []
     reports = Reports(plan, random_reports(rng, plan, 2 * LEAST + 7))
-    counter = LocalCounter(Answers(reports, 0), memory_bytes=1, progress=lambda *what: told.append(what))
+    counter = LocalCounter(Responses(reports, 0), memory_bytes=1, progress=lambda *what: calls.append(what))
     counter.count(some_itemsets(plan, 2))
     total = len(reports)
-    assert len(told) >= 3
-    assert {(what, whole) for what, _, whole in told} == {("counting itemsets of 2", total)}
-    dones = [done for _, done, _ in told]
+    assert len(calls) >= 3
+    assert {(what, whole) for what, _, whole in calls} == {("counting itemsets of 2", total)}
+    dones = [done for _, done, _ in calls]
     assert dones == sorted(dones)
     assert dones[0] >= LEAST
     assert dones[-1] == total
@@ -148,18 +148,18 @@ class CountedReports(Reports):
 @pytest.mark.parametrize(
     ("memory_bits", "passes"),
     [
-        (1, [1, 2, 3, 4]),  # nothing fits: a pass a call
+        (1, [1, 2, 3, 4]),  # nothing fits: every call reads all reports
         (8, [1, 2, 2, 2]),  # the bitmaps of four items fit, but not the planes
         (200, [1, 1, 1, 1]),  # the planes fit, of 168 bits
     ],
 )
-def test_reports_are_read_as_seldom_as_the_memory_allows(rng, memory_bits, passes):
-    """Planes are kept, or else bitmaps of the items asked for, and give the same counts; memory in bits a report."""
+def test_reports_are_read_again_only_if_memory_is_short(rng, memory_bits, passes):
+    """Planes are kept, or else bitmaps of the counted items, and give the same counts; memory in bits a report."""
     plan = PLANS["bch, r=8"]
     assert 8 * plan.report_bytes > 8
     packed = random_reports(rng, plan, 3 * LEAST + 5)
     reports = CountedReports(plan, packed)
-    counter = LocalCounter(Answers(reports, 0), memory_bytes=2 * memory_bits * len(packed) // 8)
+    counter = LocalCounter(Responses(reports, 0), memory_bytes=2 * memory_bits * len(packed) // 8)
     asked = [np.arange(7)[:, None], *(np.array(list(combinations([1, 3, 4, 6], k))) for k in (2, 3))]
     asked.append(np.array([[1, 4], [3, 4]]))
     for itemsets, wanted in zip(asked, passes, strict=True):
@@ -171,7 +171,7 @@ def test_other_items_than_the_kept_ones_are_counted(rng):
     """Where bitmaps of other items are kept, the reports are read again."""
     plan = PLANS["bch, r=8"]
     packed = random_reports(rng, plan, LEAST + 5)
-    counter = LocalCounter(answers_of(plan, packed), memory_bytes=2 * 3 * len(packed) // 8)
+    counter = LocalCounter(responses_of(plan, packed), memory_bytes=2 * 3 * len(packed) // 8)
     for items in ([0, 1], [1, 2, 5], [5], [0, 1]):
         itemsets = np.array([items])
         assert counter.count(itemsets).tolist() == count_one_by_one(packed, plan, itemsets)
@@ -188,7 +188,7 @@ def test_an_interrupted_pass_leaves_nothing_half_kept(rng):
             raise KeyboardInterrupt
 
     interrupt.armed = True
-    counter = LocalCounter(answers_of(plan, packed), memory_bytes=4 * len(packed), progress=interrupt)
+    counter = LocalCounter(responses_of(plan, packed), memory_bytes=4 * len(packed), progress=interrupt)
     with pytest.raises(KeyboardInterrupt):
         counter.count(itemsets)
     assert not interrupt.armed
@@ -219,46 +219,46 @@ def test_sums_over_no_and_many_inputs():
     assert add_up(add, (np.array([i, 1]) for i in range(100)), 2).tolist() == [4950, 100]
 
 
-def test_done_is_told_when_it_is_done():
-    """Nothing is told before it is done; work that has not begun is given up with the caller."""
-    begun, told = [], []
+def test_progress_is_reported_after_the_work():
+    """No work is reported before it is done; work that has not begun ends with the caller."""
+    begun, calls = [], []
 
     def work(given, _counts):
         begun.append(given)
         yield 0.25
         yield 0.75
 
-    def tell(done):
+    def progress(done):
         assert done <= len(begun)
-        told.append(done)
-        if len(told) == 5:
+        calls.append(done)
+        if len(calls) == 5:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        add_up(work, range(10**6), 1, tell)
-    assert told == sorted(told)
-    assert told[-1] >= 5
+        add_up(work, range(10**6), 1, progress)
+    assert calls == sorted(calls)
+    assert calls[-1] >= 5
     assert len(begun) < 1000
 
 
-def test_work_in_progress_is_told_of_and_stopped_between_two_steps():
-    """An input that takes hours tells of its steps, and ends within a step of whoever interrupts."""
-    told = []
+def test_long_work_reports_its_steps_and_stops_between_two():
+    """An input that takes hours reports its steps, and stops within a step of an interrupt."""
+    calls = []
 
     def work(_given, _counts):
         for _ in range(10**6):
             sleep(0.01)
             yield 1
 
-    def tell(done):
-        told.append(done)
-        if len(told) == 3:
+    def progress(done):
+        calls.append(done)
+        if len(calls) == 3:
             raise KeyboardInterrupt
 
     started = monotonic()
     with pytest.raises(KeyboardInterrupt):
-        add_up(work, [None], 1, tell)
-    assert 0 < told[0] < told[1] < told[2]
+        add_up(work, [None], 1, progress)
+    assert 0 < calls[0] < calls[1] < calls[2]
     assert monotonic() - started < 60  # a thousand times less than the work takes
 
 
@@ -268,18 +268,18 @@ def test_steps_of_any_size_count_the_same(rng, monkeypatch, form, k):
     """Items and itemsets counted a few at a time give the counts of all at once."""
     plan = PLANS[form]
     packed, itemsets = random_reports(rng, plan, 700), some_itemsets(plan, k)
-    whole = LocalCounter(answers_of(plan, packed)).count(itemsets).tolist()
+    whole = LocalCounter(responses_of(plan, packed)).count(itemsets).tolist()
     monkeypatch.setattr(bitmaps, "_STEP_WORDS", 1)
     monkeypatch.setattr(bitmaps, "_STEP_EXPANDED", 1)
     monkeypatch.setattr(bitmaps, "_STEP_ITEMS", 2)
-    told = []
-    small = LocalCounter(answers_of(plan, packed), progress=lambda *what: told.append(what[1])).count(itemsets)
+    calls = []
+    small = LocalCounter(responses_of(plan, packed), progress=lambda *what: calls.append(what[1])).count(itemsets)
     assert small.tolist() == whole == count_one_by_one(packed, plan, itemsets)
-    assert told[-1] == len(packed)
+    assert calls[-1] == len(packed)
 
 
 def test_an_error_in_a_part_is_not_swallowed():
-    """What goes wrong while counting one part is raised by the sum."""
+    """An error while counting one part is raised by the sum."""
 
     def count(given, _counts):
         raise OverflowError(f"part {given}")
@@ -299,7 +299,7 @@ def sorted_rows(itemsets, k):
 # with ids near 2^20 a row of four is a number above 2^63, so numbers without a limit are used
 @given(st.data(), st.integers(1, 5), st.sampled_from([5, 2**20 - 1, 2**40]))
 def test_find_itemsets_is_a_search_from_start_to_end(data, k, largest_id):
-    """Every wanted itemset is found where it stands, others give -1, also where rows outgrow 63 bits."""
+    """Every wanted itemset is found at its position, others give -1, also if rows need more than 63 bits."""
     some_id = st.sampled_from([0, 1, 2, largest_id - 1, largest_id])
     row = st.tuples(*[some_id] * k)
     known = sorted(data.draw(st.sets(row, max_size=12)))
@@ -318,9 +318,9 @@ def test_find_itemsets_around_63_bits():
 
 
 def test_sums_over_subsets_follow_from_those_of_smaller_itemsets(rng):
-    """One count of each itemset beside what is known of its subsets gives the sums that counting all subsets gives."""
+    """One count of each itemset and the sums of its subsets give the same sums as counting all subsets."""
     plan = PLANS["bch"]
-    source, known = LocalBackend.of(Reports(plan, random_reports(rng, plan, 500))).open(), None
+    source, known = LocalBackend.from_reports(Reports(plan, random_reports(rng, plan, 500))).open(), None
     for k in (1, 2, 3):
         itemsets = some_itemsets(plan, k)
         known = count_candidates(source, itemsets, known)
@@ -328,45 +328,45 @@ def test_sums_over_subsets_follow_from_those_of_smaller_itemsets(rng):
         assert (known.sums[:, 0] == 500).all()
 
 
-# ---- several questions
+# ---- several report types
 
 
 @pytest.mark.parametrize("stored", ["memory", "file"])
-def test_answers_to_a_question_are_counted_alone(rng, tmp_path, stored):
-    """Counts of a question, in all reports and in parts, are those of a plan that asks it alone."""
+def test_responses_of_a_report_type_are_counted_alone(rng, tmp_path, stored):
+    """Counts of a report type, in all reports and in parts, equal those of a plan with this type only."""
     items, other = naive.small_plan("bch", 9, 3, 2), naive.small_plan("none", 9, 2, 1)
-    sizes = Question(2, FixedSizeOperator(1, 3, 1, (1, 5)), view=SizesView((3, 6)), weight=3)
-    plan = replace(items, questions=(replace(items.items, weight=5), sizes, replace(other.items, weight=2)))
+    sizes = ReportType(2, FixedSizeOperator(1, 3, 1, (1, 5)), view=SizesView((3, 6)), weight=3)
+    plan = replace(items, report_types=(replace(items.items, weight=5), sizes, replace(other.items, weight=2)))
     reports = naive.reports_of([rng.permutation(9)[: rng.integers(10)].tolist() for _ in range(3000)], plan)
-    every, numbers = reports.packed, plan.numbers_in(reports.packed)
+    every, numbers = reports.packed, plan.type_numbers(reports.packed)
     if stored == "file":
         write_reports([every], plan, tmp_path / "r.parquet")
         reports = read_reports(tmp_path / "r.parquet")
-    chosen = {Part.SELECTING: counting.choosing(0, 3000), Part.TESTING: ~counting.choosing(0, 3000)}
-    for number, question in enumerate(plan.questions):
-        alone = plan.alone(question)
+    chosen = {Part.SELECTING: counting.is_selecting(0, 3000), Part.TESTING: ~counting.is_selecting(0, 3000)}
+    for number, report_type in enumerate(plan.report_types):
+        alone = plan.restrict_to(report_type)
         for part in Part:
             rows = (numbers == number) & chosen.get(part, True)
-            counter, model = LocalBackend.of(reports).open(part, question)
-            wanted = LocalCounter(answers_of(alone, plan.answers_in(every[rows], number)))
+            counter, model = LocalBackend.from_reports(reports).open(part, report_type)
+            wanted = LocalCounter(responses_of(alone, plan.responses_in(every[rows], number)))
             assert counter.n_reports == wanted.n_reports == rows.sum()
-            assert model.operator == question.operator
+            assert model.operator == report_type.operator
             for k in (1, 2):
-                itemsets = np.array(list(combinations(range(question.padded_items), k)), dtype=np.int64)
+                itemsets = np.array(list(combinations(range(report_type.padded_items), k)), dtype=np.int64)
                 assert (counter.count(itemsets) == wanted.count(itemsets)).all()
-    assert LocalBackend.of(reports).open()[0].n_reports == (numbers == 0).sum()
+    assert LocalBackend.from_reports(reports).open()[0].n_reports == (numbers == 0).sum()
 
 
-def test_a_last_batch_without_an_answer_to_the_question_is_passed_over():
-    """Of a plan with two questions the last few reports may all answer the other: it is counted without."""
-    plan = ap.plan([f"item {n}" for n in range(12)], ap.Breach("5%", "50%"), reports=20_000, mean_size=3)
+def test_a_last_batch_without_a_response_of_the_report_type_is_skipped():
+    """With two report types, the last few reports may all be of the other type: counting skips them."""
+    plan = ap.plan([f"item {n}" for n in range(12)], ap.Guarantee("5%", "50%"), reports=20_000, mean_size=3)
     packed = ap.randomize([{"item 1", "item 3"}] * (2 * LEAST), plan).packed
-    numbers = plan.numbers_in(packed)
+    numbers = plan.type_numbers(packed)
     ordered = np.concatenate([packed[numbers == 0], packed[numbers == 1][:3]])
     first = len(ordered) - 3
     ordered = ordered[first % LEAST :] if first % LEAST else ordered
-    answers = Answers(Reports(plan, ordered), 0)
-    assert [len(batch) for batch in answers.batches(LEAST)] == [LEAST] * (first // LEAST)
-    counter = LocalCounter(answers)
+    responses = Responses(Reports(plan, ordered), 0)
+    assert [len(batch) for batch in responses.batches(LEAST)] == [LEAST] * (first // LEAST)
+    counter = LocalCounter(responses)
     one, again = (counter.count(np.array([[1, 3]])) for _ in range(2))
     assert one.tolist() == again.tolist()

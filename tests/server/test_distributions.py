@@ -1,4 +1,4 @@
-"""Distributions from released codes: exact small cases, invariances, coverage, oracles, and what is refused."""
+"""Distributions from released codes: exact small cases, invariances, coverage, oracles and refusals."""
 
 import json
 from fractions import Fraction
@@ -9,25 +9,25 @@ import pytest
 from naive import Z_LIMIT
 
 from assocpriv import reconstruct
-from assocpriv.client.tables import randomize_inputs
-from assocpriv.files.reports import Reports
-from assocpriv.planning.tables import design_gaussian, design_membership, design_uniform, design_window
-from assocpriv.plans.columns import (
+from assocpriv.client.table_client import randomize_inputs
+from assocpriv.files.report_files import Reports
+from assocpriv.guarantees.amplification import Guarantee
+from assocpriv.guarantees.errors import EstimateError, PlanError
+from assocpriv.planning.table_planner import design_gaussian, design_membership, design_uniform, design_window
+from assocpriv.plans.table_columns import (
     CategoryColumn,
     Clear,
     Column,
     GaussianNoise,
     LabelColumn,
-    Law,
+    Mechanism,
     NumberColumn,
     UniformNoise,
     Window,
     exact_transition,
     transition,
 )
-from assocpriv.plans.tables import TablePlan
-from assocpriv.promise.breaches import Breach
-from assocpriv.promise.errors import EstimateError, PlanError
+from assocpriv.plans.table_plan import TablePlan
 from assocpriv.server.confidence_bands import (
     ClassCounts,
     LinearEstimate,
@@ -36,29 +36,34 @@ from assocpriv.server.confidence_bands import (
     least_squares,
     moment_weights,
 )
-from assocpriv.server.distributions import METHODS, _pair, _together, _whole
+from assocpriv.server.distributions import (
+    METHODS,
+    _estimate_column,
+    _joint_estimates,
+    _protected_class_distributions,
+)
 from assocpriv.server.maximum_likelihood import (
     FEW_BINS,
     _midpoint_densities,
     coarse_channel,
-    few_bins,
     iterated_bayes,
+    merge_bins,
 )
 from assocpriv.server.smoothing import smooth_shares
-from assocpriv.show import tables, text
+from assocpriv.show import table_views, text_renderer
 from assocpriv.simulation.enumeration import SeededEntropy
 
 N_CELLS = 40
 FULL, SURE = Fraction(1), Fraction(19, 20)
-PROMISE = Breach("0.1%", "90%")
+GUARANTEE = Guarantee("0.1%", "90%")
 
 
-def number(law: Law, *, name: str = "x", intervals: int = 20, optional: bool = False) -> NumberColumn:
+def number(mechanism: Mechanism, *, name: str = "x", intervals: int = 20, optional: bool = False) -> NumberColumn:
     """Return a column of numbers from 0 to 100."""
-    return NumberColumn(name, law, optional, Fraction(0), Fraction(100), intervals)
+    return NumberColumn(name, mechanism, optional, Fraction(0), Fraction(100), intervals)
 
 
-LAWS: dict[str, Law] = {
+MECHANISMS: dict[str, Mechanism] = {
     "clear": Clear(N_CELLS),
     "uniform": design_uniform(N_CELLS, FULL, SURE),
     "gaussian": design_gaussian(N_CELLS, Fraction(1, 2), SURE),
@@ -74,21 +79,21 @@ def fine_matrix(column: Column) -> np.ndarray:
 
 
 def reports_of(plan: TablePlan, inputs, seed: int = 1) -> Reports:
-    """Release records, int (n, columns), with the shipping client."""
+    """Release records, int (n, columns), with the released client."""
     batches = randomize_inputs([np.asarray(inputs, dtype=np.int32)], plan, entropy=SeededEntropy(seed), workers=1)
     return Reports(plan, np.concatenate(list(batches)))
 
 
 def table(n: int):
-    """Return a plan with every law, a protected label and a label in clear, and its released records."""
+    """Return a plan with every mechanism, a protected and a raw label, its inputs and its released records."""
     rng = np.random.default_rng(n)
     columns = (
-        *(number(law, name=name, optional=name == "window") for name, law in LAWS.items()),
+        *(number(mechanism, name=name, optional=name == "window") for name, mechanism in MECHANISMS.items()),
         CategoryColumn("region", design_window(3, Fraction(9), optional=True, near=1), True, ("a", "b", "c")),
         LabelColumn("class", Clear(2), False, ("y", "n")),
         LabelColumn("secret", design_window(2, Fraction(9), optional=False, near=1), False, ("y", "n")),
     )
-    plan = TablePlan(columns, 2, PROMISE)
+    plan = TablePlan(columns, 2, GUARANTEE)
     label = (rng.random(n) < 0.4).astype(int)
     x = rng.choice(N_CELLS, n, p=BETA)
     x = np.where(label, x, N_CELLS - 1 - x)
@@ -100,13 +105,13 @@ def table(n: int):
 
 @pytest.fixture(scope="module")
 def many():
-    """A table of 20,000 records."""
+    """Return a table of 20,000 records."""
     return table(20_000)
 
 
 @pytest.fixture(scope="module")
 def few():
-    """A table of 2,000 records."""
+    """Return a table of 2,000 records."""
     return table(2_000)
 
 
@@ -114,19 +119,19 @@ def few():
 
 
 @pytest.mark.parametrize("optional", [False, True])
-@pytest.mark.parametrize("name", [*LAWS, "response"])
+@pytest.mark.parametrize("name", [*MECHANISMS, "response"])
 def test_moment_weights_are_exact(name: str, optional: bool) -> None:
     """E[c_k(y) | x] = x^k for every cell, and 0 for a missing value: mean and variance are unbiased by construction."""
-    law = {**LAWS, "response": Window(N_CELLS, 1, 9, 1)}[name]
-    column = number(law, optional=optional)
+    mechanism = {**MECHANISMS, "response": Window(N_CELLS, 1, 9, 1)}[name]
+    column = number(mechanism, optional=optional)
     expected = moment_weights(column) @ fine_matrix(column)
     places = (np.arange(N_CELLS) + 0.5) / N_CELLS
     assert np.allclose(expected[:, :N_CELLS], [places**k for k in range(3)], atol=1e-9)
     assert np.allclose(expected[:, N_CELLS:], 0, atol=1e-9)
 
 
-def test_clear_values_are_counted() -> None:
-    """Released as they are, values give their histogram, their mean and their variance."""
+def test_raw_values_are_counted() -> None:
+    """Raw values give their histogram, mean and variance."""
     plan = TablePlan((number(Clear(4), intervals=4),), 0)
     found = reconstruct(reports_of(plan, [[0], [1], [1], [3]]))["x"]
     assert found.share == pytest.approx([0.25, 0.5, 0, 0.25])
@@ -136,7 +141,7 @@ def test_clear_values_are_counted() -> None:
     cells = np.array([0.5, 1.5, 1.5, 3.5]) * 25
     assert found.numbers.variance is not None
     assert found.numbers.variance.value == pytest.approx(cells.var() + 25**2 / 12)
-    # as if two reports more had come of each interval: one that nobody is in has an error, too
+    # as if each interval had two more reports: an empty interval has an error, too
     share = found.share
     more = 2 * ((1 - share) ** 2 + 3 * share**2) / 16  # of a share among all
     assert found.std_error == pytest.approx(np.sqrt(share * (1 - share) / 4 + more), abs=1e-6)
@@ -145,8 +150,8 @@ def test_clear_values_are_counted() -> None:
         assert reconstruct(reports_of(plan, [[0]] * 100))["x"].std_error[1:] == pytest.approx(np.sqrt(2) / 100)
 
 
-def test_of_classes_only_their_edges_are_known() -> None:
-    """Within a class of several intervals nothing is said: band, quantiles and mean allow all, the variance is none."""
+def test_membership_reports_identify_only_the_edges_of_classes() -> None:
+    """Within a class of intervals, band, quantiles and mean allow every distribution; there is no variance."""
     plan = TablePlan((number(design_membership(N_CELLS, Fraction(1, 4), SURE)),), 0)  # two classes
     found = reconstruct(reports_of(plan, np.repeat([[5], [35]], [300, 700], axis=0)))["x"].numbers
     assert found is not None
@@ -162,12 +167,12 @@ def test_of_classes_only_their_edges_are_known() -> None:
 def test_least_squares_is_unbiased_and_its_covariance_exact() -> None:
     """G A = 1 on every channel, and the stated covariance is that of the multinomial counts."""
     for name in ("uniform", "window"):
-        matrix = coarse_channel(number(LAWS[name])).matrix
+        matrix = coarse_channel(number(MECHANISMS[name])).matrix
         rates = matrix @ INTERVALS
         found = least_squares(10_000 * rates, 10_000 * rates, 10_000, matrix, INTERVALS)
         assert found.shares == pytest.approx(INTERVALS, abs=1e-9)
         weighted = matrix / rates[:, None]
-        # the bound of Cramér and Rao, but for the mixed-in even shares and two reports more in each bin
+        # the Cramér-Rao bound, except for the mixed-in even shares and two more reports in each bin
         information = np.linalg.inv(weighted.T @ matrix)
         best = np.sqrt((np.diag(information) - INTERVALS**2) / 10_000)
         assert (found.errors >= best * (1 - 1e-9)).all()
@@ -177,13 +182,13 @@ def test_least_squares_is_unbiased_and_its_covariance_exact() -> None:
 
 
 def test_a_rare_value_has_an_error() -> None:
-    """One person in 2,000 has a value that is released as it is: of 3,000, intervals of two errors hold its share.
+    """One person in 2,000 has a raw value: with 3,000 people, intervals of two standard errors cover its share.
 
-    Within a protected class, too. Of 100 tables at least 87 of 95% (false alarm below 1e-3); with an error of 0 where
-    nobody shows it, 78% and 60% do.
+    They also cover it within a protected class: in at least 87 of 100 tables at 95% (false alarm below 1e-3). With an
+    error of 0 for values in no report, only 78% and 60% do.
     """
     label = LabelColumn("l", design_window(2, Fraction(9), optional=False, near=1), False, ("A", "B"))
-    plan = TablePlan((CategoryColumn("c", Clear(3), False, ("u", "v", "w")), label), 0, PROMISE)
+    plan = TablePlan((CategoryColumn("c", Clear(3), False, ("u", "v", "w")), label), 0, GUARANTEE)
     rng = np.random.default_rng(8)
     whole = within = 0
     for seed in range(100):
@@ -197,16 +202,16 @@ def test_a_rare_value_has_an_error() -> None:
 
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("method", METHODS)
-def test_a_column_that_nobody_fills_in(method: str) -> None:
-    """What its values would be is undecidable, in classes too; the other columns are told."""
-    missing = [number(law, name=name, intervals=10, optional=True) for name, law in {
-        "clear": Clear(N_CELLS), "uniform": LAWS["uniform"], "gaussian": LAWS["gaussian"],
+def test_a_column_with_missing_values_only(method: str) -> None:
+    """The distribution of its values is not identified, also within classes; other columns are estimated."""
+    missing = [number(mechanism, name=name, intervals=10, optional=True) for name, mechanism in {
+        "clear": Clear(N_CELLS), "uniform": MECHANISMS["uniform"], "gaussian": MECHANISMS["gaussian"],
         "window": design_window(N_CELLS, Fraction(9), optional=True),
         "classes": design_membership(N_CELLS, Fraction(1, 4), SURE),
     }.items()]  # fmt: skip
     named = CategoryColumn("named", Clear(3), True, ("u", "v", "w"))
     label = LabelColumn("l", Clear(2), False, ("A", "B"))
-    plan = TablePlan((*missing, named, label), 1, PROMISE)
+    plan = TablePlan((*missing, named, label), 1, GUARANTEE)
     inputs = [[*[N_CELLS] * len(missing), 3, person % 2] for person in range(200)]
     for by in (None, "l"):
         found = reconstruct(reports_of(plan, inputs), by=by, method=method)
@@ -227,18 +232,20 @@ def test_a_column_that_nobody_fills_in(method: str) -> None:
             assert {(each.low, each.high) for each in sure.quantiles} == {(0, 100)}
         if not by:
             assert found["l"].share == pytest.approx([0.5, 0.5])
-        assert "would be spread is undecidable" in "\n".join(text.lines(tables.distributions(found)))
+        assert "cannot be estimated" in "\n".join(text_renderer.lines(table_views.distributions(found)))
         json.dumps(found.record(), allow_nan=False)
 
 
-@pytest.mark.parametrize("law", ["window", "uniform"])
-def test_many_equal_values_at_an_end(law: str) -> None:
-    """60% at the low end, which do not lie evenly within an interval: the band is none that contradicts itself.
+@pytest.mark.parametrize("mechanism", ["window", "uniform"])
+def test_many_equal_values_at_an_end(mechanism: str) -> None:
+    """With 60% at the low end, not uniform within an interval, the sides of the band do not cross.
 
-    Its sides crossed, and quantiles of 5, 25 and 50% excluded the end in each of such tables.
+    They crossed before, and quantiles of 5, 25 and 50% excluded the end in each of such tables.
     """
-    optional = law == "window"
-    plan = TablePlan((number(LAWS[law], optional=optional),), int(optional), PROMISE if optional else None)
+    optional = mechanism == "window"
+    plan = TablePlan(
+        (number(MECHANISMS[mechanism], optional=optional),), int(optional), GUARANTEE if optional else None
+    )
     rng = np.random.default_rng(3)
     values = np.where(rng.random(200_000) < 0.6, 0, rng.integers(N_CELLS, size=200_000))
     found = reconstruct(reports_of(plan, values[:, None]))["x"].numbers
@@ -250,21 +257,21 @@ def test_many_equal_values_at_an_end(law: str) -> None:
     assert all(each.low == found.edges[0] for each in found.quantiles[:3])
 
 
-def test_intervals_merged_and_codes_in_bins_keep_the_chances() -> None:
-    """A coarse channel is the exact one of the wider intervals and bins; a missing value stays apart."""
+def test_merged_intervals_and_bins_keep_the_probabilities() -> None:
+    """A coarse channel is the exact one of the wider intervals and bins; a missing value stays separate."""
     column = number(UniformNoise(N_CELLS, 12), optional=True)
     coarse, fine = coarse_channel(column, 7, 20), fine_matrix(column)
     assert coarse.matrix.shape == (17, 8)  # 64 codes by four, and the missing; intervals by three, and the missing
     merged = fine[:, :N_CELLS].reshape(len(fine), 20, 2).mean(axis=2)
     assert np.allclose(coarse.bin_counts(merged[:, :3].mean(axis=1)), coarse.matrix[:, 0])
-    assert np.allclose(coarse.bin_counts(merged[:, 18:].mean(axis=1)), coarse.matrix[:, 6])  # the last holds but two
+    assert np.allclose(coarse.bin_counts(merged[:, 18:].mean(axis=1)), coarse.matrix[:, 6])  # the last holds only two
     assert np.allclose(coarse.matrix.sum(axis=0), 1)
     assert coarse.edges is not None
     assert coarse.edges == pytest.approx([0, 15, 30, 45, 60, 75, 90, 100])
 
 
 def test_a_column_of_very_many_cells_stays_cheap() -> None:
-    """A channel is made by intervals: 50,000 codes times 10 intervals, not times the 30,000 cells."""
+    """A channel has 50,000 codes by 10 intervals, not by the 30,000 cells."""
     assert transition(number(UniformNoise(30_000, 10_000), intervals=10)).shape == (50_000, 10)
 
 
@@ -273,7 +280,7 @@ def test_a_column_of_very_many_cells_stays_cheap() -> None:
 
 @pytest.mark.parametrize("method", ["auto", "em", "ems", "bayes", "least-squares"])
 def test_mass_is_conserved_and_order_is_irrelevant(rng, few, method: str) -> None:
-    """Shares add up to 1, bands rise from 0 to 1, and the records' order changes nothing at all."""
+    """Shares add up to 1, bands rise from 0 to 1, and the order of records does not matter."""
     plan, _, reports = few
     found = reconstruct(reports, method=method)
     again = reconstruct(Reports(plan, reports.packed[rng.permutation(len(reports))]), method=method)
@@ -291,7 +298,7 @@ def test_mass_is_conserved_and_order_is_irrelevant(rng, few, method: str) -> Non
 
 
 def test_iterated_bayes_is_the_papers_formula(rng) -> None:
-    """One step written out as in AS00, intervals by their midpoints, equals one step of ours."""
+    """One step as in AS00, written out with the midpoints of intervals, equals one step of the package."""
     column = number(GaussianNoise(12, (40, 20, 6, 1)), intervals=6)
     counts = rng.integers(1, 50, column.codes).astype(float)
     seen, density = _midpoint_densities(counts, column)
@@ -310,17 +317,17 @@ def test_iterated_bayes_is_the_papers_formula(rng) -> None:
 
 
 def z_of_shares(hits: int, n: int, level: float) -> float:
-    """Return by how many standard errors a share of hits misses a level."""
+    """Return the deviation of a share of hits from a level, in standard errors."""
     return (hits / n - level) / np.sqrt(level * (1 - level) / n)
 
 
 def test_intervals_of_mean_and_variance_cover_95_percent(rng) -> None:
-    """Over 400 collections of each law, missing values included; errors 25% too small are rejected."""
+    """Over 400 collections of each mechanism, missing values included; errors 25% too small are rejected."""
     runs = 400
     places = (np.arange(N_CELLS) + 0.5) / N_CELLS * 100
     mean, variance = places @ BETA, places**2 @ BETA - (places @ BETA) ** 2 + 2.5**2 / 12
-    for law in LAWS.values():
-        column = number(law, optional=True)
+    for mechanism in MECHANISMS.values():
+        column = number(mechanism, optional=True)
         rates = fine_matrix(column) @ np.append(0.8 * BETA, 0.2)
         hits = np.zeros(3, dtype=int)
         for counts in rng.multinomial(20_000, rates, size=runs):
@@ -337,9 +344,9 @@ def test_intervals_of_mean_and_variance_cover_95_percent(rng) -> None:
 
 @pytest.mark.parametrize("name", ["uniform", "window"])
 def test_bands_and_errors_cover_95_percent(rng, name: str) -> None:
-    """Unbiased shares lie within 1.96 errors, the whole function within its band; a band 20% narrower is rejected."""
+    """Unbiased shares lie within 1.96 errors, the whole function in its band; a band 20% narrower is rejected."""
     runs = 400
-    matrix = coarse_channel(number(LAWS[name])).matrix
+    matrix = coarse_channel(number(MECHANISMS[name])).matrix
     lower, true = np.tri(20, 20), np.cumsum(INTERVALS)
     inside = np.zeros(runs)
     whole = np.zeros((2, runs), dtype=bool)
@@ -361,13 +368,13 @@ def test_bands_and_errors_cover_95_percent(rng, name: str) -> None:
 def test_errors_of_named_values_cover_95_percent(rng, optional: bool) -> None:
     """Shares of named values lie within 1.96 errors in 95 ± 1% of 300 runs; errors 25% too small are rejected."""
     runs = 300
-    law = design_window(3, Fraction(9), optional=optional, near=1)
-    column = CategoryColumn("region", law, optional, ("a", "b", "c"))
+    mechanism = design_window(3, Fraction(9), optional=optional, near=1)
+    column = CategoryColumn("region", mechanism, optional, ("a", "b", "c"))
     true = np.array([0.5, 0.3, 0.2])
     rates = fine_matrix(column) @ (np.append(0.8 * true, 0.2) if optional else true)
     apart = np.zeros((runs, 3))
     for run, counts in enumerate(rng.multinomial(20_000, rates, size=runs)):
-        found = _whole(column, counts, "auto", 0.95)
+        found = _estimate_column(column, counts, "auto", 0.95)
         apart[run] = np.abs(found.share - true) / found.std_error
     inside, narrow = (apart <= 1.96).mean(axis=1), (apart <= 0.75 * 1.96).mean(axis=1)
     assert abs(inside.mean() - 0.95) < 0.01 + Z_LIMIT * inside.std() / np.sqrt(runs)
@@ -381,16 +388,16 @@ SIZES = np.array([0.5, 0.3, 0.2])
 
 
 @pytest.mark.parametrize("n", [50, 1000])
-def test_errors_within_a_protected_class_hold_its_own_size(rng, n: int) -> None:
-    """Shares within 1.96 errors hold in at least 93% of a class's cases; by errors of the posterior alone in fewer.
+def test_errors_within_a_protected_class_include_its_size(rng, n: int) -> None:
+    """1.96 errors cover the share in at least 93% of a class's cases; errors of the posterior alone cover fewer.
 
-    The class and the column have γ of 3/2 and 8/5. Both are told at the level of 1e-6, a class of a run being one case.
+    The class and the column have γ of 3/2 and 8/5. Both are tested at the level 1e-6, with a class in a run as a case.
     """
     rates = fine_matrix(REGIONS) @ (SIZES[:, None] * WITHIN).T @ fine_matrix(THIRDS).T
     held, narrow = [], []
     for counts in rng.multinomial(n, rates.ravel(), size=150 if n == 50 else 90).reshape(-1, *rates.shape):
-        pairs = _pair(counts, coarse_channel(REGIONS), coarse_channel(THIRDS), "em")
-        for k, each in enumerate(_together(REGIONS, counts, THIRDS, "auto", 0.95)):
+        pairs = _joint_estimates(counts, coarse_channel(REGIONS), coarse_channel(THIRDS), "em")
+        for k, each in enumerate(_protected_class_distributions(REGIONS, counts, THIRDS, "auto", 0.95)):
             if not isinstance(each, str):
                 apart = np.abs(each.share - WITHIN[k, :3] / WITHIN[k, :3].sum())
                 held.append((apart <= 1.96 * each.std_error).mean())
@@ -400,7 +407,7 @@ def test_errors_within_a_protected_class_hold_its_own_size(rng, n: int) -> None:
 
 
 def test_ratio_intervals_are_a_test_inverted(rng) -> None:
-    """At both ends s − t·S is z of its standard errors from 0; a sum that is less than z from 0 says nothing."""
+    """At both ends s − t·S is z standard errors from 0; a sum less than z errors from 0 gives the interval 0..1."""
     root = rng.normal(size=(4, 4)) / 40
     sure = LinearEstimate(np.array([0.3, 0.2, 0.1, 0.4]), root @ root.T, is_unbiased=True)
     first = np.array([1, 1, 1, 0])
@@ -412,11 +419,11 @@ def test_ratio_intervals_are_a_test_inverted(rng) -> None:
     assert (low.tolist(), high.tolist()) == ([0, 0, 0], [1, 1, 1])
 
 
-def test_classes_like_empty_ones_are_left_out(rng) -> None:
-    """Of 400 people at a strong promise a class that nobody is in is left out in most runs, and it is said why."""
+def test_empty_classes_are_left_out(rng) -> None:
+    """With 400 people and a strong guarantee, an empty class is left out in most runs, with the reason."""
     rates = fine_matrix(REGIONS) @ (np.array([1.0, 0, 0])[:, None] * WITHIN).T @ fine_matrix(THIRDS).T
     said = [
-        _together(REGIONS, each.reshape(rates.shape), THIRDS, "auto", 0.95)[2]
+        _protected_class_distributions(REGIONS, each.reshape(rates.shape), THIRDS, "auto", 0.95)[2]
         for each in rng.multinomial(400, rates.ravel(), size=40)
     ]
     left = [each for each in said if isinstance(each, str)]
@@ -426,11 +433,11 @@ def test_classes_like_empty_ones_are_left_out(rng) -> None:
     }
 
 
-def test_joined_bins_keep_the_chances_and_the_missing_apart() -> None:
-    """A matrix on few bins is the sum over them, its columns add up to 1, and no number shares the last bin."""
+def test_merged_bins_keep_the_probabilities_and_missing_values_separate() -> None:
+    """A matrix on few bins is the sum over codes, its columns add up to 1, and no number shares the last bin."""
     column = number(UniformNoise(1000, 300), intervals=20, optional=True)
     channel = coarse_channel(column)
-    counts, matrix = few_bins(channel.matrix[:, 3], channel.matrix, channel.ordered)
+    counts, matrix = merge_bins(channel.matrix[:, 3], channel.matrix, channel.ordered)
     assert len(counts) <= FEW_BINS + 1
     assert np.allclose(counts, matrix[:, 3])
     assert np.allclose(matrix.sum(axis=0), 1)
@@ -438,17 +445,17 @@ def test_joined_bins_keep_the_chances_and_the_missing_apart() -> None:
 
 
 def test_the_smooth_estimate_is_about_the_same_on_any_number_of_intervals(rng) -> None:
-    """The prior's unit is of the range, not of intervals: 10 or 50 of them give distribution functions 2% apart."""
-    law = design_gaussian(100, Fraction(1, 2), SURE)
+    """The prior does not depend on the intervals: with 10 or 50, distribution functions differ by less than 2%."""
+    mechanism = design_gaussian(100, Fraction(1, 2), SURE)
     true = np.diff(np.linspace(0, 1, 101) ** 5 * (6 - 5 * np.linspace(0, 1, 101)))
-    counts = rng.multinomial(5000, fine_matrix(number(law)) @ true)
-    coarse, fine = (_whole(number(law, intervals=n), counts, "smooth", 0.95).share for n in (10, 50))
+    counts = rng.multinomial(5000, fine_matrix(number(mechanism)) @ true)
+    coarse, fine = (_estimate_column(number(mechanism, intervals=n), counts, "smooth", 0.95).share for n in (10, 50))
     assert np.abs(np.cumsum(coarse) - np.cumsum(fine.reshape(10, 5).sum(axis=1))).max() < 0.02
 
 
-def test_the_smooth_estimate_says_how_far_off_it_is(rng) -> None:
+def test_errors_of_the_smooth_estimate_include_its_bias(rng) -> None:
     """Behind Gaussian noise shares lie within 1.96 errors in 90 to 99.5% of intervals of a curve."""
-    column = number(LAWS["gaussian"])
+    column = number(MECHANISMS["gaussian"])
     matrix, inside = transition(column), []
     for counts in rng.multinomial(20_000, matrix @ INTERVALS, size=40).astype(float):
         found = smooth_shares(counts[:, None], matrix, ordered=(20, 0))
@@ -461,11 +468,11 @@ def test_the_smooth_estimate_says_how_far_off_it_is(rng) -> None:
 
 
 def test_columns_of_every_law_are_found_again(many) -> None:
-    """From the client to the distribution: shares, missing values, named values, mean; not-asked records drop out."""
+    """From the client to the distribution: shares, missing values, named values, mean; omitted columns do not count."""
     plan, inputs, reports = many
     found = reconstruct(reports)
     mixed = np.bincount(inputs[:, 0] // 2, minlength=20) / len(inputs)
-    for name in LAWS:
+    for name in MECHANISMS:
         numbers = found[name].numbers
         assert numbers is not None
         assert numbers.mean is not None
@@ -477,15 +484,15 @@ def test_columns_of_every_law_are_found_again(many) -> None:
     region = found["region"]
     assert (np.abs(region.share - [0.625, 0.25, 0.125]) < Z_LIMIT * region.std_error).all()
     assert found["window"].reports == found["gaussian"].reports == len(inputs)
-    sampled = TablePlan(plan.columns, 1, PROMISE)
+    sampled = TablePlan(plan.columns, 1, GUARANTEE)
     fewer = reconstruct(reports_of(sampled, inputs))
     assert abs(fewer["window"].reports - len(inputs) / 2) < Z_LIMIT * np.sqrt(len(inputs) / 4)
     assert fewer["gaussian"].reports == len(inputs)
 
 
 @pytest.mark.parametrize("by", ["class", "secret"])
-def test_classes_are_told_apart(many, by: str) -> None:
-    """The distribution within a class, in clear or protected: means and shares of mirrored columns, and how many."""
+def test_distributions_within_classes(many, by: str) -> None:
+    """Within a raw or protected class: means and shares of mirrored columns, and the number of reports."""
     _, inputs, reports = many
     found = reconstruct(reports, by=by)
     assert set(found.classes) == {"y", "n"}
@@ -503,8 +510,8 @@ def test_classes_are_told_apart(many, by: str) -> None:
             assert abs(each.reports - len(mine)) < Z_LIMIT * np.sqrt(len(inputs))
 
 
-def test_two_columns_together(many) -> None:
-    """The joint distribution finds that two columns go together, and its margins are those of the columns."""
+def test_joint_distribution_of_two_columns(many) -> None:
+    """The joint distribution shows the dependence of two columns, and its margins are those of the columns."""
     _, inputs, reports = many
     joint = reconstruct(reports, joint=("gaussian", "class")).joint
     assert joint is not None
@@ -516,8 +523,8 @@ def test_two_columns_together(many) -> None:
     assert len(frame) == 6
 
 
-def test_two_columns_that_nobody_answers() -> None:
-    """Where all values are missing each pair's share is unknown: even shares with errors of 1, and no division by 0."""
+def test_joint_distribution_of_missing_values_only() -> None:
+    """If all values are missing, pairs have even shares with errors of 1, and nothing divides by 0."""
     columns = tuple(CategoryColumn(name, Clear(2), True, ("a", "b")) for name in ("c", "d"))
     joint = reconstruct(reports_of(TablePlan(columns, 0, None), np.full((500, 2), 2)), joint=("c", "d")).joint
     assert joint is not None
@@ -527,11 +534,11 @@ def test_two_columns_that_nobody_answers() -> None:
 
 @pytest.mark.parametrize("answered", [0, 1])
 def test_classes_of_no_other_column_are_refused(answered: int) -> None:
-    """A plan of one column, or of which a report answers one, has no values by class: that is said, with a remedy."""
-    law = design_window(2, Fraction(9), optional=False, near=1) if answered else Clear(2)
-    columns = tuple(CategoryColumn(name, law, False, ("a", "b")) for name in ("c", "d")[: 1 + answered])
-    plan = TablePlan(columns, answered, PROMISE if answered else None)
-    with pytest.raises(EstimateError, match="no report answers c and another column; plan more columns"):
+    """With one column in a plan, or in a report, there are no values by class: the error gives the remedy."""
+    mechanism = design_window(2, Fraction(9), optional=False, near=1) if answered else Clear(2)
+    columns = tuple(CategoryColumn(name, mechanism, False, ("a", "b")) for name in ("c", "d")[: 1 + answered])
+    plan = TablePlan(columns, answered, GUARANTEE if answered else None)
+    with pytest.raises(EstimateError, match="no report includes c and another column; plan more columns"):
         reconstruct(reports_of(plan, np.zeros((500, len(columns)))), by="c")
 
 
@@ -551,31 +558,31 @@ def test_frames_have_a_row_an_interval(few, tmp_path: Path) -> None:
     assert pd.read_parquet(tmp_path / "d.parquet")["cdf_low"].equals(frame["cdf_low"])
 
 
-# ---- what is refused
+# ---- refusals
 
 
 @pytest.mark.parametrize(
-    ("question", "said"),
+    ("options", "message"),
     [
         ({"by": "nothing"}, "no column 'nothing'"),
         ({"by": "uniform"}, "by takes a label or a category"),
         ({"method": "magic"}, "method must be one of"),
-        ({"joint": ("uniform", "uniform")}, "two columns that differ"),
-        ({"joint": ("uniform", "clear"), "by": "class"}, "one at a time"),
-        ({"joint": ("uniform", "clear"), "method": "bayes"}, "one column at a time"),
-        ({"by": "secret", "method": "ems"}, "no protected class"),
+        ({"joint": ("uniform", "uniform")}, "two different columns"),
+        ({"joint": ("uniform", "clear"), "by": "class"}, "not both"),
+        ({"joint": ("uniform", "clear"), "method": "bayes"}, "for single columns"),
+        ({"by": "secret", "method": "ems"}, "does not support protected classes"),
         ({"confidence_level": 2}, "confidence_level"),
     ],
 )
-def test_questions_without_sense_are_refused(few, question, said: str) -> None:
+def test_wrong_options_are_refused(few, options, message: str) -> None:
     """One line says what is wrong."""
-    with pytest.raises((EstimateError, PlanError), match=said):
-        reconstruct(few[2], **question)
+    with pytest.raises((EstimateError, PlanError), match=message):
+        reconstruct(few[2], **options)
 
 
 def test_too_few_reports_are_refused(rng) -> None:
-    """No report, and more intervals than reports; a class that is rare or that nobody has is left out, and why."""
-    plan = TablePlan((number(LAWS["uniform"]), LabelColumn("class", Clear(3), False, ("y", "n", "rare"))), 0)
+    """No reports, and more intervals than reports, are refused; rare and empty classes are left out with the reason."""
+    plan = TablePlan((number(MECHANISMS["uniform"]), LabelColumn("class", Clear(3), False, ("y", "n", "rare"))), 0)
     with pytest.raises(EstimateError, match="there are no reports"):
         reconstruct(Reports(plan, np.zeros((0, plan.report_bytes), np.uint8)))
     with pytest.raises(EstimateError, match="20 intervals are more than its 5 reports"):
@@ -583,5 +590,5 @@ def test_too_few_reports_are_refused(rng) -> None:
     inputs = np.stack([rng.integers(0, N_CELLS, 300), np.repeat([0, 2], [295, 5])], axis=1)
     found = reconstruct(reports_of(plan, inputs), by="class")
     assert set(found.classes) == {"y"}
-    assert "no report answers it" in found.left_out["n"]
+    assert "no report includes it" in found.left_out["n"]
     assert "5 reports" in found.left_out["rare"]

@@ -1,4 +1,4 @@
-"""Certain itemsets: who chooses and who tests, p-values, and that few of what is called certain is false."""
+"""FDR control of itemsets: selecting and testing reports, p-values, and the share of false significant itemsets."""
 
 from collections.abc import Sequence
 from fractions import Fraction
@@ -11,23 +11,23 @@ from command_line import ask, mine
 from naive import Z_LIMIT, planned, reports_of
 from scipy.special import ndtr
 
-from assocpriv.files.reports import Reports, read_reports
-from assocpriv.planning.designs import InsertionDesign
-from assocpriv.plans.baskets import Plan
+from assocpriv.files.report_files import Reports, read_reports
+from assocpriv.guarantees.amplification import Guarantee
+from assocpriv.guarantees.errors import EstimateError
+from assocpriv.planning.operator_designs import InsertionDesign
+from assocpriv.plans.basket_plan import Plan
 from assocpriv.plans.operator import Operator
 from assocpriv.plans.transition import estimator_row, transition_matrix
-from assocpriv.promise.breaches import Breach
-from assocpriv.promise.errors import EstimateError
-from assocpriv.server.counting import ReportPart, choosing
-from assocpriv.server.false_discovery import all_itemsets, coherent, false_discoveries_controlled, p_values
-from assocpriv.server.intervals import Observed
+from assocpriv.server.counting import ReportPart, is_selecting
+from assocpriv.server.false_discovery import benjamini_hochberg, count_all_itemsets, make_monotone, p_values
+from assocpriv.server.intervals import ObservedCounts
 from assocpriv.server.itemsets import mining_facts
 
 BLOCK = 3  # items that go together
 
 
 def blocks(n: int, n_blocks: int, holding: Sequence[int], rng: np.random.Generator) -> list[list[str]]:
-    """Return n shuffled sets, of which holding[b] hold all items of block b and the others nothing."""
+    """Return n shuffled sets, of which holding[b] hold all items of block b and the others no item."""
     sets = [[str(block * BLOCK + i) for i in range(BLOCK)] for block in range(n_blocks) for _ in range(holding[block])]
     sets += [[]] * (n - len(sets))
     return [sets[row] for row in rng.permutation(n)]
@@ -35,8 +35,8 @@ def blocks(n: int, n_blocks: int, holding: Sequence[int], rng: np.random.Generat
 
 @pytest.fixture(scope="module")
 def plan() -> Plan:
-    """A plan over 18 items with a weak promise, so that small collections show something."""
-    return planned(18, 3, Breach("1%", "80%"), reports=5000, code="none")
+    """A plan over 18 items with a weak guarantee, so that small collections have detectable itemsets."""
+    return planned(18, 3, Guarantee("1%", "80%"), reports=5000, code="none")
 
 
 @pytest.fixture(scope="module")
@@ -46,17 +46,17 @@ def reports(plan: Plan) -> Reports:
     return reports_of(sets, plan)
 
 
-# ---- who chooses
+# ---- selecting and testing reports
 
 
-def test_three_of_ten_choose() -> None:
-    """Of every ten consecutive reports three choose, however many are asked at once, of each place about 3 in 10."""
-    chosen = choosing(0, 10_000)
+def test_three_of_ten_reports_select() -> None:
+    """Three of every ten consecutive reports select, for any batch size, each place in about 3 of 10 tens."""
+    chosen = is_selecting(0, 10_000)
     assert (chosen.reshape(-1, 10).sum(axis=1) == 3).all()
-    assert (np.concatenate([choosing(first, 7) for first in range(0, 700, 7)]) == chosen[:700]).all()
+    assert (np.concatenate([is_selecting(first, 7) for first in range(0, 700, 7)]) == chosen[:700]).all()
     by_place = chosen.reshape(-1, 10).sum(axis=0)
     assert (np.abs(by_place - 300) < Z_LIMIT * np.sqrt(1000 * 0.3 * 0.7)).all()
-    regular = np.arange(10_000) % 10 < 3  # is found out
+    regular = np.arange(10_000) % 10 < 3  # the test detects it
     assert (np.abs(regular.reshape(-1, 10).sum(axis=0) - 300) > Z_LIMIT * np.sqrt(1000 * 0.3 * 0.7)).all()
 
 
@@ -65,7 +65,7 @@ def test_parts_are_the_reports(plan: Plan, reports: Reports, tmp_path: Path, cou
     """Every report is in one part, in order, from memory as from files, in batches of any size."""
     few = Reports(plan, reports.packed[:count])
     few.write(tmp_path / "r.parquet")
-    chooses = choosing(0, count)
+    chooses = is_selecting(0, count)
     for collection in (few, read_reports(tmp_path / "r.parquet")):
         for selecting in (True, False):
             part = ReportPart(collection, selecting)
@@ -77,61 +77,61 @@ def test_parts_are_the_reports(plan: Plan, reports: Reports, tmp_path: Path, cou
                 assert np.array_equal(np.concatenate([few.packed[:0], *batches]), expected)
 
 
-def test_who_tests_has_no_say_in_what_is_tested(plan: Plan, reports: Reports) -> None:
-    """Other testing reports, of empty baskets, leave the candidates and the automatic minimum as they are to the bit.
+def test_testing_reports_do_not_select(plan: Plan, reports: Reports) -> None:
+    """Other testing reports, of empty baskets, leave candidates and the automatic minimum support unchanged to the bit.
 
     Estimates are those of the testing reports alone.
     """
-    table = mine(reports, certain="95%")
-    testing, others = ~choosing(0, len(reports)), reports.packed.copy()
+    table = mine(reports, fdr="5%")
+    testing, others = ~is_selecting(0, len(reports)), reports.packed.copy()
     others[testing] = reports_of([[]] * int(testing.sum()), plan, 2).packed
-    again = mine(Reports(plan, others), certain="95%")
+    again = mine(Reports(plan, others), fdr="5%")
     assert set(again["itemsets"]) == set(table["itemsets"])
-    facts, told = mining_facts(table), mining_facts(again)
-    assert (told.counted, told.min_support) == (facts.counted, facts.min_support)
+    facts, other = mining_facts(table), mining_facts(again)
+    assert (other.counted, other.min_support) == (facts.counted, facts.min_support)
     assert again["support"].tolist() != table["support"].tolist()
     alone = ask(Reports(plan, reports.packed[testing]), table["itemsets"]).itemsets
     np.testing.assert_allclose(table["sampled"], alone["sampled"], rtol=1e-12)
-    assert (facts.reports, facts.certain.selecting_reports, facts.certain.hypotheses) == (3500, 1500, len(table))
+    assert (facts.reports, facts.fdr.selecting_reports, facts.fdr.hypotheses) == (3500, 1500, len(table))
 
 
-# ---- what is certain
+# ---- significant itemsets
 
 
-@pytest.mark.parametrize("certain_by", ["split", "all"])
-def test_certain_is_the_rule_of_benjamini_and_hochberg(reports: Reports, certain_by: str) -> None:
-    """What is certain follows from the p-values; these do not fall from an itemset to a larger one."""
-    table = mine(reports, 0.05, certain="90%", certain_by=certain_by)
-    n = len(table) if certain_by == "split" else all_itemsets(18, 3)
-    assert mining_facts(table).certain.hypotheses == n
+@pytest.mark.parametrize("fdr_by", ["split", "all"])
+def test_significant_follows_benjamini_and_hochberg(reports: Reports, fdr_by: str) -> None:
+    """Significant itemsets follow from the p-values, which do not fall from an itemset to a larger one."""
+    table = mine(reports, 0.05, fdr="10%", fdr_by=fdr_by)
+    n = len(table) if fdr_by == "split" else count_all_itemsets(18, 3)
+    assert mining_facts(table).fdr.hypotheses == n
     p = np.sort(table["p_value"])
     most = max((i for i in range(1, len(p) + 1) if p[i - 1] <= 0.1 * i / n), default=0)
-    assert table["certain"].sum() == most > 5
+    assert table["significant"].sum() == most > 5
     known = dict(zip(table["itemsets"], table["p_value"], strict=True))
     assert all(known[small] <= known[large] for small in known for large in known if small < large)
 
 
-def test_all_counts_everything_that_could_have_been_found(reports: Reports) -> None:
-    """With all reports at work the table is that of plain mining, and all that could be found counts as tested."""
-    table = mine(reports, 0.5, certain="95%", certain_by="all")
-    assert len(mining_facts(table).counted) < 3  # what was not worth counting is a hypothesis too
-    assert mining_facts(table).certain.hypotheses == all_itemsets(18, 3) == 18 + 153 + 816
-    table = mine(reports, 0.05, certain="95%", certain_by="all")
-    pd.testing.assert_frame_equal(table.drop(columns=["p_value", "certain"]), mine(reports, 0.05))
-    assert 0 < table["certain"].sum() <= (table["p_value"] < 0.05).sum()
+def test_all_counts_every_possible_itemset(reports: Reports) -> None:
+    """With all reports for both, the table is that of plain mining, and every possible itemset counts as tested."""
+    table = mine(reports, 0.5, fdr="5%", fdr_by="all")
+    assert len(mining_facts(table).counted) < 3  # itemsets not counted are hypotheses too
+    assert mining_facts(table).fdr.hypotheses == count_all_itemsets(18, 3) == 18 + 153 + 816
+    table = mine(reports, 0.05, fdr="5%", fdr_by="all")
+    pd.testing.assert_frame_equal(table.drop(columns=["p_value", "significant"]), mine(reports, 0.05))
+    assert 0 < table["significant"].sum() <= (table["p_value"] < 0.05).sum()
 
 
 RUNS, LEVEL = 60, 0.3
 
 
 def test_false_claims_are_as_rare_as_stated() -> None:
-    """With all supports at S every claim is false: one is made in 30% of runs; nothing is given away.
+    """With all supports at S every significant itemset is false: 30% of runs have one, no fewer.
 
-    Items of a block have the same holders. Testing with the reports that chose, as if what they chose had been fixed,
-    is found out. False-alarm rate 1e-6 (4.9 standard errors of 60 runs).
+    Items of a block have the same holders. Testing with the selecting reports, as if candidates had been fixed
+    beforehand, fails. False-alarm rate 1e-6 (4.9 standard errors of 60 runs).
     """
     n, support, rng = 1000, 0.05, np.random.default_rng(2)
-    plan = planned(6 * BLOCK, BLOCK, Breach("1%", "80%"), reports=n, code="none")
+    plan = planned(6 * BLOCK, BLOCK, Guarantee("1%", "80%"), reports=n, code="none")
     shares, sets = [support] * 6 + [1 - 6 * support], []
     for _ in range(RUNS):
         sets += blocks(n, 6, rng.multinomial(n, shares)[:-1].tolist(), rng)
@@ -139,9 +139,9 @@ def test_false_claims_are_as_rare_as_stated() -> None:
     split, same = [], []
     for run in range(RUNS):
         reports = Reports(plan, packed[run * n : (run + 1) * n])
-        split.append(mine(reports, support, max_itemset=1, certain=1 - LEVEL)["certain"].any())
-        both = mine(reports, support, max_itemset=1, certain=1 - LEVEL, certain_by="all")
-        same.append(false_discoveries_controlled(both["p_value"].to_numpy(), LEVEL, len(both)).any())
+        split.append(mine(reports, support, max_itemset=1, fdr=LEVEL)["significant"].any())
+        both = mine(reports, support, max_itemset=1, fdr=LEVEL, fdr_by="all")
+        same.append(benjamini_hochberg(both["p_value"].to_numpy(), LEVEL, len(both)).any())
 
     def off(found: list[bool]) -> float:
         return float((np.mean(found) - LEVEL) / np.sqrt(LEVEL * (1 - LEVEL) / RUNS))
@@ -157,22 +157,22 @@ def test_false_claims_are_as_rare_as_stated() -> None:
         ({"top": "many"}, "top must be a whole number"),
         ({"min_support": "some"}, "minimum support"),
         ({"min_support": "Auto"}, "minimum support"),
-        ({"certain": 0.95, "certain_by": "all"}, "did not choose"),
-        ({"certain": 0.95, "certain_by": "half"}, "'split' or 'all'"),
-        *(({"min_support": 0.05, "certain": level}, "how certain") for level in ("100%", 0, "120%", "very", 1.0)),
+        ({"fdr": 0.05, "fdr_by": "all"}, "did not choose"),
+        ({"fdr": 0.05, "fdr_by": "half"}, "'split' or 'all'"),
+        *(({"min_support": 0.05, "fdr": level}, "fdr") for level in ("100%", 0, "120%", "very", 1.0)),
     ],
 )
-def test_what_cannot_be_mined(reports: Reports, wanted: dict[str, object], wrong: str) -> None:
-    """Words, levels that are none and what a test must not be asked of are refused with what is wrong."""
+def test_invalid_requests_are_refused(reports: Reports, wanted: dict[str, object], wrong: str) -> None:
+    """Words, invalid levels and invalid tests are refused with a reason."""
     with pytest.raises(EstimateError, match=wrong):
         mine(reports, **wanted)
 
 
 @pytest.mark.parametrize("count", [0, 1])
 def test_too_few_to_be_split(reports: Reports, count: int) -> None:
-    """Where nobody chooses, or nobody tests, there is nothing to mine."""
+    """Without a selecting or a testing report there is nothing to mine."""
     with pytest.raises(EstimateError, match="no reports to mine"):
-        mine(Reports(reports.plan, reports.packed[:count]), 0.05, certain="95%")
+        mine(Reports(reports.plan, reports.packed[:count]), 0.05, fdr="5%")
 
 
 # ---- p-values
@@ -182,17 +182,17 @@ SPARSE = InsertionDesign("001000", insert_num=7, insert_bits=8).operator(Fractio
 NEAR_COIN = InsertionDesign("100000", insert_num=31, insert_bits=6).operator(Fraction(19))
 
 
-def observe(rng, operator: Operator, n: int, shares: list[float], itemsets: int) -> Observed:
-    """Draw the counts of independent itemsets, for the transactions at hand."""
+def observe(rng, operator: Operator, n: int, shares: list[float], itemsets: int) -> ObservedCounts:
+    """Draw the counts of independent itemsets, for the transactions collected."""
     k = len(shares) - 1
     matrix = np.array([[float(x) for x in row] for row in transition_matrix(operator, k)])
     groups = np.round(n * np.array(shares)).astype(int)
     counts = np.sum([rng.multinomial(g, matrix[:, held], size=itemsets) for held, g in enumerate(groups)], axis=0)
-    return Observed(counts, matrix, np.array([float(x) for x in estimator_row(operator, k)]))
+    return ObservedCounts(counts, matrix, np.array([float(x) for x in estimator_row(operator, k)]))
 
 
-def normal_p_values(stratum: Observed, support: float) -> np.ndarray:
-    """Return p-values by the normal approximation, with the standard errors of server/supports.py."""
+def normal_p_values(stratum: ObservedCounts, support: float) -> np.ndarray:
+    """Return p-values from the normal approximation, with the standard errors of server/supports.py."""
     n, q = stratum.n_reports, stratum.row
     estimate = stratum.counts @ q / n
     moments = (q * q) @ stratum.transition
@@ -231,7 +231,7 @@ def test_p_values_are_small_rarely(operator, n, shares, slack, normal_fails) -> 
 
 
 def naive_rejections(p: list[float], level: float, n: int) -> list[bool]:
-    """Benjamini–Hochberg by its definition, missing hypotheses filled in as 1."""
+    """Return Benjamini–Hochberg rejections from the definition, missing hypotheses filled in as 1."""
     filled = sorted(p + [1.0] * (n - len(p)))
     most = max((i for i in range(1, n + 1) if filled[i - 1] <= i * level / n), default=0)
     return [most > 0 and x <= filled[most - 1] for x in p]
@@ -244,12 +244,12 @@ def test_rejections_follow_the_definition() -> None:
         p = rng.integers(0, 12, size=rng.integers(0, 9)) / rng.choice([12, 60])
         n = len(p) + int(rng.integers(0, 9))
         level = float(rng.choice([0.07, 0.3, 0.61]))
-        found = false_discoveries_controlled(p, level, n)
+        found = benjamini_hochberg(p, level, n)
         assert found.tolist() == naive_rejections(p.tolist(), level, n)
 
 
-def test_coherent_p_values() -> None:
-    """A p-value becomes the largest among those of all subsets at hand, and no more."""
+def test_monotone_p_values() -> None:
+    """A p-value becomes the largest among those of all tested subsets, and no more."""
     rng = np.random.default_rng(6)
     sizes = [np.array([[0], [2], [5], [7]]), np.array([[0, 2], [2, 5], [5, 7]]), np.array([[0, 2, 5], [2, 5, 7]])]
     for _ in range(20):
@@ -259,11 +259,12 @@ def test_coherent_p_values() -> None:
             for rows, values in zip(sizes, p, strict=True)
             for row, x in zip(rows.tolist(), values, strict=True)
         }
-        raised = coherent(p, sizes)
+        raised = make_monotone(p, sizes)
         for rows, values in zip(sizes, raised, strict=True):
             for row, value in zip(rows.tolist(), values, strict=True):
                 assert value == max(x for subset, x in known.items() if set(subset) <= set(row))
-    assert [len(x) for x in coherent([np.zeros(0), np.ones(1)], [np.zeros((0, 1), int), np.array([[1, 2]])])] == [0, 1]
+    empty = make_monotone([np.zeros(0), np.ones(1)], [np.zeros((0, 1), int), np.array([[1, 2]])])
+    assert [len(x) for x in empty] == [0, 1]
 
 
 def test_bad_levels_are_refused() -> None:
@@ -273,6 +274,6 @@ def test_bad_levels_are_refused() -> None:
         with pytest.raises(EstimateError, match="minimum support"):
             p_values(stratum, support)
     with pytest.raises(EstimateError, match="level"):
-        false_discoveries_controlled(np.ones(2), 1.0, 2)
+        benjamini_hochberg(np.ones(2), 1.0, 2)
     with pytest.raises(EstimateError, match="hypotheses"):
-        false_discoveries_controlled(np.ones(2), 0.1, 1)
+        benjamini_hochberg(np.ones(2), 0.1, 1)

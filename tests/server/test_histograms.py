@@ -1,4 +1,4 @@
-"""Histograms of released codes: one pass that counts what a loop over the codes counts."""
+"""Histograms of released codes: one pass gives the same counts as a loop over the codes."""
 
 from collections import Counter
 from fractions import Fraction
@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from naive import small_plan
 
-from assocpriv.files.reports import Reports, read_reports, write_reports
-from assocpriv.plans.columns import CategoryColumn, Clear, LabelColumn, NumberColumn, UniformNoise, Window
-from assocpriv.plans.tables import TablePlan
-from assocpriv.promise.breaches import Breach
-from assocpriv.promise.errors import EstimateError, PlanError, WireError
+from assocpriv.files.report_files import Reports, read_reports, write_reports
+from assocpriv.guarantees.amplification import Guarantee
+from assocpriv.guarantees.errors import EstimateError, PlanError, WireError
+from assocpriv.plans.table_columns import CategoryColumn, Clear, LabelColumn, NumberColumn, UniformNoise, Window
+from assocpriv.plans.table_plan import TablePlan
 from assocpriv.server import histograms
 from assocpriv.server.histograms import count_codes, table_plan
 
@@ -23,7 +23,7 @@ PLAN = TablePlan(
         LabelColumn("class", Clear(2), False, ("y", "n")),
     ),
     1,
-    Breach("5%", "50%"),
+    Guarantee("5%", "50%"),
 )
 
 
@@ -46,7 +46,7 @@ def naive_histogram(codes, table, shape):
 
 @pytest.mark.parametrize("n_reports", [0, 1, 63, 1000])
 def test_histograms_are_those_of_a_loop(rng, n_reports, monkeypatch) -> None:
-    """Codes of one byte and of two, of one column and of pairs, in memory and from a file, in parts of any size."""
+    """Codes of one and two bytes, of single columns and pairs, are counted like a loop does, in parts of any size."""
     monkeypatch.setattr(histograms, "_STEP", 100)
     codes = np.stack([rng.integers(0, n, n_reports) for n in PLAN.code_counts], axis=1)
     tables = [(0,), (1,), (3,), (0, 3), (1, 2), (2, 0)]
@@ -55,8 +55,8 @@ def test_histograms_are_those_of_a_loop(rng, n_reports, monkeypatch) -> None:
         assert got.sum() == n_reports
 
 
-def test_files_count_as_memory_does(rng, tmp_path) -> None:
-    """Reports in two files, one of several row groups, give the sums of both, whatever their order."""
+def test_files_have_the_counts_of_memory(rng, tmp_path) -> None:
+    """Reports in two files, one with several row groups, give the sums of both, whatever their order."""
     codes = np.stack([rng.integers(0, n, 500) for n in PLAN.code_counts], axis=1)
     for name, parts in (("a", [codes[:100]]), ("b", [codes[100:350], codes[350:]])):
         write_reports(map(packed_of, parts), PLAN, tmp_path / f"{name}.parquet")
@@ -70,7 +70,7 @@ def test_files_count_as_memory_does(rng, tmp_path) -> None:
 @pytest.mark.parametrize("tables", [[(0,), (1,), (2,), (3,)], [(0, 1), (2, 3)], [(1, 3)]])
 @pytest.mark.parametrize("place", range(4))
 def test_codes_that_do_not_exist_are_refused(rng, tmp_path, place: int, tables) -> None:
-    """The least code too many, in any column, counted or not, is told with its file, report and column."""
+    """The message names file, report and column of the first code out of range, in any column, counted or not."""
     codes = np.stack([rng.integers(0, n, 500) for n in PLAN.code_counts], axis=1)
     packed = packed_of(codes)
     write_reports([packed[:200]], PLAN, tmp_path / "a.parquet")
@@ -90,8 +90,8 @@ def test_bins_join_codes(rng) -> None:
     assert np.array_equal(coarse, [fine[bins == bin_].sum(axis=0) for bin_ in range(4)])
 
 
-def test_what_is_refused(monkeypatch) -> None:
-    """Reports of baskets, and histograms larger than memory is meant for, are told in one line."""
+def test_refusals(monkeypatch) -> None:
+    """Reports of baskets, and histograms above the memory limit, are refused in one line."""
     baskets = small_plan("none", 4, 2, 1)
     with pytest.raises(PlanError, match="not of a table"):
         table_plan(Reports(baskets, np.zeros((0, baskets.report_bytes), np.uint8)))

@@ -1,4 +1,4 @@
-"""The null model of pairs: exact conditional Bernoulli laws, their fit, and what it says of independent items."""
+"""The null model of pairs: exact conditional Bernoulli distributions, their fit, and independent items."""
 
 from fractions import Fraction
 from itertools import combinations
@@ -27,8 +27,8 @@ def exactly(odds: list[Fraction], size: int) -> tuple[list[Fraction], dict[tuple
 
 
 @pytest.mark.parametrize("size", range(1, len(ODDS) + 1))
-def test_chances_are_those_of_all_sets_of_a_size(size: int) -> None:
-    """P(i | c) and P(i, j | c) equal the enumeration; the chances of all items add up to the size."""
+def test_probabilities_equal_enumeration(size: int) -> None:
+    """P(i | c) and P(i, j | c) equal the enumeration; the probabilities of all items add up to the size."""
     odds = np.array(ODDS, dtype=np.float64)
     population, sizes = Population(odds, np.ones(len(odds))), np.array([size])
     singles, pairs = exactly(ODDS, size)
@@ -42,8 +42,8 @@ def test_chances_are_those_of_all_sets_of_a_size(size: int) -> None:
 
 
 @pytest.mark.parametrize("items", [70, 1_000])
-def test_large_baskets_of_many_items_are_near_the_exact_law(items: int) -> None:
-    """Where Hájek's approximation takes over, chances still add up to the size, and grow by no jump."""
+def test_large_baskets_are_near_the_exact_distribution(items: int) -> None:
+    """Where Hájek's approximation takes over, probabilities still add up to the size and do not jump."""
     odds = np.geomspace(0.02, 30, items)
     sizes = np.array([24, 25])
     near = Population(odds, np.ones(items)).inclusion(sizes)
@@ -52,7 +52,7 @@ def test_large_baskets_of_many_items_are_near_the_exact_law(items: int) -> None:
 
 
 def sizes_of(supports: Floats) -> tuple[NDArray[np.int64], Floats]:
-    """Return the sizes that baskets have where items are independent, and their shares, exactly."""
+    """Return the basket sizes of independent items, and their exact shares."""
     law = np.ones(1)
     for support in supports.tolist():
         law = np.convolve(law, [1 - support, support])
@@ -61,10 +61,10 @@ def sizes_of(supports: Floats) -> tuple[NDArray[np.int64], Floats]:
 
 
 @pytest.mark.parametrize("share", [0.5, 0.7, 0.9, 0.97, 0.995])
-def test_independent_items_are_expected_to_meet_as_often_as_they_do(share: float) -> None:
+def test_independent_items_have_the_product_as_expected_support(share: float) -> None:
     """With one item in nearly all baskets the expected support of each pair is the product of its items' supports.
 
-    The product of what baskets of a size hold, each item by itself, is wrong by more than 2%.
+    The product of the two items' separate probabilities at each size is wrong by more than 2%.
     """
     rare = 0.3 * np.arange(1, 40) ** -1.0
     supports = np.append(share, rare)
@@ -80,13 +80,13 @@ def test_independent_items_are_expected_to_meet_as_often_as_they_do(share: float
 
 
 def test_baskets_of_one_size_hold_fewer_pairs_than_the_product() -> None:
-    """Of c of n equal items a pair is expected with c(c − 1)/n(n − 1); where half are empty with half of that."""
+    """In baskets of c of n equal items a pair has c(c − 1)/n(n − 1); where half are empty, half of that."""
     model = NullModel.fit(np.array([5]), np.array([0.5]), np.full(20, 0.125))
     assert model.expected(np.full(20, 0.125), np.array([[0, 1]])) == pytest.approx([0.5 * 20 / 380])
 
 
 def test_any_supports_have_a_model() -> None:
-    """Sizes up to the number of items, supports of 0 and 1 and all alike: finite and never below 0."""
+    """Sizes up to the number of items, supports of 0 and 1 and equal ones give finite results of at least 0."""
     rng = np.random.default_rng(3)
     for trial in range(60):
         items = int(rng.integers(2, 200))

@@ -1,4 +1,4 @@
-"""Tables of itemsets at rest, whole or tampered with; and as other programs have them."""
+"""Files of mined itemsets, valid or tampered with; and exports to other programs."""
 
 import json
 from collections.abc import Callable
@@ -21,15 +21,15 @@ SUFFIXES = [".parquet", ".csv", ".json"]
 @pytest.fixture(scope="module")
 def reports() -> ap.Reports:
     """Reports of 12,000 people."""
-    plan = planned(["tea", "milk", "rye", "egg"], 3, ap.Breach("5%", "90%"))
+    plan = planned(["tea", "milk", "rye", "egg"], 3, ap.Guarantee("5%", "90%"))
     return ap.randomize([{"tea", "milk"}, {"rye"}, {"tea", "milk", "egg"}] * 4000, plan)
 
 
 @pytest.fixture(scope="module")
 def mined(reports: ap.Reports) -> pd.DataFrame:
-    """A table of names, of which some are not listed."""
+    """A table with some itemsets not selected."""
     table = ap.mine(reports, "20%")
-    table["listed"] &= table["itemsets"] != frozenset({"tea", "milk", "egg"})
+    table["selected"] &= table["itemsets"] != frozenset({"tea", "milk", "egg"})
     return table
 
 
@@ -37,17 +37,17 @@ def mined(reports: ap.Reports) -> pd.DataFrame:
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
-@pytest.mark.parametrize("kind", ["some", "none", "certain", "none certain", "two plans"])
+@pytest.mark.parametrize("kind", ["some", "none", "fdr", "none fdr", "two plans"])
 def test_files_keep_all(reports: ap.Reports, tmp_path: Path, suffix: str, kind: str) -> None:
     """Every format keeps columns, their order and types, values to the last bit, and the facts.
 
-    Of two plans, one does not ask about everything: what it does not tell has an infinite error.
+    Of two plans one lacks some items: estimates that it does not make have an infinite error.
     """
     given: Any = reports
     if kind == "two plans":
-        other = planned(["tea", "fig"], 2, ap.Breach("5%", "90%"))
+        other = planned(["tea", "fig"], 2, ap.Guarantee("5%", "90%"))
         given = [reports, ap.randomize([{"tea"}, {"fig"}] * 4000, other)]
-    table = ap.mine(given, "90%" if "none" in kind else "20%", certain="95%" if "certain" in kind else None)
+    table = ap.mine(given, "90%" if "none" in kind else "20%", fdr="5%" if "fdr" in kind else None)
     assert (len(table) == 0) == ("none" in kind)
     assert np.isinf(table["sampled_error"]).any() == (kind == "two plans")
     write_itemsets(table, tmp_path / f"i{suffix}")
@@ -79,15 +79,15 @@ TAMPERED = {
     "level true": _set("confidence_level", True),
     "counted one number": _set("counted", [[4], [6]]),
     "whole text": _set("whole", "yes"),
-    "sizes without undoing": _set("sizes", {"answers": 3, "mean": 2.0}),
+    "sizes without truncation": _set("sizes", {"reports": 3, "mean": 2.0}),
     "fact unknown": _set("x", 1),
-    "fact of certain unknown": _set("certain", "x", 1),
-    "fact of sizes unknown": _set("sizes", {"answers": 3, "mean": 2.0, "undoing": {"1": [1.0, 0.1]}, "x": 1}),
+    "fact of fdr unknown": _set("fdr", "x", 1),
+    "fact of sizes unknown": _set("sizes", {"reports": 3, "mean": 2.0, "truncation": {"1": [1.0, 0.1]}, "x": 1}),
     "field of a row unknown": _set("itemsets", 1, "x", 1),
     "field of all rows unknown": lambda c: [row.update(x=1) for row in c["itemsets"]],
-    "certain level": _set("certain", "level", 2.0),
-    "certain by": _set("certain", "by", "me"),
-    "fewer hypotheses than rows": _set("certain", "hypotheses", 1),
+    "fdr level": _set("fdr", "level", 2.0),
+    "fdr by": _set("fdr", "by", "me"),
+    "fewer hypotheses than rows": _set("fdr", "hypotheses", 1),
     "empty itemset": _set("itemsets", 0, "itemset", []),
     "itemset of numbers": _set("itemsets", 0, "itemset", [3]),
     "itemset twice": lambda c: c["itemsets"][0].update(itemset=c["itemsets"][1]["itemset"]),
@@ -98,8 +98,8 @@ TAMPERED = {
     "no support": _set("itemsets", 0, "support", None),
     "no error": _set("itemsets", 0, "std_error", None),
     "support text": _set("itemsets", 0, "support", "much"),
-    "listed a number": _set("itemsets", 0, "listed", 2),
-    "no listed": lambda c: [row.pop("listed") for row in c["itemsets"]],
+    "selected a number": _set("itemsets", 0, "selected", 2),
+    "no selected": lambda c: [row.pop("selected") for row in c["itemsets"]],
     "posterior words": _set("itemsets", 0, "posterior", "a b c"),
     "posterior not finite": _set("itemsets", 0, "posterior", " ".join(["nan"] * 9)),
     "posterior short": lambda c: [row.update(posterior="1.0 0.2 0.1") for row in c["itemsets"]],
@@ -110,15 +110,15 @@ TAMPERED = {
 
 @pytest.fixture(scope="module")
 def content(reports: ap.Reports, tmp_path_factory: pytest.TempPathFactory) -> str:
-    """A table with what is certain, as JSON."""
+    """A table with FDR control, as JSON."""
     path = tmp_path_factory.mktemp("itemsets") / "i.json"
-    write_itemsets(ap.mine(reports, "20%", certain="95%"), path)
+    write_itemsets(ap.mine(reports, "20%", fdr="5%"), path)
     return path.read_text()
 
 
 @pytest.mark.parametrize("name", TAMPERED)
 def test_tampered_tables(content: str, tmp_path: Path, name: str) -> None:
-    """Facts and values that no mining could have written are refused, and the file is named."""
+    """Facts and values that mining cannot have written are refused, naming the file."""
     changed = json.loads(content)
     TAMPERED[name](changed)
     (tmp_path / "i.json").write_text(json.dumps(changed))
@@ -128,16 +128,16 @@ def test_tampered_tables(content: str, tmp_path: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
-def test_files_of_others(tmp_path: Path, suffix: str) -> None:
-    """What is no table is refused in every format; what is not there, too."""
+def test_other_files_are_refused(tmp_path: Path, suffix: str) -> None:
+    """Files of other content, and missing ones, are refused in every format."""
     (tmp_path / f"strange{suffix}").write_text({".csv": "a,b\n1,2\n", ".json": '{"a": 1}', ".parquet": "PAR1"}[suffix])
     for name, said in (("strange", "is not a file of mined itemsets"), ("none", "cannot read")):
         with pytest.raises(ap.AssocprivError, match=f"{name}{suffix}.*{said}|{said}.*{name}{suffix}"):
             read_itemsets(tmp_path / f"{name}{suffix}")
 
 
-def test_reports_are_no_itemsets(reports: ap.Reports, tmp_path: Path) -> None:
-    """Reports are refused with what to do with them."""
+def test_reports_are_refused(reports: ap.Reports, tmp_path: Path) -> None:
+    """Reports are refused with the command for them."""
     reports.write(tmp_path / "r.parquet")
     with pytest.raises(ap.AssocprivError, match="mine them first"):
         read_itemsets(tmp_path / "r.parquet")
@@ -147,7 +147,7 @@ def test_reports_are_no_itemsets(reports: ap.Reports, tmp_path: Path) -> None:
 
 
 def test_frames_of_other_libraries(mined: pd.DataFrame) -> None:
-    """The same columns and values, sets as sorted lists; and these frames are baskets again."""
+    """Frames have the same columns and values, sets as sorted lists; and they can be read as baskets again."""
     for backend in ("polars", "pyarrow", "pandas"):
         frame = to_frame(mined, backend)
         assert type(frame).__module__.split(".")[0] == backend
@@ -161,7 +161,7 @@ def test_frames_of_other_libraries(mined: pd.DataFrame) -> None:
 
 
 def test_efficient_apriori_has_the_same_shape(mined: pd.DataFrame) -> None:
-    """Keys and tuples are those that efficient-apriori gives of plain baskets; counts are near."""
+    """Keys and tuples are those of efficient-apriori on the original baskets; counts are close."""
     efficient = pytest.importorskip("efficient_apriori")
     plain, _ = efficient.itemsets_from_transactions(
         [("tea", "milk"), ("rye",), ("tea", "milk", "egg")] * 4000, min_support=0.2, max_length=2
@@ -172,12 +172,12 @@ def test_efficient_apriori_has_the_same_shape(mined: pd.DataFrame) -> None:
 
 
 def test_files_of_spmf_and_fimi(mined: pd.DataFrame, tmp_path: Path) -> None:
-    """A line an itemset; a name with a blank is refused, and nothing written."""
+    """One line per itemset; a name with a blank is refused, and nothing is written."""
     for write, mark in ((write_spmf, " #SUP: "), (write_fimi, " (")):
         write(mined, tmp_path / "found.txt", force=True)
         lines = (tmp_path / "found.txt").read_text().splitlines()
         found = [line.rstrip(")").split(mark) for line in lines]
-        wanted = mined[mined["listed"]]
+        wanted = mined[mined["selected"]]
         assert [items.split() for items, _ in found] == [sorted(each) for each in wanted["itemsets"]]
         assert [int(count) for _, count in found] == (wanted["support"] * 12_000).round().clip(0).astype(int).tolist()
     spaced = mined.assign(itemsets=[frozenset({"green tea"})] * len(mined))
@@ -187,8 +187,8 @@ def test_files_of_spmf_and_fimi(mined: pd.DataFrame, tmp_path: Path) -> None:
     assert not (tmp_path / "no.txt").exists()
 
 
-def test_rules_as_arules_writes_them(mined: pd.DataFrame) -> None:
-    """Sides in braces, coverage is the antecedent's support; the ends of intervals come last."""
+def test_rules_in_the_format_of_arules(mined: pd.DataFrame) -> None:
+    """Sides are in braces, coverage is the antecedent's support; the ends of intervals come last."""
     rules = ap.association_rules(mined, "10%")
     table = to_arules(rules)
     assert list(table.columns[:5]) == ["rules", "support", "confidence", "coverage", "lift"]
@@ -202,11 +202,11 @@ def test_rules_as_arules_writes_them(mined: pd.DataFrame) -> None:
     assert list(table.columns[5:]) == ends
 
 
-def test_itemsets_are_no_rules(mined: pd.DataFrame, tmp_path: Path) -> None:
-    """They are refused where rules are meant, and nothing is written."""
+def test_itemsets_are_refused_as_rules(mined: pd.DataFrame, tmp_path: Path) -> None:
+    """Itemsets are refused in place of rules, and nothing is written."""
     for given in (mined, None):
-        with pytest.raises(ap.AssocprivError, match="no table of rules; association_rules makes one"):
+        with pytest.raises(ap.AssocprivError, match="not a table of rules; association_rules makes one"):
             to_arules(given)
-        with pytest.raises(ap.AssocprivError, match="no table of rules"):
+        with pytest.raises(ap.AssocprivError, match="not a table of rules"):
             ap.write_rules(given, tmp_path / "r.csv")
     assert not list(tmp_path.iterdir())

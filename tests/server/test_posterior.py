@@ -1,4 +1,4 @@
-"""Supports as they are told: consistent, covering, better than without priors; lists that are true; several waves."""
+"""Posterior supports: consistent, covering, better than without priors; selected itemsets are true; several rounds."""
 
 from functools import cache
 from itertools import pairwise
@@ -9,17 +9,17 @@ import pytest
 from naive import reports_of
 
 import assocpriv as ap
-from assocpriv.promise.errors import EstimateError
+from assocpriv.guarantees.errors import EstimateError
 from assocpriv.records.baskets import Baskets
 from assocpriv.server.counting import LocalBackend
 from assocpriv.server.itemsets import mining_facts
 from assocpriv.server.mining import MiningRequest, mine
 from assocpriv.server.posterior import _Evidence, _item_posteriors, _Prior
-from assocpriv.server.search import listed
-from assocpriv.simulation.simulate import PlainCounter
+from assocpriv.server.search import select_by_fdr
+from assocpriv.simulation.basket_simulation import RawCounter
 from assocpriv.simulation.synthetic import QuestSettings, generate_quest
 
-PROMISE, N, N_ITEMS = ap.Breach("5%", "50%"), 60_000, 300
+GUARANTEE, N, N_ITEMS = ap.Guarantee("5%", "50%"), 60_000, 300
 RUNS = 6
 
 
@@ -31,20 +31,20 @@ def baskets() -> Baskets:
 
 @cache
 def plan() -> ap.Plan:
-    """Return the plan that is chosen for them."""
-    return ap.plan(baskets().catalogue, PROMISE, reports=N)
+    """Return the plan chosen for them."""
+    return ap.plan(baskets().catalogue, GUARANTEE, reports=N)
 
 
 @cache
 def mined(seed: int) -> pd.DataFrame:
-    """Return the table of one collection, with the truth beside it."""
-    found = mine(LocalBackend.of(reports_of(baskets(), plan(), seed)), MiningRequest()).to_pandas()
+    """Return the table of one collection, with true supports."""
+    found = mine(LocalBackend.from_reports(reports_of(baskets(), plan(), seed)), MiningRequest()).to_pandas()
     return found.assign(truth=truths(found["itemsets"]))
 
 
 def truths(itemsets: pd.Series) -> np.ndarray:
     """Return the true supports of whole baskets."""
-    counter = PlainCounter(baskets().offsets, baskets().items, N_ITEMS)
+    counter = RawCounter(baskets().offsets, baskets().items, N_ITEMS)
     index = baskets().catalogue.index_of
     rows = [np.array([sorted(index[name] for name in itemset)]) for itemset in itemsets]
     return np.array([counter.count(row)[0] for row in rows]) / N
@@ -56,29 +56,29 @@ def held(table: pd.DataFrame, middle: str, error: str) -> float:
     return float((np.abs(own[middle] - own["truth"]) <= 1.96 * own[error]).mean())
 
 
-def test_what_was_thought_rare_does_not_stay_so() -> None:
-    """Ten of 1,000 items, seen at 6% where F is unsure by half: they are told alike wherever the passes began."""
-    rng, unsure = np.random.default_rng(1), np.full(1000, 0.5)
+def test_the_start_of_the_passes_does_not_matter() -> None:
+    """Ten of 1,000 items, observed at 6% with F uncertain by half, get the same posterior from any starting mean."""
+    rng, tau = np.random.default_rng(1), np.full(1000, 0.5)
     x, none = np.append(rng.normal(0, 0.01, 990), np.full(10, 0.06)), np.zeros(1000)
-    told = []
-    for begun in (0.002, 0.06):
-        variance = 0.01**2 + (unsure * begun) ** 2
-        evidence = _Evidence(x, np.full(1000, begun), variance, none, none + 1, unsure, [], [])
-        told.append(_item_posteriors(evidence).mean[-1])
-    assert told[0] == pytest.approx(told[1], rel=0.1)
-    assert min(told) > 0.035  # with the error at the mean they were .059 and .003
+    means = []
+    for start in (0.002, 0.06):
+        variance = 0.01**2 + (tau * start) ** 2
+        evidence = _Evidence(x, np.full(1000, start), variance, none, none + 1, tau, [], [])
+        means.append(_item_posteriors(evidence).mean[-1])
+    assert means[0] == pytest.approx(means[1], rel=0.1)
+    assert min(means) > 0.035  # with the error at the mean they were .059 and .003
 
 
-def test_errors_grow_as_what_is_undone() -> None:
-    """The error in whole baskets is at least F times that within sampled items, as the estimate is that times F."""
+def test_errors_grow_with_the_truncation_correction() -> None:
+    """The error for whole baskets is at least F times that for truncated ones, as the estimate is F times theirs."""
     found = mined(0)
     factors = found["unbiased"] / found["sampled"]
     assert factors.min() > 1.1
     assert (found["unbiased_error"] >= 0.999999 * factors * found["sampled_error"]).all()
 
 
-def test_the_error_that_all_have_together_widens_each() -> None:
-    """A relative error common to all is added to each part of a posterior, at its mean."""
+def test_the_common_error_widens_each_component() -> None:
+    """A relative error common to all is added to each component of a posterior, at its mean."""
     supports, one = np.array([0.02, 0.05, 0.1]), np.ones(3)
     prior = _Prior(supports, 3 * supports, supports / 10, 0 * supports, True)
     alone, shared = (
@@ -92,12 +92,12 @@ def test_the_error_that_all_have_together_widens_each() -> None:
     np.testing.assert_allclose(shared.variances, alone.variances + (0.3 * alone.means) ** 2)
 
 
-def test_own_largest_are_covered() -> None:
-    """Of six collections' own 64 largest 88% at least are covered; what was told before did not: two wrong models.
+def test_the_largest_supports_are_covered() -> None:
+    """Intervals of the 64 largest supports of six collections cover at least 88%; two wrong models do not.
 
-    The share of 384 is binomial but for errors that a collection's intervals share: with 95% each and 20 effectively
-    apart in each collection, less than .88 has a chance of .001. Intervals within sampled items cover fewer, and the
-    largest of the estimates before any prior are too large, with squared errors of more than twice the posterior's.
+    The share of 384 is binomial except for errors that a collection's intervals share. With 95% each and effectively 20
+    independent ones per collection, less than .88 has a probability of .001. Intervals within truncated baskets cover
+    fewer. The largest estimates before any prior are too large, with more than twice the posterior's squared errors.
     """
     tables = [mined(seed) for seed in range(RUNS)]
     own = pd.concat([table.nlargest(64, "support") for table in tables])
@@ -111,26 +111,26 @@ def test_own_largest_are_covered() -> None:
 
 
 def test_supports_are_consistent() -> None:
-    """No itemset has more than one of its subsets, nor a larger probability; every subset has a row."""
+    """No itemset has a larger support or probability than a subset; every subset has a row."""
     for table in map(mined, range(2)):
         known = {row.itemsets: row for row in table.itertuples()}
         for row in table.itertuples():
             for name in row.itemsets if row.length > 1 else ():
                 subset = known[row.itemsets - {name}]
-                assert row.support <= subset.support  # to the last bit: a table is closed whatever its least support
+                assert row.support <= subset.support  # to the last bit: tables include all subsets
                 assert row.probability <= subset.probability
         assert (table["ci_low"] <= table["support"]).all()
         assert (table["support"] <= table["ci_high"]).all()
 
 
-def test_lists_are_true() -> None:
-    """Of all that six collections list about one in twenty is below the minimum; of what is not listed more are.
+def test_selected_itemsets_are_true() -> None:
+    """About one in twenty itemsets selected in six collections is below the minimum support.
 
-    Lists share errors within a collection; up to 12% are within the chance of .001.
+    Selections share errors within a collection; up to 12% have a probability of .001.
     """
     tables = [mined(seed) for seed in range(RUNS)]
     below = np.concatenate([
-        (table["truth"] < mining_facts(table).min_support)[table["listed"]] for table in tables
+        (table["truth"] < mining_facts(table).min_support)[table["selected"]] for table in tables
     ])  # fmt: skip
     assert len(below) > 200
     assert below.mean() < 0.12
@@ -139,11 +139,11 @@ def test_lists_are_true() -> None:
     assert all(each["confidence"].between(0, 1).all() for each in rules)
 
 
-def test_two_collections_tell_more_than_one() -> None:
-    """Of two plans' reports, the second's about the likeliest items, more is told than of either, by the same table."""
+def test_two_collections_are_more_precise_than_one() -> None:
+    """With the reports of a second plan about the most frequent items, errors are smaller than with the first alone."""
     first, table = reports_of(baskets(), plan(), 1), mined(1)
     best = sorted({name for names in table.nlargest(300, "support")["itemsets"] for name in names})[:60]
-    short = ap.plan(best, PROMISE, reports=N, mean_size=3, names=ap.Names(others="drop"))
+    short = ap.plan(best, GUARANTEE, reports=N, mean_size=3, names=ap.Names(unlisted="drop"))
     names, ends = baskets().catalogue, baskets().offsets
     kept = [
         [names[item] for item in baskets().items[start:end] if names[item] in set(best)]
@@ -151,78 +151,80 @@ def test_two_collections_tell_more_than_one() -> None:
     ]
     kept = Baskets.from_sets(kept, short.catalogue)
     both = mine(
-        [LocalBackend.of(first), LocalBackend.of(reports_of(kept, short, 2))], MiningRequest(top=200)
+        [LocalBackend.from_reports(first), LocalBackend.from_reports(reports_of(kept, short, 2))],
+        MiningRequest(top=200),
     ).to_pandas()
     facts = mining_facts(both)
     assert facts.plan_ids == [plan().plan_id, short.plan_id]
     assert facts.reports == pytest.approx(2 * 0.95 * N, rel=0.05)
-    alone = mine(LocalBackend.of(first), MiningRequest(top=200)).to_pandas()
+    alone = mine(LocalBackend.from_reports(first), MiningRequest(top=200)).to_pandas()
     errors = [
         frame.set_index("itemsets")["unbiased_error"].rename(name) for name, frame in (("one", alone), ("two", both))
     ]
     shared = pd.concat(errors, axis=1, join="inner")
     within = shared[[names <= set(best) for names in shared.index]]
     assert (within["two"] < within["one"]).all()
-    told = [((f["support"] - truths(f["itemsets"])) ** 2).mean() for f in (alone.head(150), both.head(150))]
-    assert told[1] < 1.1 * told[0]
+    errors = [((f["support"] - truths(f["itemsets"])) ** 2).mean() for f in (alone.head(150), both.head(150))]
+    assert errors[1] < 1.1 * errors[0]
 
 
 @pytest.mark.parametrize("held", [0, 1])
-def test_nothing_is_made_of_nothing(held: int) -> None:
-    """Of empty baskets, and of one item that all hold, nothing else is listed."""
+def test_empty_baskets_select_nothing(held: int) -> None:
+    """With empty baskets, or one item that all hold, nothing else is selected."""
     sets = Baskets(plan().catalogue, np.arange(20_001) * held, np.zeros(20_000 * held, dtype=np.int64))
-    found = mine(LocalBackend.of(reports_of(sets, plan(), 4)), MiningRequest()).to_pandas()
-    assert found["itemsets"][found["listed"]].tolist() == [frozenset([plan().catalogue[0]])] * held
-    assert (found["ci_low"][~found["listed"]] < 0.01).all()
-    assert not ap.association_rules(found)["listed"].any()
+    found = mine(LocalBackend.from_reports(reports_of(sets, plan(), 4)), MiningRequest()).to_pandas()
+    assert found["itemsets"][found["selected"]].tolist() == [frozenset([plan().catalogue[0]])] * held
+    assert (found["ci_low"][~found["selected"]] < 0.01).all()
+    assert not ap.association_rules(found)["selected"].any()
 
 
-def test_few_reports_are_said_to_tell_little() -> None:
+def test_few_reports_give_a_warning() -> None:
     """Below 5,000 reports intervals hold those of the estimates before any prior, and a warning says why."""
     few = ap.Reports(plan(), reports_of(baskets(), plan(), 5).packed[:2_000])
-    with pytest.warns(UserWarning, match="reports tell little"):
+    with pytest.warns(UserWarning, match="depend mostly on the prior"):
         found = ap.mine(few, top=64)
     assert ((found["ci_high"] - found["ci_low"]) > 1.9 * found["unbiased_error"]).mean() > 0.5
     truth = truths(found["itemsets"])
     assert ((found["ci_low"] <= truth) & (truth <= found["ci_high"])).mean() >= 0.88
 
 
-def test_many_items_and_many_wanted() -> None:
-    """20,000 items and 500 wanted itemsets: no cap of 192 items, and what was counted is said."""
+def test_many_items_and_a_large_top() -> None:
+    """20,000 items and 500 itemsets requested: there is no cap, and the table records the counts."""
     many = generate_quest(QuestSettings(n_baskets=20_000, n_items=20_000, mean_size=8, seed=3))
-    wide = ap.plan(many.catalogue, PROMISE, reports=20_000)
-    found = mine(LocalBackend.of(reports_of(many, wide, 1)), MiningRequest(top=500)).to_pandas()
+    wide = ap.plan(many.catalogue, GUARANTEE, reports=20_000)
+    found = mine(LocalBackend.from_reports(reports_of(many, wide, 1)), MiningRequest(top=500)).to_pandas()
     assert len(found) >= 500
     counted = mining_facts(found).counted
     assert counted[0] == [20_000, 20_000]
     assert 10_000 <= counted[1][0] < counted[1][1]
 
 
-def test_a_list_is_as_long_as_its_budget() -> None:
-    """By falling probability while it is .5 or more and the mean of 1 − P is within the budget."""
-    chances = np.array([0.5, 0.99, 0.7, 0.95, 0.49, 0.98])
-    assert listed(chances, 0.05).tolist() == [False, True, False, True, False, True]
-    assert listed(chances, 0.10).tolist() == [False, True, True, True, False, True]
-    assert listed(chances, 1.0).tolist() == [True, True, True, True, False, True]
-    assert listed(np.empty(0)).tolist() == []
+def test_selection_fills_the_fdr() -> None:
+    """Rows are selected by falling probability while it is at least .5 and the mean of 1 − P is within the FDR."""
+    probabilities = np.array([0.5, 0.99, 0.7, 0.95, 0.49, 0.98])
+    assert select_by_fdr(probabilities, 0.05).tolist() == [False, True, False, True, False, True]
+    assert select_by_fdr(probabilities, 0.10).tolist() == [False, True, True, True, False, True]
+    assert select_by_fdr(probabilities, 1.0).tolist() == [True, True, True, True, False, True]
+    assert select_by_fdr(np.empty(0)).tolist() == []
 
 
 @pytest.mark.parametrize(
-    ("wanted", "said"),
+    ("wanted", "message"),
     [
-        ({"min_support": 0}, "above 0"), ({"min_support": "2%", "top": 3}, "not both"), ({"top": 0}, "from 1"),
-        ({"top": 5, "certain": "95%"}, "not with top"), ({"max_itemset": 99}, "1..")
+        ({"min_support": 0}, "above 0"), ({"min_support": "2%", "top": 3}, "not go together"),
+        ({"top": 0}, "at least 1"),
+        ({"top": 5, "fdr": "5%"}, "not go with top"), ({"max_itemset": 99}, "1 to")
     ],
 )  # fmt: skip
-def test_what_cannot_be_wanted(wanted: dict[str, object], said: str) -> None:
-    """Requests that contradict themselves, or ask for what the plan cannot tell."""
-    with pytest.raises(EstimateError, match=said):
+def test_contradictory_requests_are_refused(wanted: dict[str, object], message: str) -> None:
+    """Requests that contradict themselves, or exceed what the plan can estimate, are refused."""
+    with pytest.raises(EstimateError, match=message):
         ap.mine(ap.Reports(plan(), np.zeros((0, plan().report_bytes), dtype=np.uint8)), **wanted)
 
 
-def test_what_nobody_was_asked_is_no_candidate() -> None:
-    """Of two plans with one item in common no pair of the others is listed, as no report tells of it."""
-    left, right = (ap.plan(list(names), PROMISE, reports=20_000, mean_size=2) for names in ("abcd", "def"))
+def test_pairs_that_no_report_covers_are_no_candidates() -> None:
+    """With two plans that share one item, no pair of the other items is selected, as no report covers it."""
+    left, right = (ap.plan(list(names), GUARANTEE, reports=20_000, mean_size=2) for names in ("abcd", "def"))
     collections = [ap.randomize([["a", "d"]] * 20_000, left), ap.randomize([["d", "f"]] * 20_000, right)]
     found = ap.mine(collections)
     assert frozenset("ad") in found["itemsets"].tolist()

@@ -1,4 +1,4 @@
-"""Rules from the posterior: what confidences are, against draws; lists; files; what has no rule."""
+"""Rules from the posterior: confidences against samples, selection, files, and tables without rules."""
 
 import json
 from pathlib import Path
@@ -10,9 +10,9 @@ from mlxtend.frequent_patterns import association_rules as mlxtend_rules
 from naive import planned, reports_of
 
 import assocpriv as ap
-from assocpriv.plans.baskets import Plan
-from assocpriv.promise.breaches import Breach
-from assocpriv.promise.errors import EstimateError, FileError
+from assocpriv.guarantees.amplification import Guarantee
+from assocpriv.guarantees.errors import EstimateError, FileError
+from assocpriv.plans.basket_plan import Plan
 from assocpriv.server.counting import LocalBackend
 from assocpriv.server.itemsets import mining_facts
 from assocpriv.server.mining import MiningRequest, mine
@@ -24,30 +24,30 @@ NAMES = ["bread", "milk", 'eggs, "free range"', "Käse", "tea", "jam"]
 
 @pytest.fixture(scope="module")
 def plan() -> Plan:
-    """A plan over six items with a weak promise, so that a small collection shows something."""
-    return planned(NAMES, 3, Breach("1%", "90%"), reports=20_000)
+    """A plan over six items with a weak guarantee, so that a small collection has detectable itemsets."""
+    return planned(NAMES, 3, Guarantee("1%", "90%"), reports=20_000)
 
 
 @pytest.fixture(scope="module")
 def itemsets(plan: Plan) -> pd.DataFrame:
-    """Return what is mined of 20,000 baskets in which the first three items go together."""
+    """Return the mined table of 20,000 baskets in which the first three items are bought together."""
     rng = np.random.default_rng(7)
     sets = []
     for _ in range(20_000):
         basket = set(NAMES[:3]) if rng.random() < 0.3 else set()
         basket |= {name for name in NAMES if rng.random() < 0.12}
         sets.append(sorted(basket)[:3])
-    return mine(LocalBackend.of(reports_of(sets, plan, 3)), MiningRequest(top=41)).to_pandas()
+    return mine(LocalBackend.from_reports(reports_of(sets, plan, 3)), MiningRequest(top=41)).to_pandas()
 
 
 def by_sides(rules: pd.DataFrame) -> pd.DataFrame:
-    """Index rules by their sides, as text."""
+    """Return rules indexed by their sides, as text."""
     sides = zip(rules["antecedents"], rules["consequents"], strict=True)
     return rules.set_index(pd.Index([f"{sorted(left)} {sorted(right)}" for left, right in sides]))
 
 
 def test_rules_are_those_that_mlxtend_derives(itemsets: pd.DataFrame) -> None:
-    """Without a minimum they are the same rules, with nearly mlxtend's measures where the antecedent is frequent."""
+    """Without a minimum the rules are mlxtend's, with nearly its measures where the antecedent is frequent."""
     ours = by_sides(ap.association_rules(itemsets, 0))
     theirs = by_sides(mlxtend_rules(itemsets[["support", "itemsets"]], metric="confidence", min_threshold=0))
     assert set(ours.index) == set(theirs.index)
@@ -59,14 +59,14 @@ def test_rules_are_those_that_mlxtend_derives(itemsets: pd.DataFrame) -> None:
     assert set(METRICS) <= set(ours.columns)
 
 
-def test_confidences_are_those_of_draws(itemsets: pd.DataFrame) -> None:
-    """Confidences agree with draws, which are made otherwise; upper ends where the reports exclude b = a and b = c."""
-    rules, drawn = ap.association_rules(itemsets, "30%"), ap.draws(itemsets, 4_000, seed=2)
+def test_confidences_agree_with_samples(itemsets: pd.DataFrame) -> None:
+    """Confidences agree with independent samples; upper ends too, where the reports exclude b = a and b = c."""
+    rules, samples = ap.association_rules(itemsets, "30%"), ap.draws(itemsets, 4_000, seed=2)
     place = {names: row for row, names in enumerate(itemsets["itemsets"])}
     assert len(rules) > 10
     for row in rules.itertuples():
         whole, left = (
-            drawn.to_numpy()[:, place[names]] for names in (row.antecedents | row.consequents, row.antecedents)
+            samples.to_numpy()[:, place[names]] for names in (row.antecedents | row.consequents, row.antecedents)
         )
         shares, sides = whole / np.maximum(left, 1e-9), [place[row.antecedents], place[row.consequents]]
         wide = row.confidence_ci_high - row.confidence_ci_low
@@ -81,27 +81,27 @@ def test_confidences_are_those_of_draws(itemsets: pd.DataFrame) -> None:
         assert row.probability == pytest.approx((shares >= 0.3).mean(), abs=0.08)
 
 
-def test_values_are_those_of_draws(itemsets: pd.DataFrame) -> None:
-    """What a rule earns of a thousand baskets is 1000 p (b − a c) of draws, surest first; not p b, nor p (b − a)."""
+def test_values_agree_with_samples(itemsets: pd.DataFrame) -> None:
+    """A rule's value per thousand baskets is 1000 p (b − a c) of samples; not p b, nor p (b − a)."""
     prices = {name: 1 + place for place, name in enumerate(NAMES)}
-    rules, drawn = ap.association_rules(itemsets, "30%", prices=prices), ap.draws(itemsets, 4_000, seed=2).to_numpy()
+    rules, samples = ap.association_rules(itemsets, "30%", prices=prices), ap.draws(itemsets, 4_000, seed=2).to_numpy()
     place = {names: row for row, names in enumerate(itemsets["itemsets"])}
     for row in rules.itertuples():
         b, a, c = (
-            drawn[:, place[each]] for each in (row.antecedents | row.consequents, row.antecedents, row.consequents)
+            samples[:, place[each]] for each in (row.antecedents | row.consequents, row.antecedents, row.consequents)
         )
         price = 1000 * sum(prices[name] for name in row.consequents)
         gain, wide = price * (b - a * c), row.value_ci_high - row.value_ci_low
         assert row.value == pytest.approx(gain.mean(), abs=0.15 * wide)
         assert [row.value_ci_low, row.value_ci_high] == pytest.approx(np.quantile(gain, [0.025, 0.975]), abs=0.3 * wide)
-    surely = rules["value_ci_low"][rules["listed"]]
+    surely = rules["value_ci_low"][rules["selected"]]
     assert surely.is_monotonic_decreasing
     best = rules.iloc[0]
     assert best["value"] < 0.9 * 1000 * best["support"] * sum(prices[name] for name in best["consequents"])
 
 
-def test_margins_may_be_below_zero_and_none_may_lack(itemsets: pd.DataFrame, tmp_path: Path) -> None:
-    """An interval's ends stand in order, prices are read from a file with a header, and what has none is named."""
+def test_margins_may_be_negative_and_must_be_complete(itemsets: pd.DataFrame, tmp_path: Path) -> None:
+    """Interval ends are in order, prices are read from a file with a header, and missing prices are named."""
     (tmp_path / "p.csv").write_text(
         "item,margin\n" + "".join(f'"{n.replace(chr(34), chr(34) * 2)}",-2.5\n' for n in NAMES)
     )
@@ -109,12 +109,12 @@ def test_margins_may_be_below_zero_and_none_may_lack(itemsets: pd.DataFrame, tmp
     assert (rules["value_ci_low"] <= rules["value"]).all()
     assert (rules["value"] <= rules["value_ci_high"]).all()
     assert set(ap.association_rules(itemsets, 1, prices=str(tmp_path / "p.csv")).columns) == set(rules.columns)
-    with pytest.raises(EstimateError, match="no price of 5 items of the table, as of 'Käse'"):
+    with pytest.raises(EstimateError, match="prices lack 5 items of the table, such as 'Käse'"):
         ap.association_rules(itemsets, prices={"bread": 1})
 
 
-def test_rules_are_listed_by_their_probability(itemsets: pd.DataFrame) -> None:
-    """As many as leave one in ten of the listed false, one in twenty of the sure; the head says how many."""
+def test_rules_are_selected_by_their_probability(itemsets: pd.DataFrame) -> None:
+    """Selected rules have an expected false share of at most 10%, the strict ones of 5%; attrs give the counts."""
     likely = ap.association_rules(itemsets, "80%")
     begins = dict(zip(itemsets["itemsets"], itemsets["ci_low"], strict=True))
     known = likely[
@@ -123,23 +123,23 @@ def test_rules_are_listed_by_their_probability(itemsets: pd.DataFrame) -> None:
     false = np.sort(1 - known["probability"])
     shares = np.cumsum(false) / np.arange(1, len(false) + 1)
     assert (likely["probability"] >= 0.5).all()
-    assert likely["listed"].sum() == (shares <= 0.10).sum() < len(known)
-    assert likely["sure"].sum() == (shares <= 0.05).sum() < likely["listed"].sum()
+    assert likely["selected"].sum() == (shares <= 0.10).sum() < len(known)
+    assert likely["selected_strict"].sum() == (shares <= 0.05).sum() < likely["selected"].sum()
     rules = ap.association_rules(itemsets, "55%")
-    said = rules.attrs["assocpriv"]
-    assert said["listed"] == rules["listed"].sum() > 0
-    assert said["expected_false"] == pytest.approx((1 - rules["probability"])[rules["listed"]].sum())
+    facts = rules.attrs["assocpriv"]
+    assert facts["selected"] == rules["selected"].sum() > 0
+    assert facts["expected_false"] == pytest.approx((1 - rules["probability"])[rules["selected"]].sum())
     fewer = ap.association_rules(itemsets, "55%", contains=["milk"])
-    assert fewer.attrs["assocpriv"]["listed"] == said["listed"]
+    assert fewer.attrs["assocpriv"]["selected"] == facts["selected"]
     assert fewer.attrs["assocpriv"]["hidden"] == len(rules) - len(fewer) > 0
 
 
 @pytest.mark.parametrize("everything", [False, True])
 @pytest.mark.parametrize("suffix", [".parquet", ".csv", ".json"])
-def test_listed_rules_are_written_in_every_format(
+def test_selected_rules_are_written_in_every_format(
     itemsets: pd.DataFrame, tmp_path: Path, suffix: str, everything: bool
 ) -> None:
-    """A file has the listed rules; with ``everything`` also the others, and a column that says which are listed."""
+    """A file has the selected rules; with ``everything`` also the others, and a column that distinguishes them."""
     rules, file = ap.association_rules(itemsets, "80%"), tmp_path / f"rules{suffix}"
     write_rules(rules, file, everything=everything)
     readers = {
@@ -147,23 +147,23 @@ def test_listed_rules_are_written_in_every_format(
         ".csv": pd.read_csv,
         ".json": lambda f: pd.DataFrame(json.loads(f.read_text())["rules"]),
     }
-    read, listed = readers[suffix](file), rules[rules["listed"]]
-    written = rules if everything else listed
-    assert 0 < len(listed) < len(rules)
+    read, selected = readers[suffix](file), rules[rules["selected"]]
+    written = rules if everything else selected
+    assert 0 < len(selected) < len(rules)
     assert read["confidence"].to_numpy() == pytest.approx(written["confidence"].to_numpy(), rel=1e-3)
-    assert read.get("listed", written["listed"]).tolist() == written["listed"].tolist()
-    assert ("listed" in read) is (everything or suffix != ".json")  # devices get no rule that is not
+    assert read.get("selected", written["selected"]).tolist() == written["selected"].tolist()
+    assert ("selected" in read) is (everything or suffix != ".json")  # devices get selected rules only
     if suffix == ".json":
-        assert [each.antecedents for each in ap.read_rules(file)] == listed["antecedents"].tolist()
+        assert [each.antecedents for each in ap.read_rules(file)] == selected["antecedents"].tolist()
     with pytest.raises(FileError, match="exists"):
         write_rules(rules, file)
 
 
-def test_tables_without_what_rules_need_are_refused(itemsets: pd.DataFrame) -> None:
-    """A bare table, one that lacks a subset, and something else."""
+def test_incomplete_tables_are_refused(itemsets: pd.DataFrame) -> None:
+    """A table without facts, and one that lacks a subset, are refused."""
     bare = itemsets.copy()
     bare.attrs.clear()
-    with pytest.raises(EstimateError, match="does not carry"):
+    with pytest.raises(EstimateError, match="lacks the facts"):
         ap.association_rules(bare)
     lacking = itemsets[itemsets["length"] > 1]
     with pytest.raises(EstimateError, match="lacks a subset"):
@@ -172,15 +172,15 @@ def test_tables_without_what_rules_need_are_refused(itemsets: pd.DataFrame) -> N
 
 @pytest.mark.parametrize("confidence", [-0.1, 1.1, "x", None, float("nan"), "101%"])
 def test_bad_confidence_is_refused(itemsets: pd.DataFrame, confidence: object) -> None:
-    """A share is from 0 to 1."""
+    """A share lies between 0 and 1."""
     with pytest.raises(EstimateError, match="confidence"):
         ap.association_rules(itemsets, confidence)
 
 
-def test_what_has_no_rule(itemsets: pd.DataFrame) -> None:
-    """Without pairs there is none; nor of a name that no itemset has, which is said."""
+def test_reasons_for_no_rule(itemsets: pd.DataFrame) -> None:
+    """Without pairs there is no rule, and a reason is given."""
     singles = derive_rules(itemsets[itemsets["length"] == 1])
     assert len(singles) == 0
-    assert "two items" in singles.attrs["assocpriv"]["none"]
+    assert "two items" in singles.attrs["assocpriv"]["why_none"]
     assert list(singles.columns) == list(ap.association_rules(itemsets).columns)
     assert mining_facts(itemsets).top == 41

@@ -1,4 +1,4 @@
-"""The search for itemsets: candidates against trying all, the likeliest first, what the memory does not hold."""
+"""The search for itemsets: candidates against brute force, the likeliest first, and the memory limit."""
 
 from itertools import combinations
 
@@ -8,19 +8,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 from naive import planned
 
-from assocpriv.promise.breaches import Breach
+from assocpriv.guarantees.amplification import Guarantee
 from assocpriv.records.baskets import Baskets
 from assocpriv.server.itemsets import describe_limits, mining_facts
 from assocpriv.server.search import join_candidates, likeliest_pairs
-from assocpriv.simulation.simulate import simulate
+from assocpriv.simulation.basket_simulation import simulate
 
 itemsets_of_two = st.sets(st.sampled_from(list(combinations(range(6), 2))))
 itemsets_of_three = st.sets(st.sampled_from(list(combinations(range(6), 3))))
 
 
 @given(st.one_of(itemsets_of_two, itemsets_of_three, st.sets(st.tuples(st.integers(0, 5)))), st.integers(1, 3))
-def test_candidates_are_all_itemsets_whose_subsets_are_given(given_sets, fallback):
-    """The join and prune leave exactly the itemsets all of whose subsets one smaller are there, in order."""
+def test_candidates_are_all_itemsets_with_all_subsets(given_sets, fallback):
+    """Join and prune return exactly the itemsets whose subsets one item smaller are all given, in order."""
     k = len(next(iter(given_sets))) if given_sets else fallback
     wanted = [c for c in combinations(range(6), k + 1) if all(s in given_sets for s in combinations(c, k))]
     candidates = join_candidates(np.array(sorted(given_sets), dtype=np.int64).reshape(-1, k))
@@ -29,9 +29,9 @@ def test_candidates_are_all_itemsets_whose_subsets_are_given(given_sets, fallbac
 
 
 def test_the_likeliest_pairs_come_first(rng):
-    """Half of the pairs are those of the largest products, half those of the largest lesser supports; or all there are.
+    """Half of the pairs have the largest products, half the largest smaller supports; or all pairs are returned.
 
-    About so many of each half: as many as t items have for the lesser supports, ties of products left out.
+    The counts are approximate: t items give t(t − 1)/2 pairs, and ties of products are left out.
     """
     supports = rng.permutation(1.0 / np.arange(1, 61) ** 2)
     items = np.sort(rng.choice(60, 40, replace=False))
@@ -47,8 +47,8 @@ def test_the_likeliest_pairs_come_first(rng):
 
 
 def test_the_memory_limits_the_candidates():
-    """Of more itemsets than the memory holds the likeliest are counted, and it is said that others were not."""
-    plan = planned(12, 3, Breach("1%", "99%"), itemset_size=3)
+    """If memory holds only some itemsets, the likeliest are counted, and a line says so."""
+    plan = planned(12, 3, Guarantee("1%", "99%"), itemset_size=3)
     baskets = Baskets.from_sets([range(12)] * 100_000 + [[0, 1, 2]] * 100_000, plan.catalogue)
     reports = simulate(baskets, plan, 0.9, seed=1).reports
     facts = mining_facts(mine(reports, "1%"))
@@ -58,5 +58,5 @@ def test_the_memory_limits_the_candidates():
     counted, possible = mining_facts(few).counted[2]
     assert 0 < counted < 100 < possible == 220
     assert frozenset("012") in set(few["itemsets"])
-    (said,) = describe_limits(mining_facts(few))
-    assert said.startswith(f"{counted} of 220 possible triples were counted")
+    (line,) = describe_limits(mining_facts(few))
+    assert line.startswith(f"only {counted} of 220 possible triples were counted")

@@ -1,4 +1,4 @@
-"""Filters and orders of itemsets and rules: what is shown changes, what is claimed does not."""
+"""Filters and orders of itemsets and rules: they change the rows shown, not the statements about them."""
 
 import numpy as np
 import pandas as pd
@@ -8,20 +8,20 @@ from naive import planned, reports_of
 
 import assocpriv as ap
 from assocpriv import association_rules
-from assocpriv.files.itemsets import LightFrame
-from assocpriv.promise.errors import EstimateError
-from assocpriv.server.selection import METRICS, ItemsetFilter, read_sizes, redundant, rows_to_show
-from assocpriv.show.itemsets import mined
-from assocpriv.show.itemsets import rules as shown_rules
-from assocpriv.show.text import lines
+from assocpriv.files.itemset_files import LightFrame
+from assocpriv.guarantees.errors import EstimateError
+from assocpriv.server.selection import METRICS, ItemsetFilter, find_redundant, read_sizes, rows_to_show
+from assocpriv.show.itemset_views import mined
+from assocpriv.show.itemset_views import rules as shown_rules
+from assocpriv.show.text_renderer import lines
 
 NAMES = [str(number) for number in range(30)]
 
 
 @pytest.fixture(scope="module")
 def reports() -> ap.Reports:
-    """Reports of 30,000 people: items 1, 2, 3 and 11 go together, every item is held by some."""
-    plan = planned(NAMES, 4, ap.Breach("1%", "90%"), reports=30_000, itemset_size=4)
+    """Reports of 30,000 people: items 1, 2, 3 and 11 are bought together, every item by some."""
+    plan = planned(NAMES, 4, ap.Guarantee("1%", "90%"), reports=30_000, itemset_size=4)
     rng = np.random.default_rng(11)
     held = rng.random((30_000, 30)) < 0.06
     held[rng.random(30_000) < 0.3] |= np.isin(np.arange(30), [1, 2, 3, 11])
@@ -30,8 +30,8 @@ def reports() -> ap.Reports:
 
 @pytest.fixture(scope="module")
 def itemsets(reports: ap.Reports) -> pd.DataFrame:
-    """Return what was mined, with what is certain."""
-    return mine(reports, "3%", certain="95%")
+    """Return a mined table with FDR control."""
+    return mine(reports, "3%", fdr="5%")
 
 
 def sides(rules: pd.DataFrame) -> list[tuple[frozenset[str], frozenset[str]]]:
@@ -40,9 +40,9 @@ def sides(rules: pd.DataFrame) -> list[tuple[frozenset[str], frozenset[str]]]:
 
 
 @pytest.mark.parametrize("given", ["", "..", "0", "3..2", "two", "1.5", -1, True, "2...3", "٣"])
-def test_a_size_that_is_none_is_refused(given: object) -> None:
-    """Numbers from 1 and ranges of them are sizes, nothing else, and the text says what is."""
-    with pytest.raises(EstimateError, match=r"as 2.*\.\.3"):
+def test_invalid_sizes_are_refused(given: object) -> None:
+    """Only numbers from 1 and ranges of them are sizes, and the message says so."""
+    with pytest.raises(EstimateError, match=r"2, 2\.\.3, 2\.\. or \.\.3|such as 2\.\.3"):
         ItemsetFilter(size=given)  # type: ignore[arg-type]
     assert (read_sizes("2..", "k"), read_sizes("..3", "k")) == ((2, float("inf")), (1, 3))
 
@@ -68,8 +68,8 @@ def test_filters_are_those_of_pandas(itemsets: pd.DataFrame) -> None:
         assert association_rules(itemsets, 0.2, sort=metric)[metric].is_monotonic_decreasing
 
 
-def test_redundant_rules_are_those_that_a_smaller_antecedent_predicts(itemsets: pd.DataFrame) -> None:
-    """A rule goes iff part of its antecedent, or nothing, tells its consequent with at least its confidence."""
+def test_redundant_rules_have_a_smaller_antecedent_that_predicts_as_well(itemsets: pd.DataFrame) -> None:
+    """A rule is redundant iff part of its antecedent, or none, predicts its consequent with at least its confidence."""
     rules = association_rules(itemsets, 0.2)
     naive = [
         any(c == d and b < a and y >= x for (b, d), y in zip(sides(rules), rules["confidence"], strict=True))
@@ -78,34 +78,34 @@ def test_redundant_rules_are_those_that_a_smaller_antecedent_predicts(itemsets: 
     assert 0 < sum(naive) < len(rules)
     for support, pruned in ((0.5, True), (0.3, True), (0.29, False)):
         alone = pd.DataFrame({"antecedents": [frozenset("a")], "consequents": [frozenset("c")], "confidence": [0.3]})
-        assert redundant(alone.assign(**{"consequent support": support})).tolist() == [pruned]
+        assert find_redundant(alone.assign(**{"consequent support": support})).tolist() == [pruned]
     two = pd.DataFrame({"antecedents": [frozenset("a"), frozenset("b")], "consequents": [frozenset("c")] * 2})
     two = two.assign(**{"confidence": [0.3, 0.3], "consequent support": [0.29, 0.31]})
-    assert redundant(two).tolist() == [False, True]  # each by its own lift
-    assert redundant(rules).tolist() == naive
+    assert find_redundant(two).tolist() == [False, True]  # each by its own lift
+    assert find_redundant(rules).tolist() == naive
     assert sides(association_rules(itemsets, 0.2, prune=True)) == sides(rules[~np.array(naive)])
 
 
-def test_a_filter_does_not_change_what_is_claimed(itemsets: pd.DataFrame) -> None:
-    """Rules keep their probabilities and marks, heads count all of them, and so does what is said of certain ones."""
+def test_a_filter_does_not_change_probabilities(itemsets: pd.DataFrame) -> None:
+    """Rules keep probabilities and marks; the first line and the line on significant itemsets count all of them."""
     rules = association_rules(itemsets, 0.5)
     few = association_rules(itemsets, 0.5, consequent=["11"])
-    claims = ["probability", "listed", "sure"]
+    claims = ["probability", "selected", "selected_strict"]
     known = dict(zip(sides(rules), rules[claims].to_numpy().tolist(), strict=True))
-    assert 0 < few["listed"].sum() < rules["listed"].sum()
+    assert 0 < few["selected"].sum() < rules["selected"].sum()
     assert [known[pair] for pair in sides(few)] == few[claims].to_numpy().tolist()
     text = lines(shown_rules(few, top=50))
-    assert text[0].startswith(f"{rules['listed'].sum()} rules of a confidence of 50% or more")
+    assert text[0].startswith(f"{rules['selected'].sum()} rules selected with a confidence of at least 50%")
     assert text[-1] == f"hidden by the filters: {len(rules) - len(few)} rows"
     marked = lines(mined(itemsets, 99, ItemsetFilter(contains=["11"])))
     starred = [line for line in marked if "  *  " in line]
-    assert 0 < len(starred) < itemsets["certain"].sum()
-    assert any(line.startswith(f"*: certain, {itemsets['certain'].sum()} of") for line in marked)
+    assert 0 < len(starred) < itemsets["significant"].sum()
+    assert any(line.startswith(f"*: significant, {itemsets['significant'].sum()} of") for line in marked)
 
 
-def test_every_size_has_its_share_of_few_rows(itemsets: pd.DataFrame) -> None:
-    """Where there is room for few rows, each size has as many as the others, the largest of its own, by turns."""
-    numbers = itemsets[itemsets["listed"]]["length"].value_counts()
+def test_each_size_has_its_share_of_few_rows(itemsets: pd.DataFrame) -> None:
+    """If rows are limited, each size gets as many as the others, its largest, in turn."""
+    numbers = itemsets[itemsets["selected"]]["length"].value_counts()
     assert numbers[1] > 6
     assert {2, 3} <= set(numbers.index)
     few = lines(mined(itemsets, 6))
@@ -122,34 +122,34 @@ def test_every_size_has_its_share_of_few_rows(itemsets: pd.DataFrame) -> None:
     assert all("11" in row["itemset"] and len(row["itemset"]) >= 2 for row in record["itemsets"])
 
 
-def test_what_is_listed_stands_first(itemsets: pd.DataFrame) -> None:
-    """Of each size what is listed comes before what is not, larger supports before smaller ones."""
-    frame = LightFrame.of(itemsets).assign(listed=itemsets["support"].rank().to_numpy() % 2 == 0)
+def test_selected_rows_come_first(itemsets: pd.DataFrame) -> None:
+    """Within each size selected rows come before the others, larger supports before smaller ones."""
+    frame = LightFrame.from_frame(itemsets).assign(selected=itemsets["support"].rank().to_numpy() % 2 == 0)
     shown = frame.take(rows_to_show(frame, ItemsetFilter(), len(frame)))
     assert len(shown) == len(frame)
     for k in (1, 2):
-        keys = list(zip(shown["listed"], shown["support"], strict=True))
+        keys = list(zip(shown["selected"], shown["support"], strict=True))
         own = [key for key, length in zip(keys, shown["length"], strict=True) if length == k]
         assert {key[0] for key in own} == {True, False}
         assert own == sorted(own, reverse=True)
 
 
 @pytest.mark.parametrize("wrong", [[1, 2], None, "itemsets.parquet", {"a": 1}])
-def test_rules_of_no_table_are_a_type_error_that_says_what_to_pass(wrong: object) -> None:
-    """What is no table is refused by its type, with where tables come from."""
-    with pytest.raises(TypeError, match="must be a table as mine returned it"):
+def test_a_type_error_names_the_expected_table(wrong: object) -> None:
+    """Anything but a table is a type error that says where tables come from."""
+    with pytest.raises(TypeError, match="must be a table from mine"):
         association_rules(wrong)  # type: ignore[arg-type]
-    plan = planned(5, 2, ap.Breach("5%", "50%"))
+    plan = planned(5, 2, ap.Guarantee("5%", "50%"))
     if not isinstance(wrong, str):
-        with pytest.raises(TypeError, match="must be a table as mine returned it"):
+        with pytest.raises(TypeError, match="must be a table from mine"):
             ap.refine(wrong, plan)  # type: ignore[arg-type]
 
 
-def test_names_that_nothing_holds_are_told(reports: ap.Reports, itemsets: pd.DataFrame) -> None:
-    """A name that no itemset has is the reason for no rule; one that is not in the plan is refused."""
+def test_unknown_names_are_reported(reports: ap.Reports, itemsets: pd.DataFrame) -> None:
+    """A name that no itemset has is given as the reason for no rule; a name outside the plan is refused."""
     with pytest.warns(UserWarning, match="there is no rule: no itemset of the table has 'nosuch'"):
         assert association_rules(itemsets, antecedent=["nosuch"]).empty
-    other = planned(["nosuch", "tea"], 1, ap.Breach("5%", "50%"))
+    other = planned(["nosuch", "tea"], 1, ap.Guarantee("5%", "50%"))
     with pytest.raises(EstimateError, match="'nosuch' is not in the plan's catalogue"):
         ap.mine(reports, top=3, among=ItemsetFilter(["nosuch"]))
     ItemsetFilter(["11", 3, "nosuch"]).check([reports.plan, other])

@@ -1,4 +1,4 @@
-"""Trees on distributions: scikit-learn's own where columns are independent; under a strong promise they tell."""
+"""Trees on distributions: equal to scikit-learn's for independent columns, and useful under a strong guarantee."""
 
 import itertools
 
@@ -7,13 +7,13 @@ import pandas as pd
 import pytest
 from sklearn.tree import DecisionTreeClassifier
 
-from assocpriv.client.tables import randomize_inputs
-from assocpriv.files.reports import Reports
+from assocpriv.client.table_client import randomize_inputs
+from assocpriv.files.report_files import Reports
+from assocpriv.guarantees.amplification import Guarantee
 from assocpriv.numeric import grow_tree, plan_table, predict
-from assocpriv.plans.tables import TablePlan
-from assocpriv.promise.breaches import Epsilon
-from assocpriv.records.tables import TableOptions, stream_table
-from assocpriv.server.tree_growth import Bounds, Box, grow
+from assocpriv.plans.table_plan import TablePlan
+from assocpriv.records.table_files import TableOptions, stream_table
+from assocpriv.server.tree_growth import Box, GrowthLimits, grow
 from assocpriv.simulation.enumeration import SeededEntropy
 
 
@@ -26,11 +26,11 @@ def cells(mass, columns):
 
 @pytest.mark.parametrize("seed", range(4))
 def test_growth_is_scikit_learns_best_first(seed: int) -> None:
-    """On exact masses of three columns and three classes the splits are those of a tree on all weighted cells."""
+    """On exact masses of three columns and three classes, splits are those of a tree on all weighted cells."""
     rng = np.random.default_rng(seed)
     mass, columns = rng.dirichlet(np.ones(3)), [rng.dirichlet(np.ones(n), size=3) for n in (6, 5, 4)]
     root = Box(mass, columns)
-    grow(root, [6, 5, 4], Bounds(most_leaves=9))
+    grow(root, [6, 5, 4], GrowthLimits(most_leaves=9))
     points, labels, weights = (np.array(each) for each in zip(*cells(mass, columns), strict=True))
     theirs = DecisionTreeClassifier(max_leaf_nodes=9, random_state=0).fit(points, labels, weights)
     assert len(root.leaves) == 9
@@ -41,27 +41,27 @@ def test_growth_is_scikit_learns_best_first(seed: int) -> None:
     assert sum(leaf.mass for leaf in root.leaves) == pytest.approx(mass)
 
 
-def test_missing_values_go_where_they_part_most() -> None:
-    """A missing value that tells the class alone is split from all others; next to low values it goes left.
+def test_missing_values_go_to_the_side_with_the_largest_gain() -> None:
+    """A missing value that alone predicts the class is split from all others; if similar to low values it goes left.
 
-    Where none is missing it would go where most go.
+    In a box without missing values it goes to the larger side.
     """
     alone = Box(np.array([0.5, 0.5]), [np.array([[0.1, 0.1, 0.8], [0.45, 0.45, 0.1]])])
     low = Box(np.array([0.5, 0.5]), [np.array([[0.6, 0.1, 0.3], [0.1, 0.8, 0.1]])])
     none = Box(np.array([0.5, 0.5]), [np.array([[0.9, 0.1], [0.6, 0.4]])])
     for root, at, is_left in ((alone, 2, False), (low, 1, True), (none, 1, True)):
-        grow(root, [2], Bounds(most_leaves=2))
+        grow(root, [2], GrowthLimits(most_leaves=2))
         assert root.split is not None
         assert (root.split.at, root.split.missing_left) == (at, is_left)
 
 
 def test_limits_end_growth() -> None:
-    """No leaf lighter, no split of less gain, no path longer than allowed."""
+    """Leaves keep their least mass, splits their least gain, and paths their maximum depth."""
     columns = [np.array([[0.9, 0.1], [0.1, 0.9]])] * 2
 
     def grown(**bounds):
         root = Box(np.array([0.5, 0.5]), list(columns))
-        grow(root, [2, 2], Bounds(**bounds))
+        grow(root, [2, 2], GrowthLimits(**bounds))
         return len(root.leaves)
 
     assert grown() == 4
@@ -73,9 +73,9 @@ def test_limits_end_growth() -> None:
 
 
 def test_a_split_in_a_gap_is_in_its_middle() -> None:
-    """Between the intervals 1 and 6, which alone are filled, the split is that of scikit-learn, after 3."""
+    """If only the intervals 1 and 6 have mass, the split is that of scikit-learn, after 3."""
     root = Box(np.array([2.0, 2.0]), [np.eye(8)[[1, 6]]])
-    grow(root, [8], Bounds())
+    grow(root, [8], GrowthLimits())
     assert root.split is not None
     theirs = DecisionTreeClassifier().fit([[1], [6]], [0, 1]).tree_.threshold[0]
     assert root.split.at == np.floor(theirs) + 1 == 4
@@ -93,7 +93,7 @@ SCHEMA = {
 
 
 def people(rng: np.random.Generator, n: int) -> pd.DataFrame:
-    """Return records of which a third are ill, which age, smoking and job tell."""
+    """Return records of which a third are ill, depending on age, smoking and job."""
     ill = rng.random(n) < 0.35
     made = {
         "age": np.clip(np.where(ill, 56, 38) + 12 * rng.standard_normal(n), 18, 89),
@@ -105,20 +105,20 @@ def people(rng: np.random.Generator, n: int) -> pd.DataFrame:
 
 
 def released(table: pd.DataFrame, plan: TablePlan, seed: int) -> Reports:
-    """Return the reports of a table by the shipping client with seeded entropy."""
+    """Return the reports of a table by the released client with seeded entropy."""
     inputs = stream_table(table, plan, TableOptions())
     return Reports(plan, np.concatenate(list(randomize_inputs(inputs, plan, entropy=SeededEntropy(seed), workers=1))))
 
 
 @pytest.mark.parametrize("answer", [1, "all"])
-def test_a_strong_promise_leaves_more_than_the_commonest_class(rng: np.random.Generator, answer) -> None:
-    """ε = 1, class included, 200,000 people: trees are right for more than 75%, one answer a report, and say so.
+def test_trees_beat_the_most_frequent_class_under_a_strong_guarantee(rng: np.random.Generator, answer) -> None:
+    """At ε = 1, class included, 200,000 people: with one column a report trees are right for more than 75%.
 
-    Forty seeds gave 0.76 to 0.89 (the commonest class has .65, raw records tell .89), 20 with all answered at once
-    0.60 to 0.85. The interval holds in 95%: of three collections none would fail it with a chance of 86%, two or
+    Forty seeds gave 0.76 to 0.89 (the most frequent class has .65, raw records give .89), and 20 with all columns in
+    each report 0.60 to 0.85. The interval covers 95%: of three collections none fails with probability 86%, two or
     more with .7%.
     """
-    plan, test = plan_table(SCHEMA, Epsilon("1"), answer=answer), people(rng, 5_000)
+    plan, test = plan_table(SCHEMA, Guarantee.from_epsilon("1"), columns_per_report=answer), people(rng, 5_000)
     held = 0
     for seed in range(3):
         model = grow_tree(released(people(rng, 200_000), plan, seed), "class")

@@ -1,4 +1,4 @@
-"""Decision trees from released values: corrections, growth and pruning against naive twins and scikit-learn."""
+"""Decision trees from released values: corrections, growth and pruning against naive versions and scikit-learn."""
 
 from dataclasses import asdict
 from fractions import Fraction
@@ -14,47 +14,57 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import check_estimator
 
 from assocpriv import randomize
-from assocpriv.files.reports import Reports
-from assocpriv.files.tree_models import tree_from_text, tree_to_text
+from assocpriv.files.report_files import Reports
+from assocpriv.files.tree_files import tree_from_text, tree_to_text
+from assocpriv.guarantees.amplification import Guarantee
+from assocpriv.guarantees.errors import EstimateError, PlanError
 from assocpriv.numeric import ReleasedTreeClassifier, grow_tree, predict, released_frame
-from assocpriv.plans.columns import (
+from assocpriv.plans.table_columns import (
     CategoryColumn,
     Clear,
     LabelColumn,
-    Law,
+    Mechanism,
     NumberColumn,
     UniformNoise,
     Window,
     default_intervals,
 )
-from assocpriv.plans.tables import TablePlan
-from assocpriv.promise.breaches import Breach
-from assocpriv.promise.errors import EstimateError, PlanError
-from assocpriv.server.tree_growth import Bounds, Box, Cut, Records, grow, prune
-from assocpriv.server.tree_positions import Channel, Released, as_released, channel_of, correct, quotas, reconstruct
+from assocpriv.plans.table_plan import TablePlan
+from assocpriv.server.tree_growth import Box, CandidateSplit, GrowthLimits, PositionedRecords, grow, prune
+from assocpriv.server.tree_positions import (
+    ReleasedRecords,
+    TreeChannel,
+    as_released,
+    channel_of,
+    correct,
+    quotas,
+    reconstruct,
+)
 from assocpriv.server.trees import ClassColumn, TreeRequest
 
 
-def number(name: str, law: Law, *, optional: bool = False, intervals: int = 10) -> NumberColumn:
+def number(name: str, mechanism: Mechanism, *, optional: bool = False, intervals: int = 10) -> NumberColumn:
     """Return a column of numbers from 0 to 1."""
-    return NumberColumn(name, law, optional, Fraction(0), Fraction(1), intervals)
+    return NumberColumn(name, mechanism, optional, Fraction(0), Fraction(1), intervals)
 
 
-def table_plan(law: Law, colour_law: Law, *, optional: bool = False, label: Law | None = None) -> TablePlan:
+def table_plan(
+    noise: Mechanism, colour: Mechanism, *, optional: bool = False, label: Mechanism | None = None
+) -> TablePlan:
     """Return a plan of two numbers, a category and a class."""
     columns = (
-        number("x", law, optional=optional),
-        number("y", law, optional=optional),
-        CategoryColumn("colour", colour_law, optional, ("red", "green", "blue")),
+        number("x", noise, optional=optional),
+        number("y", noise, optional=optional),
+        CategoryColumn("colour", colour, optional, ("red", "green", "blue")),
         LabelColumn("class", label or Clear(2), False, ("yes", "no")),
     )
     protected = any(column.is_protected for column in columns)
-    asked = sum(column.is_protected for column in columns[:-1])
-    return TablePlan(columns, asked, Breach("0.01%", "99.99%") if protected else None)
+    included = sum(column.is_protected for column in columns[:-1])
+    return TablePlan(columns, included, Guarantee("0.01%", "99.99%") if protected else None)
 
 
 def make_table(rng: np.random.Generator, n: int) -> pd.DataFrame:
-    """Return records whose class depends on x, and on the colour where y is low."""
+    """Return records whose class depends on x, and on the colour if y is low."""
     made = pd.DataFrame({"x": rng.random(n), "y": rng.random(n), "colour": rng.choice(["red", "green", "blue"], n)})
     made["class"] = np.where((made.x < 0.5) ^ ((made.y < 0.3) & (made.colour == "blue")), "yes", "no")
     return made
@@ -69,7 +79,7 @@ def inputs_of(model):  # the thresholds and features of a model's nodes, in orde
 
 
 def naive_sorted(codes, shares):
-    """Give the lowest released values to the first interval, and so on: AS00, section 4.2, by a loop."""
+    """Assign the lowest released values to the first interval, and so on: AS00, section 4.2, by a loop."""
     ends = [round(len(codes) * sum(shares[: place + 1])) for place in range(len(shares))]
     ends[-1] = len(codes)
     given = {}
@@ -79,7 +89,7 @@ def naive_sorted(codes, shares):
 
 
 def test_numbers_get_their_quotas_in_order(rng: np.random.Generator) -> None:
-    """Sorted codes fill the intervals' quotas: the same positions for every code as a loop gives, ties apart."""
+    """Sorted codes fill the intervals' quotas: every code has the same positions as from a loop, except for ties."""
     channel = channel_of(TablePlan((number("x", UniformNoise(10, 3)),), 0), 0)
     codes = rng.integers(0, 16, 500).astype(np.uint16)
     shares = reconstruct(np.bincount(codes, minlength=16), channel)
@@ -90,10 +100,10 @@ def test_numbers_get_their_quotas_in_order(rng: np.random.Generator) -> None:
     assert abs(quotas(500, shares) - 500 * shares).max() <= 1
 
 
-def test_categories_move_as_few_as_can(rng: np.random.Generator) -> None:
-    """The class's counts fit the inverted response, and no more records move than counts differ by."""
+def test_categories_move_the_fewest_records(rng: np.random.Generator) -> None:
+    """The counts fit the inverted response, and the number of moved records is the difference of counts."""
     column = CategoryColumn("c", Window(4, 1, 6, 1), False, ("a", "b", "c", "d"))
-    channel = channel_of(TablePlan((column,), 1, Breach("1%", "20%")), 0)
+    channel = channel_of(TablePlan((column,), 1, Guarantee("1%", "20%")), 0)
     codes = rng.choice(4, 900, p=[0.5, 0.3, 0.1, 0.1]).astype(np.uint8)
     counts = np.bincount(codes, minlength=4)
     inverse = np.linalg.solve(channel.matrix, counts / 900)
@@ -104,13 +114,13 @@ def test_categories_move_as_few_as_can(rng: np.random.Generator) -> None:
     assert (positions != codes).sum() == np.maximum(final - counts, 0).sum()
 
 
-def test_who_was_not_asked_is_spread_by_the_shares(rng: np.random.Generator) -> None:
-    """Missing and unasked records get positions by the shares, and as many as there should be stay missing."""
+def test_omitted_columns_get_positions_by_the_shares(rng: np.random.Generator) -> None:
+    """Missing and omitted values get positions by the shares, and the estimated number stays missing."""
     columns = (number("x", Window(10, 3, 9, 1), optional=True), number("y", Window(10, 3, 9, 1)))
-    plan = TablePlan(columns, 1, Breach("1%", "99%"))
+    plan = TablePlan(columns, 1, Guarantee("1%", "99%"))
     channel = channel_of(plan, 0)
     assert channel.missing_code == 12
-    assert channel.unasked_code == 13
+    assert channel.omitted_code == 13
     codes = np.concatenate([rng.integers(0, 12, 600), np.full(150, 12), np.full(250, 13)]).astype(np.uint8)
     shares = reconstruct(np.bincount(codes[:750], minlength=13), channel)
     positions = correct(codes, channel, np.random.default_rng(1), shares)
@@ -118,8 +128,8 @@ def test_who_was_not_asked_is_spread_by_the_shares(rng: np.random.Generator) -> 
     known = positions[positions < 10]
     of_values = shares[:10] / shares[:10].sum()
     assert abs(np.bincount(known, minlength=10) - len(known) * of_values).max() <= 3
-    unasked = positions[750:][positions[750:] < 10]
-    assert not rejects(np.bincount(unasked, minlength=10), of_values)
+    omitted = positions[750:][positions[750:] < 10]
+    assert not rejects(np.bincount(omitted, minlength=10), of_values)
     assert (as_released(np.array([12, 13], np.uint8), channel) == 10).all()
 
 
@@ -128,9 +138,9 @@ def test_who_was_not_asked_is_spread_by_the_shares(rng: np.random.Generator) -> 
 
 @pytest.mark.parametrize("method", ["by-class", "global", "local", "randomized"])
 def test_without_noise_the_tree_is_scikit_learns(rng: np.random.Generator, method: str) -> None:
-    """On values as they are every method grows scikit-learn's tree on the same intervals: splits, shares, answers.
+    """On raw values every method grows scikit-learn's tree on the same intervals: splits, shares, predictions.
 
-    Leaves of 100 records leave no two columns that split a node equally well, where scikit-learn takes one at random.
+    Leaves of 100 records avoid ties between columns, where scikit-learn takes one at random.
     """
     X = rng.random((3000, 3))
     y = np.where((X[:, 0] < 0.43) ^ (X[:, 1] > 0.71), "p", "q")
@@ -156,14 +166,15 @@ def test_without_noise_the_tree_is_scikit_learns(rng: np.random.Generator, metho
 
 def boxes(counts, column=0, *below, number=1):
     """Return a box that is split in a column, with the boxes below it, or a leaf."""
+    mass, split = np.array(counts, dtype=float), CandidateSplit(0.0, column, 3, False)
     if not below:
-        return Box(np.array(counts, dtype=float), [], number=number)
+        return Box(mass, [], number=number)
     halves = (boxes(*each, number=2 * number + side) for side, each in enumerate(below))
-    return Box(np.array(counts, dtype=float), [], number=number, split=Cut(0.0, column, 3, False), below=tuple(halves))
+    return Box(mass, [], number=number, split=split, below=tuple(halves))
 
 
 def test_description_lengths_by_hand() -> None:
-    """Costs worked by hand: 12 records, 5 errors as a leaf cost 6; split 1 + 1 + (1 + 1) + (1 + 0) = 5 is cheaper."""
+    """Costs by hand: 12 records with 5 errors cost 6 as a leaf; the split is cheaper: 1 + 1 + (1 + 1) + (1 + 0) = 5."""
 
     def left(tree, categories=(), **how):
         root = boxes(*tree)
@@ -172,13 +183,13 @@ def test_description_lengths_by_hand() -> None:
 
     keep = ((7, 5), 0, ((7, 1),), ((0, 4),))
     assert left(keep) == [(7, 1), (0, 4)]
-    # as a leaf 1 + 3 = 4, split 1 + 1 + (1 + 0) + (1 + 0) = 4: equal costs are for the leaf
+    # as a leaf 1 + 3 = 4, split 1 + 1 + (1 + 0) + (1 + 0) = 4: at equal costs the leaf stays
     equal = ((9, 3), 0, ((9, 0),), ((0, 3),))
     assert left(equal) == [(9, 3)]
     assert left(equal, whole=True) == [(9, 0), (0, 3)]
-    # the test of a category that is asked once costs ln 1 = 0, so that this split stays
+    # the only test of a category costs ln 1 = 0, so this split stays
     assert left(equal, [0]) == [(9, 0), (0, 3)]
-    # a split below one that goes: 1 + 2 = 3 against 2 + (1 + 2) + 1 = 6, then 1 + 6 against 2 + 3 + (1 + 1)
+    # a split below one that is pruned: 1 + 2 = 3 against 2 + (1 + 2) + 1 = 6, then 1 + 6 against 2 + 3 + (1 + 1)
     assert left(((8, 6), 0, ((7, 2), 1, ((5, 2),), ((2, 0),)), ((1, 4),))) == [(8, 6)]
     assert left(((80, 60), 0, ((70, 2), 1, ((50, 2),), ((20, 0),)), ((10, 58),))) == [(70, 2), (10, 58)]
 
@@ -203,7 +214,7 @@ def naive_gini_split(positions, labels):
 
 
 def naive_local(of, rows, positions, used, number, depth, least):
-    """Grow the local tree by plain recursion: nested (column, left, right), or the counts of a leaf."""
+    """Grow the local tree by recursion: nested (column, left, right), or the counts of a leaf."""
     counts = tuple(np.bincount(of.labels[rows], minlength=2).tolist())
     again = min(counts) >= least
     if again:
@@ -225,25 +236,25 @@ def naive_local(of, rows, positions, used, number, depth, least):
 
 
 def nested(box: Box):
-    """Return a tree as the naive one is written."""
+    """Return a tree in the form of the naive one."""
     if box.below is None or box.split is None:
         return tuple(box.mass.astype(int).tolist())
     return box.split.column, *map(nested, box.below)
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_local_growth_is_that_of_a_naive_twin(seed: int) -> None:
-    """The same columns split, the same counts in every leaf, as plain recursion with gini by loops gives."""
+def test_local_growth_equals_a_naive_version(seed: int) -> None:
+    """The splits and the counts in every leaf equal those of a recursion with the Gini index by loops."""
     rng = np.random.default_rng(seed)
     plan = TablePlan(tuple(number(name, UniformNoise(8, 2), intervals=8) for name in "ab"), 0)
     channels = [channel_of(plan, place) for place in range(2)]
     raw = rng.integers(0, 8, (400, 2))
     labels = ((raw[:, 0] > 3) ^ ((raw[:, 1] > 5) & (rng.random(400) < 0.8))).astype(np.int64)
     codes = [(raw[:, place] + rng.integers(0, 5, 400)).astype(np.uint8) for place in range(2)]
-    of = Released(codes, labels, channels, 2)
-    records = Records(of, 7, local=True, least=20)
+    of = ReleasedRecords(codes, labels, channels, 2)
+    records = PositionedRecords(of, 7, local=True, least=20)
     root = records.root(of.shares)
-    grow(root, [8, 8], Bounds(max_depth=3), records.divide)
+    grow(root, [8, 8], GrowthLimits(max_depth=3), records.divide)
     start = np.zeros((400, 2), dtype=np.int32)
     assert nested(root) == naive_local(of, np.arange(400), start, set(), 1, 3, 20)
 
@@ -251,18 +262,19 @@ def test_local_growth_is_that_of_a_naive_twin(seed: int) -> None:
 # ---- protected classes
 
 
-@pytest.mark.parametrize("law", [Window(2, 1, 3, 1), Window(3, 1, 5, 2)])
-def test_shares_of_a_protected_class_are_inverted(law: Window) -> None:
-    """Of what a response shows on average the true shares are told; of what it cannot show, ones within 0 and 1."""
-    column, counts = ClassColumn.of(LabelColumn("c", law, False, tuple("abc"[: law.inputs]))), (6, 3, 1)[: law.inputs]
-    low, high = (weight / law.total(optional=False) for weight in (law.low, law.high))
+@pytest.mark.parametrize("window", [Window(2, 1, 3, 1), Window(3, 1, 5, 2)])
+def test_shares_of_a_protected_class_are_inverted(window: Window) -> None:
+    """Expected counts of a response give the true shares; impossible counts give shares within 0 and 1."""
+    n, counts = window.inputs, (6, 3, 1)[: window.inputs]
+    column = ClassColumn.from_column(LabelColumn("c", window, False, tuple("abc"[:n])))
+    low, high = (weight / window.total(optional=False) for weight in (window.low, window.high))
     found = column.true_shares([low * sum(counts) + (high - low) * count for count in counts])
     assert found == pytest.approx([count / sum(counts) for count in counts])
-    assert max(column.true_shares([99, 1, 1][: law.inputs])) == 1.0
+    assert max(column.true_shares([99, 1, 1][:n])) == 1.0
 
 
 def test_protected_columns_and_class_are_learned(rng: np.random.Generator) -> None:
-    """On a γ plan, class included, trees find the rule, and the root's shares are those of the true classes."""
+    """With γ for all columns and the class, trees find the rule, and the root has the shares of the true classes."""
     plan = table_plan(Window(20, 5, 20, 1), Window(3, 1, 9, 1), label=Window(2, 1, 4, 1))
     train, test = make_table(rng, 40_000), make_table(rng, 4_000)
     reports = randomize(train, plan)
@@ -272,10 +284,10 @@ def test_protected_columns_and_class_are_learned(rng: np.random.Generator) -> No
     assert grow_tree(reports, "class", "randomized").n_leaves > 1
 
 
-def test_columns_that_some_answer_and_missing_values(rng: np.random.Generator) -> None:
-    """With missing values and one of three columns answered the tree still finds x; frames grow the same as reports."""
+def test_sampled_columns_and_missing_values(rng: np.random.Generator) -> None:
+    """With missing values and one of three columns a report, the tree finds x; frames grow the same tree as reports."""
     columns = table_plan(Window(20, 5, 40, 1), Window(3, 1, 40, 1), optional=True).columns
-    plan = TablePlan(columns, 1, Breach("1%", "99%"))
+    plan = TablePlan(columns, 1, Guarantee("1%", "99%"))
     train, test = make_table(rng, 30_000), make_table(rng, 2_000)
     train.loc[rng.random(len(train)) < 0.2, "y"] = np.nan
     reports = randomize(train, plan)
@@ -284,7 +296,7 @@ def test_columns_that_some_answer_and_missing_values(rng: np.random.Generator) -
     frame = released_frame(reports)
     fitted = ReleasedTreeClassifier(plan, random_state=3).fit(frame.drop(columns="class"), frame["class"])
     assert fitted.model_ == model
-    with pytest.raises(EstimateError, match="missing or was not asked"):
+    with pytest.raises(EstimateError, match="does not distinguish missing values"):
         ReleasedTreeClassifier(plan).fit(frame[["x", "y", "colour"]], frame["class"])
 
 
@@ -298,16 +310,16 @@ def test_scikit_learns_checks() -> None:
 
 
 def test_growth_has_the_same_options_everywhere() -> None:
-    """The estimator, whose signature scikit-learn reads, has the options and defaults that grow_tree takes."""
+    """The estimator, whose signature scikit-learn reads, has the options and defaults of grow_tree."""
     options = ReleasedTreeClassifier().get_params()
     options["seed"] = options.pop("random_state")
     assert asdict(TreeRequest()) == {name: options[name] for name in options if name not in ("plan", "label")}
-    with pytest.raises(TypeError, match="no argument 'depth' here; there are method, max_depth"):
+    with pytest.raises(TypeError, match="no argument 'depth'; the arguments are method, max_depth"):
         grow_tree(Reports(table_plan(UniformNoise(10, 3), Clear(3)), np.empty((0, 4), np.uint8)), depth=3)
 
 
 def test_clone_pipeline_and_exports(rng: np.random.Generator) -> None:
-    """The estimator clones, works in a pipeline, answers as its model does, and is written as text and DOT."""
+    """The estimator clones, works in a pipeline, predicts as its model does, and is written as text and DOT."""
     table = make_table(rng, 5_000)
     plan = table_plan(UniformNoise(50, 10), Clear(3))
     frame = released_frame(randomize(table, plan))
@@ -329,15 +341,15 @@ def test_clone_pipeline_and_exports(rng: np.random.Generator) -> None:
 
 @pytest.mark.parametrize("method", ["by-class", "local", "joint"])
 def test_the_same_seed_gives_the_same_tree(rng: np.random.Generator, method: str) -> None:
-    """Growth is a function of reports and seed; other seeds take equal values in another order."""
+    """Growth is a function of reports and seed; other seeds order equal values differently."""
     plan = table_plan(UniformNoise(10, 3), Window(3, 1, 3, 1))
     reports = randomize(make_table(rng, 3_000), plan)
     trees = [grow_tree(reports, method=method, pruning="none", seed=seed) for seed in (1, 1, 2)]
     assert trees[0] == trees[1] != trees[2]
 
 
-def test_as_they_are_intervals_follow_the_rule() -> None:
-    """Without a plan numbers are cut into as many intervals as AS00 says; all thresholds are among their edges."""
+def test_intervals_of_raw_numbers_follow_the_rule() -> None:
+    """Without a plan numbers are cut into the number of intervals of AS00; all thresholds are among their edges."""
     X = np.random.default_rng(0).random((3000, 1))
     model = ReleasedTreeClassifier(pruning="none", min_samples_leaf=1).fit(X, X[:, 0] * 7 % 1 > 0.5).model_
     edges = np.linspace(X.min(), X.max(), default_intervals(3000) + 1)
@@ -348,19 +360,19 @@ def test_as_they_are_intervals_follow_the_rule() -> None:
 
 
 @pytest.mark.parametrize(
-    ("n", "of_class", "said"),
+    ("n", "of_class", "message"),
     [(2000, "yes", "one class"), (5, None, "more than there are records"), (0, None, "no records")],
 )
-def test_reports_that_make_no_tree(rng: np.random.Generator, n: int, of_class: str | None, said: str) -> None:
+def test_reports_that_make_no_tree(rng: np.random.Generator, n: int, of_class: str | None, message: str) -> None:
     """One class, more intervals than records and no reports are refused."""
     plan, table = table_plan(UniformNoise(10, 3), Clear(3)), make_table(rng, 2000)
     table["class"] = of_class or table["class"]
-    with pytest.raises(EstimateError, match=said):
+    with pytest.raises(EstimateError, match=message):
         grow_tree(Reports(plan, randomize(table, plan).packed[:n]))
 
 
 def test_classes_that_are_none(rng: np.random.Generator) -> None:
-    """A number, a name that is no column, and words that are none are refused."""
+    """A number, an unknown column and unknown options are refused."""
     plan = table_plan(UniformNoise(10, 3), Clear(3))
     reports = randomize(make_table(rng, 200), plan)
     with pytest.raises(EstimateError, match="column x holds numbers"):
@@ -377,10 +389,10 @@ def test_classes_that_are_none(rng: np.random.Generator) -> None:
 
 
 def test_a_channel_is_as_wide_as_its_codes() -> None:
-    """Taken at their word, noisy codes lie in intervals of the same width beyond the range, and inside in its own."""
+    """Without correction, codes outside the range lie in intervals of the same width, and others in the plan's."""
     column = number("x", UniformNoise(20, 7))
     plan = TablePlan((column,), 0)
-    taken: Channel = channel_of(plan, 0, corrected=False)
+    taken: TreeChannel = channel_of(plan, 0, corrected=False)
     middles = np.array([(code - 7 + 0.5) / 20 for code in range(34)])
     assert taken.edges is not None
     found = np.searchsorted(taken.edges, middles, side="right") - 1

@@ -14,20 +14,20 @@ const LOOKS = [[390, "light", "screen"], [1280, "dark", "screen"], [320, "light"
 
 const browser = await chromium.launch({
   executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
-  args: ["--no-sandbox", "--disable-dev-shm-usage"], // roots and containers; what is opened is our own
+  args: ["--no-sandbox", "--disable-dev-shm-usage"], // roots and containers; only our own pages are opened
 });
-const said = [];
-const asked = [];
-// axe is put into the page, which forbids that; all else that the page forbids itself stays forbidden
+const messages = [];
+const requested = [];
+// axe is added to the page, which its policy forbids; the second context keeps the policy
 const context = await browser.newContext({ bypassCSP: true });
 const strict = await browser.newContext();
-for (const each of [context, strict]) each.setDefaultTimeout(120_000); // a busy machine is slow, and not wrong
+for (const each of [context, strict]) each.setDefaultTimeout(120_000); // a busy machine is slow
 
 async function opened(within, shown) {
   const page = await within.newPage();
-  page.on("console", (message) => said.push(message.text()));
-  page.on("pageerror", (error) => said.push(error.message));
-  page.on("request", (request) => asked.push(request.url()));
+  page.on("console", (message) => messages.push(message.text()));
+  page.on("pageerror", (error) => messages.push(error.message));
+  page.on("request", (request) => requested.push(request.url()));
   await page.goto(pathToFileURL(shown).href);
   return page;
 }
@@ -45,12 +45,12 @@ for (const [place, shown] of [file, ...others].entries()) {
     await page.emulateMedia({ colorScheme, media });
     await page.setViewportSize({ width, height: 800 });
     assert.deepEqual(await tooWide(page), [], `${shown} too wide at ${width} ${media}`);
-    // one style is that of all pages: the first is looked at in light and dark, others in one of both
+    // all pages have one style: the first is checked in light and dark, each other one in one of them
     if (look === place % 2 || (look < 2 && place === 0)) assert.deepEqual(await violations(page), [], `${shown} ${width} ${colorScheme}`);
   }
   await page.close();
 }
-console.log("ok: nothing that axe finds, on phones and screens, light and dark; nothing too wide, on paper neither");
+console.log("ok: axe finds nothing, on phones and screens, light and dark; nothing is too wide, also in print");
 
 const page = await opened(strict, file);
 const column = (place) => page.$$eval("#itemsets-table tbody tr:not([hidden])", (rows, at) => rows.map((row) => row.cells[at].textContent), place);
@@ -66,7 +66,7 @@ assert.deepEqual((await column(1)).map(parseFloat), shares.reverse());
 await page.locator("#itemsets-table-filter").fill(before[0].slice(0, 6));
 const left = await column(0);
 assert.ok(left.length >= 1 && left.length < before.length && left.every((each) => each.toLowerCase().includes(before[0].slice(0, 6).toLowerCase())));
-assert.match(await page.locator("#itemsets-table-told").textContent(), /^\d+ of \d+ rows$/);
+assert.match(await page.locator("#itemsets-table-count").textContent(), /^\d+ of \d+ rows$/);
 const rules = (place) => page.$$eval("#rules-table tbody tr:not([hidden])", (rows, at) => rows.map((row) => row.cells[at].textContent), place);
 const lifts = (await rules(3)).map(parseFloat);
 const middle = [...lifts].sort((one, other) => one - other)[lifts.length >> 1];
@@ -82,7 +82,7 @@ assert.ok(chosen.length >= 1 && chosen.length < lifts.length && chosen.every((ro
 console.log("ok: sorted and filtered by keyboard, by bounds and by the graph");
 
 assert.equal(await page.title(), process.env.TITLE);
-assert.deepEqual(asked.filter((url) => !url.startsWith("file:") && !url.startsWith("data:")), []);
-assert.deepEqual(said, []);
-console.log("ok: no name runs anything, nothing is asked for, the console is silent");
+assert.deepEqual(requested.filter((url) => !url.startsWith("file:") && !url.startsWith("data:")), []);
+assert.deepEqual(messages, []);
+console.log("ok: no name runs anything, nothing is requested, the console is silent");
 await browser.close();

@@ -1,4 +1,4 @@
-"""Charts by themselves: each is XML with its colours inside, names are text, and figures are those of the tables."""
+"""Charts as files: each is XML with its own colours, names are escaped, and figures are those of the tables."""
 
 import re
 from dataclasses import replace
@@ -14,7 +14,7 @@ from shown import HOSTILE
 
 import assocpriv as ap
 from assocpriv import numeric
-from assocpriv.promise.errors import EstimateError, FileError
+from assocpriv.guarantees.errors import EstimateError, FileError
 from assocpriv.show.charts import Chart, intervals
 
 pytestmark = pytest.mark.filterwarnings("ignore:itemsets of")
@@ -25,26 +25,26 @@ AGE = "age <b> & $"
 
 @pytest.fixture(scope="module")
 def itemsets() -> pd.DataFrame:
-    """A mined table of hostile names, in which neighbours come together."""
-    plan = planned(NAMES, 2, ap.Breach("5%", "90%"))
+    """Return a mined table of hostile names, in which neighbours are bought together."""
+    plan = planned(NAMES, 2, ap.Guarantee("5%", "90%"))
     baskets = [{NAMES[at], NAMES[(at + 1) % len(NAMES)]} for at in (np.arange(20_000) ** 2 // 7 % len(NAMES)).tolist()]
     return ap.mine(ap.randomize(baskets, plan), 0.05)
 
 
 @pytest.fixture(scope="module")
 def reports() -> Any:
-    """Reports of a number and a protected class."""
+    """Return reports of a number and a protected class."""
     n = 9_000
     columns = {
         AGE: {"kind": "number", "low": 0, "high": 100, "release": "square-wave"},
         "class": {"kind": "category", "values": ["A<", "B", "C"], "release": "response"},
     }
     table = pd.DataFrame({AGE: np.arange(n) % 101, "class": np.resize(["A<", "A<", "B", "C"], n)})
-    return ap.randomize(table, numeric.plan_table({"columns": columns}, ap.Breach("5%", "90%")))
+    return ap.randomize(table, numeric.plan_table({"columns": columns}, ap.Guarantee("5%", "90%")))
 
 
 def parsed(chart: Chart) -> ElementTree.Element:
-    """Return a chart as an XML parser reads it: nothing in it runs or is loaded, and all of it is of this class."""
+    """Return a parsed chart; check that it runs and loads nothing, and that its elements have this class."""
     root = ElementTree.fromstring(chart._repr_html_())
     tags = {each.tag.removeprefix(SVG) for each in root.iter()}
     assert tags <= {"svg", "style", "rect", "path", "text", "title", "circle", "g", "marker"}
@@ -60,18 +60,18 @@ def parsed(chart: Chart) -> ElementTree.Element:
 
 
 def texts(root: ElementTree.Element) -> list[str]:
-    """Return what a chart says where one looks."""
+    """Return the tooltips of a chart."""
     return [each.text or "" for each in root.iter(f"{SVG}text")]
 
 
 def marked(root: ElementTree.Element, tag: str, *names: str) -> list[ElementTree.Element]:
-    """Return the marks of the chart itself, without its legend."""
+    """Return the marks of the chart without its legend."""
     inner = root.find(f"{SVG}g")
     return [each for each in inner.iter(f"{SVG}{tag}") if not names or each.get("class", "").split()[0] in names]
 
 
 def test_intervals_are_the_tables(itemsets: pd.DataFrame) -> None:
-    """A line each, pale where it is not listed; middles stand where the supports are; the rest is counted."""
+    """One line each, pale if not selected, centred at the supports; omitted rows are counted."""
     root = parsed(ap.chart(itemsets, rows=5))
     ticks = [float(each.get("d").split()[0][1:]) for each in marked(root, "path", "tick")]
     spans = [(float(each.get("x")), float(each.get("width"))) for each in marked(root, "rect", "span")]
@@ -81,15 +81,15 @@ def test_intervals_are_the_tables(itemsets: pd.DataFrame) -> None:
     step = float(texts(root.find(f"{SVG}g"))[1].rstrip("%")) / 100
     supports = itemsets["support"].nlargest(2).to_numpy()
     assert sorted(ticks)[-1] - zero == pytest.approx(supports[0] / step * (others[0] - zero), abs=1)
-    assert f"; {len(itemsets) - 5} more not drawn" in " ".join(texts(root))
+    assert f"; {len(itemsets) - 5} more are not drawn" in " ".join(texts(root))
     of_two = itemsets[itemsets["length"] == 2]
-    half = of_two.assign(listed=np.arange(len(of_two)) % 2 == 0)
+    half = of_two.assign(selected=np.arange(len(of_two)) % 2 == 0)
     pale = ["doubt" in each.get("class") for each in marked(parsed(ap.chart(half)), "path", "tick")]
-    assert pale == sorted(~half["listed"])
+    assert pale == sorted(~half["selected"])
 
 
 def test_every_kind_is_drawn(itemsets: pd.DataFrame, reports: Any) -> None:
-    """Sizes; rules three ways with what a colour means; a point a rule, at its confidence; columns of both sorts."""
+    """Sizes; three charts of rules with a colour legend; one point per rule at its confidence; both column types."""
     assert {"items", "pairs"} <= set(texts(parsed(ap.chart(itemsets, "sizes"))))
     rules = ap.association_rules(itemsets, 0.1)
     for kind in ("scatter", "graph"):
@@ -110,7 +110,7 @@ def test_every_kind_is_drawn(itemsets: pd.DataFrame, reports: Any) -> None:
 
 
 def test_names_are_text(itemsets: pd.DataFrame) -> None:
-    """Markup is shown, what turns the direction of what stands beside it and what XML cannot hold is replaced."""
+    """Markup is shown as text; direction marks and characters invalid in XML are replaced."""
     said = ap.chart(itemsets).svg
     assert "<script" not in said
     assert "&lt;script&gt;" in said
@@ -124,7 +124,7 @@ def test_names_are_text(itemsets: pd.DataFrame) -> None:
 
 
 def test_a_chart_is_saved(itemsets: pd.DataFrame, tmp_path: Path) -> None:
-    """The file is what the notebook shows; another ending, and a file that is there, are refused with nothing left."""
+    """The file equals the notebook's chart; another ending, and an existing file, are refused without a new file."""
     chart = ap.chart(itemsets)
     chart.save(tmp_path / "chart.svg")
     root = ElementTree.parse(tmp_path / "chart.svg").getroot()
@@ -138,8 +138,8 @@ def test_a_chart_is_saved(itemsets: pd.DataFrame, tmp_path: Path) -> None:
     assert repr(chart) == "Chart(title='Supports with intervals of 95%')"
 
 
-def test_what_cannot_be_drawn_is_refused(itemsets: pd.DataFrame, reports: Any) -> None:
-    """Another kind, column, number of rows, or table, in one line that says what there is; of no row that is said."""
+def test_invalid_charts_are_refused(itemsets: pd.DataFrame, reports: Any) -> None:
+    """Invalid kinds, columns, numbers of rows and tables give one line with valid ones; an empty chart says so."""
     found, rules = ap.reconstruct(reports), ap.association_rules(itemsets, 0.1)
     for empty in (itemsets.head(0), rules.head(0)):
         assert texts(parsed(ap.chart(empty)))[0] == "Nothing to draw"
@@ -149,8 +149,8 @@ def test_what_cannot_be_drawn_is_refused(itemsets: pd.DataFrame, reports: Any) -
         ((found, "scatter"), "one kind$"),
         ((found, AGE), f"a column is named by column='{re.escape(AGE)}'"),
         ((found,), "column must be one of 'age <b> & \\$', 'class', got None"),
-        ((pd.DataFrame({"support": [0.5], "itemsets": [frozenset({"milk"})]}),), "does not carry"),
-        ((pd.DataFrame({"antecedents": [frozenset({"milk"})]}),), "no table of rules"),
+        ((pd.DataFrame({"support": [0.5], "itemsets": [frozenset({"milk"})]}),), "lacks the facts"),
+        ((pd.DataFrame({"antecedents": [frozenset({"milk"})]}),), "not a table of rules"),
     ):
         with pytest.raises(EstimateError, match=said):
             ap.chart(*given)

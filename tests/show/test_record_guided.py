@@ -1,4 +1,4 @@
-"""Records of guided perturbation: plans, the miner's state, answers, trials; three walks say the same of each."""
+"""Records of guided perturbation: plans, the miner's state, responses, trials; three renderers show the same."""
 
 from pathlib import Path
 from typing import Any
@@ -10,15 +10,15 @@ from shown import check
 
 import assocpriv as ap
 from assocpriv import guided
-from assocpriv.client.waiting import AnswerCounts
-from assocpriv.planning.tables import foresee_guided
-from assocpriv.show import guided as room
+from assocpriv.client.report_queue import ResponseCounts
+from assocpriv.planning.table_planner import forecast_guided
+from assocpriv.show import guided_views as room
 
 OUT = Path("out")
 
 
 def people(n: int = 240) -> pd.DataFrame:
-    """Return votes of which two tell the party."""
+    """Return votes of which two predict the party."""
     rng = np.random.default_rng(2)
     right = rng.random(n) < 0.5
     votes = {f"v{k}": rng.random(n) < (np.where(right, 0.9, 0.1) if k < 2 else 0.5) for k in range(4)}
@@ -28,43 +28,43 @@ def people(n: int = 240) -> pd.DataFrame:
 
 @pytest.mark.parametrize("keep", ["none", "bits", "tuple"])
 def test_a_plan_and_its_miner(keep: str, tmp_path: Path) -> None:
-    """What is promised, by what it is kept, what is in clear; state, guidance and what came in."""
-    kept: dict[str, Any] = {} if keep == "none" else {"promise": ap.Breach("5%", "50%"), "keep": keep}
+    """The records show the guarantee and its mechanism, raw columns, the state, guidance and received tuples."""
+    kept: dict[str, Any] = {} if keep == "none" else {"guarantee": ap.Guarantee("5%", "50%"), "keep": keep}
     state = guided.start(people(), class_column="party", batch=20, **kept)
-    said = check(room.plan(foresee_guided(state.plan, 1000)))
-    assert "in clear    the class party: left, right" in said
-    assert ("no γ" in said) == (keep == "none")
-    assert ("no report lifts a belief from 5% to 50%" in said) == (keep != "none")
+    said = check(room.plan(forecast_guided(state.plan, 1000)))
+    assert "raw         the class party: left, right" in said
+    assert ("can obtain any value unrandomized" in said) == (keep == "none")
+    assert ("one report raises a prior of 5% to less than 50%" in said) == (keep != "none")
     assert ("random tuple" in said) == (keep == "tuple")
     started = [room.started(state, OUT, OUT, is_of_table=is_of_table) for is_of_table in (True, False)]
     check(started[0])
     assert [len(each.notes) for each in started] == [1, 0]
     guided.write_state(state, tmp_path / "s.json")
     done, new = guided.publish_file(tmp_path / "s.json", tmp_path / "g.json")
-    assert ("γ           infinite" in check(room.published(done, [], new, OUT))) == (keep == "none")
-    assert "as before: 20 tuples make a batch" in check(room.published(done, [], False, OUT))
+    assert ("γ           unbounded" in check(room.published(done, [], new, OUT))) == (keep == "none")
+    assert "unchanged until 20 tuples have arrived since" in check(room.published(done, [], False, OUT))
     assert "new guidance after 20 further tuples" in check(room.collected(done))
     if keep != "tuple":
         reports = ap.randomize(people(), done.plan, guidance=done.guidance)
         state = guided.collect(done, reports)
-        said = check(room.published(state, guided.worth(state, [1, 2]), False, OUT))
+        said = check(room.published(state, guided.estimate_accuracy(state, [1, 2]), False, OUT))
         assert "now " in said
-        assert "level 2 " in said
+        assert "standard error" in said
 
 
-def test_answers_say_what_was_made_of_values() -> None:
-    """Missing values and probabilities above 1 are said, and that nothing is promised."""
+def test_responses_count_missing_and_clipped_values() -> None:
+    """Missing values and probabilities above 1 are counted, and the missing guarantee is stated."""
     plan = guided.start(people(), class_column="party").plan
-    said = check(room.answered(AnswerCounts(1, 2, 240, 3, True, {"v0": 2}), plan, OUT))
-    assert said.startswith("240 reports of 6 bytes written to out: answers to guidance 1, level 2\n")
+    said = check(room.answered(ResponseCounts(1, 2, 240, 3, True, {"v0": 2}), plan, OUT))
+    assert said.startswith("240 reports of 6 bytes written to out: responses to guidance 1, level 2\n")
     assert "missing values, drawn uniformly: 2 of v0\n3 bits had a probability above 1" in said
-    assert "no γ: whoever publishes the guidance can ask for any value as it is" in said
-    assert "missing" not in check(room.answered(AnswerCounts(1, 2, 240), plan, OUT))
-    assert "3 records waiting in out, encrypted; nothing was sent: why" in check(room.waiting(3, plan, OUT, "why"))
+    assert "no γ: the publisher of the guidance can obtain any value unrandomized" in said
+    assert "missing" not in check(room.answered(ResponseCounts(1, 2, 240), plan, OUT))
+    assert "3 records queued in out, encrypted; nothing was sent: why" in check(room.queued(3, plan, OUT, "why"))
 
 
 def test_trials_are_tables() -> None:
-    """A row a level."""
+    """A trial is a table with a row for each level."""
     plan = guided.start(people(), class_column="party", batch=20).plan
     trial = ap.simulate(people(), plan, seed=1, rounds=2, classifier="naive-bayes")
     said = check(room.simulated(trial))

@@ -1,4 +1,4 @@
-"""Records of suppressions: what data tell above their bounds, what was withheld, and the owner's page of it."""
+"""Records of suppressions: inferences above their bounds, hidden cells, and the owner's page."""
 
 from pathlib import Path
 from typing import Any
@@ -8,8 +8,8 @@ import pytest
 from shown import check
 
 import assocpriv as ap
-from assocpriv.show import suppression
-from assocpriv.show.html import fragment
+from assocpriv.show import suppression_views
+from assocpriv.show.html_renderer import fragment
 
 CELLS = pd.DataFrame(
     [("cook", 30, "bad", "no")] * 4 + [("<b>", 41, "good", "no")] * 6 + [("<b>", 52, "bad", "yes")] * 5
@@ -25,44 +25,44 @@ OF_ITEMS = [{"channel": ["tea", "<i>"], "sensitive": ["milk"], "confidence": "60
 
 
 def cells(**options: Any) -> dict[str, Any]:
-    """Return the report of a table that was released."""
+    """Return the report of a released table."""
     _, done = ap.suppress.suppress(CELLS, OF_CELLS, columns=4, **options)
     return ap.suppress.record(done)
 
 
-def test_a_check_lists_what_is_above_its_bound() -> None:
-    """The highest confidence first, with the records that it is about; of baskets, too; or that there is nothing."""
-    said = check(suppression.check(ap.suppress.record(ap.suppress.check(CELLS, OF_CELLS, columns=4))))
+def test_a_check_lists_inferences_above_their_bounds() -> None:
+    """The highest confidence first, with the number of records; also for baskets; or a note that none is above."""
+    said = check(suppression_views.check(ap.suppress.record(ap.suppress.check(CELLS, OF_CELLS, columns=4))))
     assert "bins        age: " in said
     assert said.index(" 100.0%      45%        5  job = <b>, age =") < said.index(
         "  45.5%      45%       11  job = <b> →"
     )
     found = ap.suppress.record(ap.suppress.check(BASKETS, OF_ITEMS))
-    assert "100.0%      60%        2  <i> = yes, tea = yes → milk = yes" in check(suppression.check(found))
+    assert "100.0%      60%        2  <i> = yes, tea = yes → milk = yes" in check(suppression_views.check(found))
     passed = ap.suppress.record(ap.suppress.check(BASKETS[-2:], [OF_ITEMS[0] | {"channel": ["bread"]}]))
-    assert "no inference is above its bound" in check(suppression.check(passed))
+    assert "no inference is above its bound" in check(suppression_views.check(passed))
 
 
 @pytest.mark.parametrize("name", ["cells", "items", "paper"])
-def test_a_release_says_what_is_hidden_and_how(name: str) -> None:
-    """Hidden cells by column or item, and what was tested; the page says whose it is; names are text."""
+def test_a_release_shows_hidden_cells_and_method(name: str) -> None:
+    """Hidden cells by column or item, and tests; the page is marked for the owner; names are escaped."""
     content = ap.suppress.record(ap.suppress.suppress(BASKETS, OF_ITEMS)[1]) if name == "items" else cells(
         mode="paper" if name == "paper" else "local"
     )  # fmt: skip
-    said = check(suppression.release(content, Path("out.csv")))
+    said = check(suppression_views.release(content, Path("out.csv")))
     assert "written to out.csv" in said
-    page = suppression.page(content)
+    page = suppression_views.page(content)
     check(page)
     shown = str(fragment(page))
     for each in content["cells"]:
         assert each in said
     assert ("1 test" in said or " tests, " in said) == (name != "paper")
     assert (content["warning"] is not None) == (name == "paper")
-    assert "It stays with the owner" in shown
-    assert "It stays with the owner" not in said
+    assert "It is for the owner" in shown
+    assert "It is for the owner" not in said
     assert not any(tag in shown for tag in ("<b>", "<i>", "<script"))
 
 
 def test_long_lists_are_cut() -> None:
-    """A page of few rows says how many are left out."""
-    assert "… and 1 more" in check(suppression.page(cells(), rows=1))
+    """A page of few rows states how many are left out."""
+    assert "… and 1 more" in check(suppression_views.page(cells(), rows=1))

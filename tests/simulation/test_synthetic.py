@@ -18,8 +18,8 @@ import pytest
 from naive import rejects
 from scipy.stats import poisson
 
+from assocpriv.guarantees.errors import BasketError, FileError, RecordError
 from assocpriv.plans.catalogue import Catalogue
-from assocpriv.promise.errors import BasketError, FileError, RecordError
 from assocpriv.records.baskets import Baskets
 from assocpriv.simulation import synthetic
 from assocpriv.simulation.synthetic import (
@@ -36,7 +36,7 @@ from assocpriv.simulation.synthetic import (
 
 
 def test_wanted_sizes_are_poisson_with_zero_raised_to_one():
-    """Wanted sizes follow max(1, Poisson); plain Poisson and means 2 % off are rejected."""
+    """Target sizes follow max(1, Poisson); plain Poisson and means 2% off are rejected."""
     sizes = synthetic._draw_sizes(QuestSettings(), np.random.default_rng(1), 200_000)
     cells = np.bincount(sizes.clip(0, 14), minlength=15)
     plain, *wrong = (np.append(poisson.pmf(np.arange(14), mean), poisson.sf(13, mean)) for mean in (5.0, 4.9, 5.1))
@@ -46,7 +46,7 @@ def test_wanted_sizes_are_poisson_with_zero_raised_to_one():
 
 
 def test_instances_lose_items_by_the_corruption_level():
-    """A level of 1/2 keeps 4, 3, 2, 1 of 4 items with 1/2, 1/4, 1/8, 1/8, each item alike; others are rejected."""
+    """A level of 1/2 keeps 4, 3, 2, 1 of 4 items with probability 1/2, 1/4, 1/8, 1/8, all items alike."""
     pattern = synthetic._Patterns(np.array([[3, 5, 7, 9]]), np.array([4]), np.array([1.0]), np.array([0.5]))
     items, kept = synthetic._draw_instances(pattern, 40_000, np.random.default_rng(2))
     for level in (0.5, 0.47, 0.53):
@@ -57,7 +57,7 @@ def test_instances_lose_items_by_the_corruption_level():
 
 
 def test_patterns_are_distinct_items_of_the_right_mean_size_and_overlap():
-    """Patterns hold distinct items, of the right mean size (|z| < 4.9); correlated neighbours share."""
+    """Patterns have distinct items and the right mean size (|z| < 4.9); correlated neighbours share items."""
     shared = []
     for correlation in (0.0, 0.5):
         settings = QuestSettings(n_patterns=3_000, correlation=correlation, item_skew=0.0)
@@ -82,7 +82,7 @@ def test_patterns_are_distinct_items_of_the_right_mean_size_and_overlap():
     ],
 )  # fmt: skip
 def test_baskets_are_strictly_increasing_and_in_range(changes, monkeypatch):
-    """Whatever the settings, every basket holds an item, strictly increasing ones, all in the catalogue."""
+    """For all settings, every basket has at least one item, and its items are increasing and in the catalogue."""
     monkeypatch.setattr(synthetic, "CHUNK_BASKETS", 64)
     settings = QuestSettings(**{"n_baskets": 200, "n_patterns": 50} | changes)
     baskets = generate_quest(settings)
@@ -100,7 +100,7 @@ def test_baskets_are_strictly_increasing_and_in_range(changes, monkeypatch):
 
 
 def test_product_names_are_distinct_and_neighbours_differ():
-    """A thousand names without digits or delimiters, no neighbours alike; further names are numbered."""
+    """A thousand names without digits or delimiters, in mixed order; further names are numbered."""
     names = product_names(2_500)
     assert len(set(names)) == 2_500
     assert names[:1_000] == product_names(1_000)
@@ -112,7 +112,7 @@ def test_product_names_are_distinct_and_neighbours_differ():
         assert one.split(" ", 1)[1] != two.split(" ", 1)[1]
 
 
-def _listed(baskets):
+def _selected(baskets):
     bounds = baskets.offsets.tolist()
     return [baskets.items[a:b].tolist() for a, b in pairwise(bounds)]
 
@@ -125,19 +125,21 @@ def _written(baskets, form):
 
 @pytest.mark.parametrize("chunk", [64, 1 << 17])
 def test_written_baskets_read_back(chunk, monkeypatch):
-    """Both formats read back with a naive parser, however the baskets fall into chunks, which are told of."""
+    """Both formats are read back by a naive parser, for all chunk sizes, with progress for each chunk."""
     monkeypatch.setattr(synthetic, "CHUNK_BASKETS", chunk)
     told = []
     baskets = generate_quest(QuestSettings(n_baskets=200), progress=lambda *call: told.append(call))
     assert told == [(min(at, 200), 200) for at in range(chunk, 200 + chunk, chunk)]
     rows = list(csv.reader(io.StringIO(_written(baskets, "basket"), newline="")))
-    assert [[baskets.catalogue.index_of[name] for name in row] for row in rows] == _listed(baskets)
+    assert [[baskets.catalogue.index_of[name] for name in row] for row in rows] == _selected(baskets)
     for part in (baskets, baskets[70:75]):  # a slice's first offset is not 0
-        assert [[int(item) for item in line.split(" ")] for line in _written(part, "dat").splitlines()] == _listed(part)
+        assert [[int(item) for item in line.split(" ")] for line in _written(part, "dat").splitlines()] == _selected(
+            part
+        )
 
 
 def test_empty_baskets_and_names_that_need_quotes_read_back():
-    """An empty basket is an empty line, names with commas, quotes or other letters survive; others are refused."""
+    """An empty basket is an empty line, and names with commas, quotes or other letters are preserved."""
     catalogue = Catalogue(["plain", "a, b", 'six " nails', "crème fraîche"])
     for lists in ([], [[]], [[], [0, 2], [], [], [1], [0, 1, 2, 3], []]):
         baskets = Baskets.from_sets([[catalogue[item] for item in row] for row in lists], catalogue)
@@ -163,7 +165,7 @@ def test_settings_out_of_range_are_refused(wrong):
 
 
 def _second_reading(function: int, r: dict[str, Any]) -> bool:
-    """Say whether a function holds of one record, as the slides write it (F3 as the paper of 1992)."""
+    """Return whether a function holds for one record, as in the slides (F3 as in the paper of 1992)."""
     age, pay, level = r["age"], r["salary"] / 1000, r["elevel"]
     money = 0.67 * (r["salary"] + r["commission"]) - 0.2 * r["loan"] - 10_000
     if function == 1:
@@ -187,14 +189,14 @@ def _second_reading(function: int, r: dict[str, Any]) -> bool:
 
 @pytest.mark.parametrize("function", range(1, 6))
 def test_classes_are_those_of_the_functions(function: int) -> None:
-    """Every record's class is what a second reading of the functions says, and each class has half."""
+    """Every record's class agrees with a second implementation of the functions; each class has half of the records."""
     made = generate_agrawal(AgrawalSettings(function=function, n_records=4_000, seed=3))
     assert (made["class"] == "A").tolist() == [_second_reading(function, r) for r in made.to_dict("records")]
     assert made["class"].value_counts().to_dict() == {"A": 2_000, "B": 2_000}
 
 
 def test_attributes_lie_in_their_ranges_and_fit() -> None:
-    """Class B of function 1 is drawn as the attributes are but for the age: uniform ones fit, others are rejected."""
+    """Class B of function 1 has the attributes' distributions except for age: uniform ones fit, others are rejected."""
     made = generate_agrawal(AgrawalSettings(function=1, n_records=100_000))
     for name, known in ATTRIBUTES.items():
         assert made[name].between(known.low, known.high).all()
@@ -212,7 +214,7 @@ def test_attributes_lie_in_their_ranges_and_fit() -> None:
 
 
 def test_files_hold_the_records(tmp_path: Path) -> None:
-    """CSV and Parquet hold the frame's records, in parts too; the same seed gives the same bytes."""
+    """CSV and Parquet have the frame's records, also in parts; the same seed gives the same bytes."""
     settings = AgrawalSettings(function=3, n_records=70_001, seed=9)
     frame = generate_agrawal(settings)
     for name in ("a.csv", "a.parquet", "b.csv"):
@@ -224,7 +226,7 @@ def test_files_hold_the_records(tmp_path: Path) -> None:
 
 
 def test_wrong_settings_and_names(tmp_path: Path) -> None:
-    """Numbers out of range and endings that say nothing are refused, and nothing is written."""
+    """Numbers out of range and unknown file endings are refused, and nothing is written."""
     for wrong in ({"function": 6}, {"function": 0}, {"n_records": 1}, {"seed": -1}, {"n_records": 2.5}):
         with pytest.raises(RecordError, match=next(iter(wrong))):
             AgrawalSettings(**wrong)  # type: ignore[arg-type]

@@ -1,7 +1,7 @@
 """The running example of Wang, Fung, Yu (2005): table 1 and its templates."""
 
-from assocpriv.suppress.table import CodedTable, code_cells
-from assocpriv.suppress.templates import Bound, Template, bounds
+from assocpriv.suppress.coded_table import CodedTable, code_cells
+from assocpriv.suppress.inference_templates import ConfidenceBound, Template, bounds
 
 COLUMNS = ("Job", "Country", "Child", "Bankruptcy", "Rating")
 TABLE_1 = """
@@ -13,7 +13,7 @@ Trader UK No Never 1 0
 Trader Canada No Never 1 0
 Clerk Canada No Never 3 0
 Clerk Canada No Discharged 1 0
-"""  # and how many records have a good and a bad rating
+"""  # numbers of records with a good and a bad rating
 
 
 def rows() -> list[dict[str, str | None]]:
@@ -31,6 +31,6 @@ def table() -> CodedTable:
     return code_cells({name: [row[name] for row in rows()] for name in COLUMNS})
 
 
-def template(channel: list[str], confidence: str) -> tuple[Bound, ...]:
+def template(channel: list[str], confidence: str) -> tuple[ConfidenceBound, ...]:
     """Return the bounds of one of the example's templates."""
     return bounds([Template(channel, {"Bankruptcy": ["Discharged"]}, confidence)])

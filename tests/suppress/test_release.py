@@ -1,4 +1,4 @@
-"""Tests of tables that are published: what is written, in which order, and that nothing else is released."""
+"""Tests of published tables: written cells, their order, and the absence of anything else."""
 
 import gzip
 import json
@@ -16,13 +16,13 @@ import pytest
 from suppress import bank_customers
 
 from assocpriv import suppress
-from assocpriv.promise.errors import FileError, RecordError, TemplateError
+from assocpriv.guarantees.errors import FileError, RecordError, TemplateError
 from assocpriv.suppress import release
-from assocpriv.suppress.coins import Coins, Keys
-from assocpriv.suppress.decide import decide
+from assocpriv.suppress.randomization import RandomBits, ReleaseKey
+from assocpriv.suppress.suppression import choose_hidden_cells
 
 TEMPLATES = [{"channel": ["Job", "Country"], "sensitive": {"Bankruptcy": ["Discharged"]}, "confidence": "75%"}]
-PAPER = {"mode": "paper"}  # which hides whole values
+PAPER = {"mode": "paper"}  # hides whole values
 NAMES = list(bank_customers.COLUMNS)
 
 
@@ -37,7 +37,7 @@ def of_job(confidence: str, ill: str = "yes", channel: str = "Job") -> list[dict
 
 
 def alike(found: pd.DataFrame, wanted: pd.DataFrame) -> bool:
-    """Say whether two tables have the same records, in any order, as texts."""
+    """Return whether two tables have the same records as texts, in any order."""
     rows = [Counter(map(tuple, table.astype(str).to_numpy().tolist())) for table in (found, wanted)]
     return list(found.columns) == list(wanted.columns) and rows[0] == rows[1]
 
@@ -49,7 +49,7 @@ def table_2() -> pd.DataFrame:
 
 @pytest.mark.parametrize("ending", [".csv", ".csv.gz", ".tsv", ".parquet"])
 def test_the_papers_example(tmp_path, ending):
-    """Table 1 of the paper becomes its table 2, in files of all kinds."""
+    """Table 1 of the paper becomes its table 2, in all file types."""
     source, output = tmp_path / f"bank{ending}", tmp_path / f"released{ending}"
     separator = "\t" if ending == ".tsv" else ","
     if ending == ".parquet":
@@ -63,8 +63,8 @@ def test_the_papers_example(tmp_path, ending):
     assert done.checked[0].confidence == Fraction(1, 2)
 
 
-def test_cells_that_stay_are_the_same_text(tmp_path):
-    """In CSV nothing but hidden cells, quotes and the order changes: not blanks, nor how a number is written."""
+def test_shown_cells_keep_their_text(tmp_path):
+    """In CSV only hidden cells, quotes and the order change; blanks and spellings of numbers stay."""
     head, lines = (
         b"\xef\xbb\xbf\r\nnote, Job ,x,ill\r\n",
         [b"007, cook,1.50,no\r\n", b" a ,clerk, 0x1 ,yes\n", b",cook,,no\r\n"],
@@ -76,19 +76,19 @@ def test_cells_that_stay_are_the_same_text(tmp_path):
     assert sorted(rest) == sorted([b"*,1.50,no\n", b"*, 0x1 ,yes\n", b"*,,no\n", b'*,"N,""A",yes\n'])
 
 
-def test_ways_of_writing_a_value_are_not_released(tmp_path):
-    """A value that is written in several ways is released in one, because the difference could tell what was hidden."""
+def test_spellings_of_a_value_are_not_released(tmp_path):
+    """A value with several spellings is released in one, because the spelling could disclose hidden cells."""
     (tmp_path / "t.csv").write_text("Job,ill,z\ncook,no,1\n cook,yes,2\ncook,no,2\nclerk,no,4\n")
-    done = suppress.suppress_file(tmp_path / "t.csv", of_job("50%"), tmp_path / "o.csv", least=1)
+    done = suppress.suppress_file(tmp_path / "t.csv", of_job("50%"), tmp_path / "o.csv", min_group_size=1)
     assert done.respelled == ("Job",)
     assert " cook" not in (tmp_path / "o.csv").read_text()
     (tmp_path / "q.csv").write_text('Job,ill,z\ncook,no,1\n"cook",yes,2\ncook,no,"2"\nclerk,no,4\n')
-    suppress.suppress_file(tmp_path / "q.csv", of_job("50%"), tmp_path / "p.csv", least=1)
+    suppress.suppress_file(tmp_path / "q.csv", of_job("50%"), tmp_path / "p.csv", min_group_size=1)
     assert '"' not in (tmp_path / "p.csv").read_text()
 
 
 def test_values_that_need_quotes_keep_them(tmp_path):
-    """A value with the separator or a quote in it is written so that it is read as it was."""
+    """A value with the separator or a quote in it is written so that it is read back unchanged."""
     frame = pd.DataFrame({"Job": ["a,b", 'c"d', "e"] * 4, "ill": ["yes", "no", "no"] * 4, "z": [1, 2, 3, 4] * 3})
     frame.to_csv(tmp_path / "t.csv", index=False)
     suppress.suppress_file(tmp_path / "t.csv", of_job("80%"), tmp_path / "o.csv", **PAPER)
@@ -101,9 +101,9 @@ def test_values_that_need_quotes_keep_them(tmp_path):
 @pytest.mark.parametrize("memory", [30_000, None])
 @pytest.mark.parametrize("ending", [".csv", ".csv.gz", ".parquet"])
 def test_random_tables_keep_their_rows(rng, tmp_path, monkeypatch, ending, memory):
-    """Files of many pieces, shuffled in parts or whole: each record stays but for what is hidden, and within bounds."""
-    monkeypatch.setattr("assocpriv.records.sources.CHUNK_BYTES", 1 << 9)
-    monkeypatch.setattr("assocpriv.records.sources.LEAST_CHUNK_BYTES", 1 << 9)
+    """Files of many pieces, shuffled in parts or whole: records keep all but hidden cells, and bounds hold."""
+    monkeypatch.setattr("assocpriv.records.basket_sources.CHUNK_BYTES", 1 << 9)
+    monkeypatch.setattr("assocpriv.records.basket_sources.MIN_CHUNK_BYTES", 1 << 9)
     for run in range(2):
         frame = pd.DataFrame({
             "a": rng.choice(list("uvwxyz"), 300), "n": np.arange(300) // 2, "b": rng.choice(["", "p", "q"], 300),
@@ -125,12 +125,12 @@ def test_random_tables_keep_their_rows(rng, tmp_path, monkeypatch, ending, memor
             for value in ("s0", "s1") for _, group in released.groupby(["a", "b"])
         ]  # fmt: skip
         assert max(shares) == max(each.confidence for each in done.checked) <= templates[0]["confidence"]
-        assert released.groupby(["a", "b"]).size().min() == done.told["smallest"] >= 2
+        assert released.groupby(["a", "b"]).size().min() == done.details["smallest_group"] >= 2
 
 
 @pytest.mark.parametrize("kind", ["pandas", "polars", "pyarrow"])
 def test_frames_keep_types(kind):
-    """Frames come back as their own kind, with the types of all columns, shuffled and without an index."""
+    """Frames keep their own type and the types of all columns, shuffled and without an index."""
     frame = bank().assign(number=np.arange(24, dtype=np.int16) // 2, ratio=0.5, when=pd.Timestamp("2020-02-29"))
     frame.index = frame.index * 3 + 7
     frame["Country"] = frame["Country"].astype("category")
@@ -145,7 +145,11 @@ def test_frames_keep_types(kind):
     if kind == "pandas":
         assert released.index.tolist() == list(range(24))
         assert [str(t) for t in released.dtypes] == [str(t) for t in frame.dtypes]
-        assert sorted(released["Country"].cat.categories) == ["*", "France", "US"]  # nor do types tell what was there
+        assert sorted(released["Country"].cat.categories) == [
+            "*",
+            "France",
+            "US",
+        ]  # types do not disclose hidden values
         plain = released
     else:
         assert released.schema == table.schema
@@ -171,20 +175,20 @@ def test_parquet_keeps_types(tmp_path):
     assert released["small"].dtype == np.int8
 
 
-def test_a_rerun_says_the_same_and_another_key_is_counted(tmp_path):
-    """The same table, request and key give the same bytes; what differs is counted as a further release."""
+def test_a_rerun_is_identical_and_another_key_is_counted(tmp_path):
+    """The same table, request and key give the same bytes; any change is counted as a further release."""
     bank().to_csv(tmp_path / "t.csv", index=False)
 
     def run(name, **options):
-        done = suppress.suppress_file(tmp_path / "t.csv", TEMPLATES, tmp_path / name, least=1, **options)
+        done = suppress.suppress_file(tmp_path / "t.csv", TEMPLATES, tmp_path / name, min_group_size=1, **options)
         return done.number, (tmp_path / name).read_bytes()
 
     first = run("a.csv.gz")
-    assert run("b.csv.gz") == first  # without a time, or the name of a file that was on the way
+    assert run("b.csv.gz") == first  # without a time or the name of a temporary file
     number, content = run("c.csv.gz", new_key=True)
     assert number == 2
-    assert content != first[1]  # in another order, but for one chance in 10¹⁷
-    assert run("d.csv", cap=2.0)[0] == 3
+    assert content != first[1]  # in another order, except with probability 10⁻¹⁷
+    assert run("d.csv", max_epsilon=2.0)[0] == 3
     key = tmp_path / "t.csv.key"
     assert key.stat().st_mode & 0o077 == 0
     assert len(bytes.fromhex(json.loads(key.read_text())["key"])) == 32
@@ -195,16 +199,16 @@ def test_a_rerun_says_the_same_and_another_key_is_counted(tmp_path):
         run("e.csv")
     key.write_text("{}")
     key.chmod(0o600)
-    with pytest.raises(FileError, match="is no assocpriv-release-key"):
+    with pytest.raises(FileError, match="it has no format assocpriv-release-key"):
         run("e.csv")
     assert not (tmp_path / "e.csv").exists()
 
 
-def test_a_column_that_names_the_row_is_refused(tmp_path):
-    """A column whose values are all different is left out, or stands in a channel; in files of pieces, too."""
+def test_a_column_that_identifies_the_row_is_refused(tmp_path):
+    """A column whose values are all different must be dropped or be in a channel, also in files of many pieces."""
     frame = bank().assign(id=np.arange(24))
     for table in (frame, pl.from_pandas(frame)):
-        with pytest.raises(TemplateError, match="column id has another value in each row"):
+        with pytest.raises(TemplateError, match="column id has a different value in each row"):
             suppress.suppress(table, TEMPLATES)
         released, done = suppress.suppress(table, TEMPLATES, columns={"id": "drop"})
         assert list(released.columns) == NAMES
@@ -212,7 +216,7 @@ def test_a_column_that_names_the_row_is_refused(tmp_path):
     for ending in (".csv", ".parquet"):
         source = tmp_path / f"t{ending}"
         (frame.to_csv if ending == ".csv" else frame.to_parquet)(source, index=False)
-        with pytest.raises(TemplateError, match="column id has another value in each row"):
+        with pytest.raises(TemplateError, match="column id has a different value in each row"):
             suppress.suppress_file(source, TEMPLATES, tmp_path / f"o{ending}")
         suppress.suppress_file(source, TEMPLATES, tmp_path / f"o{ending}", columns="id=drop")
         released = pd.read_csv(tmp_path / "o.csv") if ending == ".csv" else pd.read_parquet(tmp_path / "o.parquet")
@@ -220,37 +224,39 @@ def test_a_column_that_names_the_row_is_refused(tmp_path):
 
 
 def test_more_records_than_memory_holds_are_refused(tmp_path):
-    """A compressed file of any number of records is refused before it takes more memory than is allowed."""
+    """A compressed file with too many records is refused before it exceeds the allowed memory."""
     with gzip.open(tmp_path / "t.csv.gz", "wt") as stream:
         stream.write("Job,ill,z\n" + "a,no,1\nb,no,1\n" * 200_000)
-    with pytest.raises(RecordError, match=r"records take more than the 8 MiB allowed; raise memory_bytes"):
+    with pytest.raises(RecordError, match=r"records need more than the 8 MiB allowed; raise memory_bytes"):
         suppress.suppress_file(tmp_path / "t.csv.gz", of_job("50%", "no"), tmp_path / "o.csv", memory_bytes=8 << 20)
 
 
-def test_the_class_is_known_to_the_reader():
-    """With a class bounds hold in each class of a group, and it stands as it is."""
+def test_bounds_hold_in_each_class():
+    """With a class, bounds hold in each class of a group, and the class is released unchanged."""
     frame = bank()
-    released, done = suppress.suppress(frame, TEMPLATES, "Rating", least=1)
+    released, done = suppress.suppress(frame, TEMPLATES, "Rating", min_group_size=1)
     shares = released.assign(hit=released["Bankruptcy"] == "Discharged").groupby(["Job", "Country", "Rating"])["hit"]
     assert shares.mean().max() == float(max(each.confidence for each in done.checked)) <= 0.75
     assert sorted(released["Rating"]) == sorted(frame["Rating"])
 
 
-def test_only_what_is_free_needs_no_coin():
-    """With the mode free there is no test; what needs one stays hidden."""
-    _, done = suppress.suppress(bank(), TEMPLATES, mode="free")
-    assert (done.told["tested"], done.told["spent"]) == (0, 0.0)
-    assert done.told["shown"] <= suppress.suppress(bank(), [TEMPLATES[0] | {"confidence": "99%"}])[1].told["shown"]
+def test_deterministic_mode_makes_no_tests():
+    """The deterministic mode makes no test; cells that need one stay hidden."""
+    _, done = suppress.suppress(bank(), TEMPLATES, mode="deterministic")
+    assert (done.details["tests"], done.details["epsilon_spent"]) == (0, 0.0)
+    assert (
+        done.details["shown"] <= suppress.suppress(bank(), [TEMPLATES[0] | {"confidence": "99%"}])[1].details["shown"]
+    )
 
 
-def test_a_key_that_cannot_be_written_keeps_the_table_back(tmp_path, monkeypatch):
-    """The key is written before the table takes its name: where the disk refuses it, nothing is left."""
+def test_nothing_is_released_without_a_stored_key(tmp_path, monkeypatch):
+    """The key is written before the table gets its name: if writing it fails, no file is left."""
     bank().to_csv(tmp_path / "t.csv", index=False)
 
     def full(*arguments, **options):
         raise FileError("the disk is full")
 
-    monkeypatch.setattr(Keys, "keep", full)
+    monkeypatch.setattr(ReleaseKey, "write", full)
     with pytest.raises(FileError, match="full"):
         suppress.suppress_file(tmp_path / "t.csv", TEMPLATES, tmp_path / "o.csv")
     assert [path.name for path in tmp_path.iterdir()] == ["t.csv"]
@@ -258,7 +264,7 @@ def test_a_key_that_cannot_be_written_keeps_the_table_back(tmp_path, monkeypatch
 
 @pytest.mark.parametrize(("one", "other"), [(float("nan"), None), (0.0, -0.0)])
 def test_floats_of_one_value_look_alike_when_released(one, other):
-    """NaN and null, 0 and -0, are one value each; left as they are the two would tell more than was counted."""
+    """NaN and null, and 0 and -0, are one value each, released in one spelling: two would disclose more."""
     codes, ill = [one] * 4 + [other] * 4 + [1.0, 2.0] * 4, ["yes"] * 4 + ["no"] * 8 + ["yes", "no"] * 2
     table = pa.table({"code": codes, "ill": ill})
     released, done = suppress.suppress(table, of_job("60%", channel="code"), columns={"code": "category"})
@@ -268,7 +274,7 @@ def test_floats_of_one_value_look_alike_when_released(one, other):
 
 
 def released_as(kind: str, table: pa.Table, folder: Any, templates: Any = TEMPLATES, **options: Any) -> Any:
-    """Release a table as a file, in pyarrow or in pandas, and return the Parquet file of what is released."""
+    """Release a table as a file, in pyarrow or in pandas, and return the release as a Parquet file."""
     given, output = folder / "t.parquet", folder / "o.parquet"
     if kind == "file":
         pq.write_table(table, given, row_group_size=5)
@@ -283,7 +289,7 @@ def released_as(kind: str, table: pa.Table, folder: Any, templates: Any = TEMPLA
 
 @pytest.mark.parametrize("kind", ["file", "pyarrow", "pandas"])
 def test_metadata_are_not_released(kind, tmp_path):
-    """What a table says of itself may hold hidden values; nothing of it stays."""
+    """Metadata of a table may hold hidden values; none is released."""
     frame = bank().assign(Age=pd.array([20, 30, 40, 50] * 6, dtype="Int64")).set_index("Job")
     frame.attrs = {"note": "of each Trader"}
     table = pa.table(frame)
@@ -301,7 +307,7 @@ def test_metadata_are_not_released(kind, tmp_path):
 
 @pytest.mark.parametrize("kind", ["file", "pyarrow", "pandas"])
 def test_categories_are_those_of_the_rows(kind, tmp_path):
-    """A category that no record has, as of one that was left out, is not released; ordered ones keep their order."""
+    """A category that no record has is not released; ordered categories keep their order."""
     frame = bank().assign(
         size=pd.Categorical(["small", "big"] * 12, ["small", "gone", "big"], ordered=True),
         colour=pd.Categorical([None, "red", "blue"] * 8, ["gone", "red", "blue"]),
@@ -316,12 +322,12 @@ def test_categories_are_those_of_the_rows(kind, tmp_path):
 
 
 def below_nulls() -> pa.Array:
-    """Return 24 texts of Arrow, every other one missing, and of these the raw text below."""
+    """Return 24 Arrow texts, every other one missing, with raw text below the missing ones."""
     places, valid = np.arange(0, 25 * 6, 6, dtype=np.int32), np.packbits(np.arange(24) % 2 == 1, bitorder="little")
     return pa.StringArray.from_buffers(24, *map(pa.py_buffer, (places, b"SECRETpublic" * 12, valid)))
 
 
-COLUMNS = {  # with something beside their cells
+COLUMNS = {  # with content beyond their cells
     "an enum of polars": lambda: pl.Series(["a", "b"] * 12, dtype=pl.Enum(["a", "SECRET", "b"])),
     "texts of polars": lambda: pl.from_arrow(below_nulls()),
     "texts of pyarrow": below_nulls,
@@ -335,8 +341,8 @@ COLUMNS = {  # with something beside their cells
 
 
 @pytest.mark.parametrize("kind", COLUMNS)
-def test_frames_have_nothing_beside_their_cells(kind):
-    """Neither levels that no row has nor what lies below a missing cell, nor what pandas notes, as it is stored."""
+def test_frames_have_only_their_cells(kind):
+    """A stored release has no unused levels, no content below missing cells, and no pandas notes."""
 
     def cells(table: Any) -> list[Any]:
         return table["more"].to_pylist() if isinstance(table, pa.Table) else table["more"].to_list()
@@ -357,7 +363,7 @@ def test_frames_have_nothing_beside_their_cells(kind):
 
 
 def test_lists_and_records_are_refused(tmp_path):
-    """Nothing would see that they name the row, nor what their types say beside their cells."""
+    """The check could not see that they identify the row, nor content beyond their cells."""
     table = pa.table(bank()).append_column("more", pa.array([["x"]] * 24))
     pq.write_table(table, tmp_path / "t.parquet")
     for given in (table, tmp_path / "t.parquet"):
@@ -370,34 +376,34 @@ def test_lists_and_records_are_refused(tmp_path):
     "wish",
     [
         {"mode": "Free"},
-        {"least": 2.5},
-        {"least": 0},
-        {"least": 25},
-        {"cap": "3"},
-        {"cap": float("nan")},
-        {"cap": 0},
-        {"cap": 11.0},
+        {"min_group_size": 2.5},
+        {"min_group_size": 0},
+        {"min_group_size": 25},
+        {"max_epsilon": "3"},
+        {"max_epsilon": float("nan")},
+        {"max_epsilon": 0},
+        {"max_epsilon": 11.0},
     ],
 )
-def test_wishes_that_cannot_be_are_refused(wish):
-    """In Python, too; what is misspelled is not taken for the default."""
+def test_invalid_options_are_refused(wish):
+    """In Python, too; a misspelled option does not fall back to the default."""
     with pytest.raises(TemplateError, match=next(iter(wish))):
         suppress.suppress(bank(), TEMPLATES, "Rating", **wish)
 
 
 @pytest.mark.parametrize("ending", [".csv", ".parquet"])
 def test_a_violation_is_not_released(tmp_path, monkeypatch, ending):
-    """Where a fault leaves an inference above its bound the check finds it in the file, and nothing is left there."""
+    """The check finds an inference above its bound in the written file, and no file is left."""
     frame = bank()
     frame.to_csv(tmp_path / "t.csv", index=False)
     frame.to_parquet(tmp_path / "t.parquet")
 
     def broken(*arguments, **options):
-        found = decide(*arguments, **options)
+        found = choose_hidden_cells(*arguments, **options)
         found.hidden.update({name: np.zeros(24, dtype=bool) for name in found.hidden})
         return found
 
-    monkeypatch.setattr(release.decide, "decide", broken)
+    monkeypatch.setattr(release.suppression, "choose_hidden_cells", broken)
     with pytest.raises(FileError, match="violates 1 of 1 bounds"):
         suppress.suppress_file(tmp_path / f"t{ending}", TEMPLATES, tmp_path / f"o{ending}", "Rating", **PAPER)
     with pytest.raises(FileError, match="violates 1 of 1 bounds"):
@@ -406,7 +412,7 @@ def test_a_violation_is_not_released(tmp_path, monkeypatch, ending):
 
 
 def test_a_redundant_bound_is_checked(tmp_path):
-    """Bounds that others imply are counted in what was written, too."""
+    """Redundant bounds are also counted in the release."""
     weak = TEMPLATES[0] | {"channel": ["Job"], "confidence": "90%"}
     _, done = suppress.suppress(bank(), [*TEMPLATES, weak], "Rating", **PAPER)
     assert [(each.bound.channel, each.support, each.hits) for each in done.checked] == [
@@ -416,23 +422,23 @@ def test_a_redundant_bound_is_checked(tmp_path):
 
 
 def test_a_file_that_changes_is_refused(tmp_path, monkeypatch):
-    """A table that is changed between its two readings is refused, and nothing is written."""
+    """A table that changes between its two readings is refused, and nothing is written."""
     path = tmp_path / "t.csv"
     bank().to_csv(path, index=False)
 
     def meanwhile(*arguments, **options):
         path.write_text(path.read_text() + "Cook,US,No,Never,Good\n")
-        return decide(*arguments, **options)
+        return choose_hidden_cells(*arguments, **options)
 
-    monkeypatch.setattr(release.decide, "decide", meanwhile)
-    with pytest.raises(RecordError, match=r"t\.csv: the file was changed while it was read"):
+    monkeypatch.setattr(release.suppression, "choose_hidden_cells", meanwhile)
+    with pytest.raises(RecordError, match=r"t\.csv: the file changed while it was read"):
         suppress.suppress_file(path, TEMPLATES, tmp_path / "o.csv", "Rating")
     assert not (tmp_path / "o.csv").exists()
 
 
 @pytest.mark.parametrize("other", ["discharged", "DISCHARGED", "Ｄischarged"])
 def test_a_sensitive_value_written_in_two_ways_is_refused(other):
-    """A reader takes both for one value, so that a bound on one alone promises nothing; named, each is bounded."""
+    """Readers see both as one value, so a bound on one alone guarantees nothing; if both are named, each is bounded."""
     frame = bank()
     frame.loc[frame.index[-1], "Bankruptcy"] = other
     with pytest.raises(TemplateError, match="column Bankruptcy also writes Discharged in another way"):
@@ -443,12 +449,12 @@ def test_a_sensitive_value_written_in_two_ways_is_refused(other):
 
 @pytest.mark.parametrize("named", [["1"], ["1", "1.0"]])
 def test_a_sensitive_number_among_words_has_one_spelling(named):
-    """Where equal numbers do not count as one, a sensitive one in two spellings is refused, even if both are named."""
+    """Where equal numbers are separate values, a sensitive number with two spellings is refused, even if named."""
     templates = [TEMPLATES[0] | {"sensitive": {"Bankruptcy": named}}]
     mixed = bank().assign(Bankruptcy=["1", "1.0", "x"] * 8)
     numbers = bank().assign(Bankruptcy=["1", "1.0", "2"] * 8)
     for frame, columns in ((mixed, None), (numbers, {"Bankruptcy": "category"})):
-        with pytest.raises(TemplateError, match=r"also writes 1(\.0)? in another way, as 1 and 1\.0 are one number"):
+        with pytest.raises(TemplateError, match=r"also writes 1(\.0)? in another way, and 1 and 1\.0 are one number"):
             suppress.check(frame, templates, columns=columns)
 
 
@@ -461,9 +467,9 @@ def test_a_sensitive_number_among_words_has_one_spelling(named):
     ],
 )
 def test_commas_that_cannot_be_read_in_one_way_are_refused(spellings, named):
-    """Where 1,5 may be 1.5, a sensitive number has no share that holds for all readers."""
+    """Where 1,5 may mean 1.5, the share of a sensitive number is ambiguous."""
     frame = bank().assign(Bankruptcy=spellings * 8)
-    with pytest.raises(TemplateError, match="numbers with commas that cannot be read in one way, as 1,5"):
+    with pytest.raises(TemplateError, match="numbers with ambiguous commas, as 1,5"):
         suppress.check(frame, [TEMPLATES[0] | {"sensitive": {"Bankruptcy": named}}])
     frame = bank().assign(Bankruptcy=[*spellings[:2], "ill"] * 8)
     assert suppress.check(frame, [TEMPLATES[0] | {"sensitive": {"Bankruptcy": ["ill"]}}]).records == 24
@@ -473,7 +479,7 @@ SPELLINGS = ["1000", "1000.0", "1e3", " 1000", "01000", "1,000", "1 000", "+1000
 
 
 def wages(spellings: list[str]) -> pd.DataFrame:
-    """Return 40 cooks and 40 clerks; two thirds of the cooks have one wage, however it is written."""
+    """Return 40 cooks and 40 clerks; two thirds of the cooks have one wage, in several spellings."""
     cooks = [spellings[place % len(spellings)] for place in range(27)] + [str(3000 + each) for each in range(13)]
     return pd.DataFrame(
         {"Job": ["Cook"] * 40 + ["Clerk"] * 40, "wage": cooks + [str(5000 + each) for each in range(40)]}
@@ -481,7 +487,7 @@ def wages(spellings: list[str]) -> pd.DataFrame:
 
 
 def as_source(frame: pd.DataFrame, kind: str, folder: Any) -> Any:
-    """Return a table as a file of a kind, or a frame."""
+    """Return a table as a file or a frame of a type."""
     path = folder / f"table.{kind}"
     if kind == "csv":
         frame.to_csv(path, index=False)
@@ -496,7 +502,7 @@ def as_source(frame: pd.DataFrame, kind: str, folder: Any) -> Any:
 
 @pytest.mark.parametrize("kind", ["csv", "parquet", "pandas", "polars", "pyarrow"])
 def test_equal_numbers_are_one_value(kind, tmp_path):
-    """A wage in eight spellings is one wage when it is checked and released, to a reader of texts or of numbers."""
+    """A wage in eight spellings is one wage in check and release, for counts of texts and of numbers."""
     source = as_source(wages(SPELLINGS), kind, tmp_path)
     templates = [{"channel": ["Job"], "sensitive": {"wage": ["1000.00"]}, "confidence": "50%"}]
     (found,) = suppress.check(source, templates).violations
@@ -519,16 +525,16 @@ def test_equal_numbers_are_one_value(kind, tmp_path):
 @pytest.mark.parametrize(
     ("words", "remedy"),
     [
-        (["unknown"], r"say missing='unknown'; columns='age=category' takes each value as a category"),
-        (["n/a", "?"], r"say missing='\?' missing='n/a'; "),
+        (["unknown"], r"pass missing='unknown'; columns='age=category' treats each value as a category"),
+        (["n/a", "?"], r"pass missing='\?' missing='n/a'; "),
         (["Canary"], r"name each of them with missing=, otherwise correct them; columns='age=category'"),
         (["12,5", "1.250,0x"], r"name each of them with missing="),
-        (["12,50"], r"write a dot as the decimal mark, and nothing between thousands; columns='age=category'"),
+        (["12,50"], r"use a dot as the decimal mark, and no separator of thousands; columns='age=category'"),
     ],
 )
 @pytest.mark.parametrize("kind", ["csv", "parquet", "pandas", "polars", "pyarrow"])
 def test_words_among_numbers_are_refused(words, remedy, kind, tmp_path):
-    """A column of ages with a few words is no column of categories; a word is shown if it marks missing values."""
+    """A column of ages with a few words is not a column of categories; a word is shown if it marks missing values."""
     ages = [f"{20 + place % 50}.5" for place in range(100)]
     ages[6 : 6 + len(words)] = words
     frame = pd.DataFrame({"age": ages, "ill": ["no", "yes", "no", "no"] * 25})
@@ -544,14 +550,14 @@ def test_words_among_numbers_are_refused(words, remedy, kind, tmp_path):
 
 
 def test_words_with_a_few_numbers_are_categories():
-    """A column in which fewer than nine of ten values and cells are numbers is taken as categories."""
+    """A column in which fewer than nine of ten values and cells are numbers is a column of categories."""
     frame = pd.DataFrame({"size": ["1", "2", "3", "4+", "10 or more"] * 8, "ill": ["no", "yes", "no", "no"] * 10})
     assert suppress.check(frame, of_job("50%", channel="size")).records == 40
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet", "pandas", "polars", "pyarrow"])
 def test_a_column_of_counts_is_warned_about(kind, tmp_path):
-    """Whole numbers above 0 below a name as count may say how many people a row stands for."""
+    """Whole numbers above 0 in a column named count or alike may give the number of people of a row."""
     frame = pd.DataFrame({"job": ["cook", "clerk"] * 4, "ill": ["no", "yes"] * 4, "Count": [3, 1, 2, 2, 1, 4, 1, 1]})
     source, templates = as_source(frame, kind, tmp_path), of_job("99%", channel="job")
     assert suppress.check(source, templates).weights == ("Count",)
@@ -562,8 +568,8 @@ def test_a_column_of_counts_is_warned_about(kind, tmp_path):
     assert suppress.check(huge, templates).weights == ("Count",)
 
 
-def test_the_mark_is_no_value():
-    """Where a column of a channel holds *, or it stands for a missing value, the mark is another one."""
+def test_the_mark_is_not_a_value():
+    """If a channel column holds *, or * marks a missing value, another mark is used."""
     released, done = suppress.suppress(bank().replace({"Job": {"Cook": "*"}}), TEMPLATES, "Rating", **PAPER)
     assert done.mark == "**"
     assert set(released["Job"]) == {"*", "Artist", "Doctor", "**"}
@@ -573,9 +579,9 @@ def test_the_mark_is_no_value():
         suppress.suppress(every, TEMPLATES)
 
 
-def test_a_file_is_no_table_in_memory(tmp_path):
-    """A file's name goes to the function of files, which the error names; nothing is read."""
-    with pytest.raises(TypeError, match="suppress_file takes files"):
+def test_a_path_is_not_a_table_in_memory(tmp_path):
+    """The error names the function for files; nothing is read."""
+    with pytest.raises(TypeError, match=r"suppress_file\(\) takes files"):
         suppress.suppress(tmp_path / "t.csv", TEMPLATES)
 
 
@@ -585,7 +591,7 @@ def test_a_file_is_no_table_in_memory(tmp_path):
         ({"channel": ["Job", "Land"]}, "lacks column Land"),
         ({"channel": ["Job", "Rating"]}, "the class Rating is in a channel"),
         ({"sensitive": {"Rating": ["Good"]}}, "the class Rating is sensitive"),
-        ({"channel": ["Job", "Bankruptcy"]}, "Bankruptcy is sensitive and stands in its own channel"),
+        ({"channel": ["Job", "Bankruptcy"]}, "Bankruptcy is sensitive and in its own channel"),
         ({"confidence": "100%"}, "confidence must lie between 0 and 1"),
         ({"sensitive": {"Bankruptcy": ["Later"]}}, "no record has 'Later' in column Bankruptcy"),
         (
@@ -596,21 +602,21 @@ def test_a_file_is_no_table_in_memory(tmp_path):
         ({"channel": ["day"]}, "column day of a channel holds times; columns='day=category'"),
     ],
 )
-def test_requests_that_cannot_be_met(change, message):
-    """Templates that do not fit the table, or that nothing satisfies, are refused in words."""
+def test_templates_that_do_not_fit_are_refused(change, message):
+    """Templates that do not fit the table, or cannot be met, are refused with the reason."""
     frame = bank().assign(age=[*range(12)] * 2, day=[*pd.date_range("2020-01-01", periods=12)] * 2)
     with pytest.raises((TemplateError, RecordError), match=message):
         suppress.suppress(frame, [TEMPLATES[0] | change], "Rating")
 
 
-def test_no_cell_stands_in_an_error(tmp_path):
-    """What cannot be read is named by its place: no cell of the table is shown."""
+def test_errors_show_no_cell(tmp_path):
+    """An error names the place in the table and shows no cell."""
     lines = ["Job,Country,Bankruptcy\n", "secretvalue,US,Never\n", "secretvalue,US\n"]
     for text, place in (
         ("".join(lines), "line 3 has 2 cells"),
         ("".join(lines[1:]), "line 1, .*, lacks columns Job, Country, Bankruptcy; .* has 3 names"),
         (lines[0] + '"secretvalue,US,Never\n', "line 2 is not CSV: quotes are not closed"),
-        (lines[0] + "secretvalué,\udcff,x\n", "line 2 is not UTF-8 text, and others are"),
+        (lines[0] + "secretvalué,\udcff,x\n", "line 2 is not UTF-8 text, but others are"),
         (lines[0] + "secretvalue,US,Never\n", "no record has 'Discharged'"),
     ):
         (tmp_path / "t.csv").write_text(text, encoding="utf-8", errors="surrogateescape")
@@ -620,7 +626,7 @@ def test_no_cell_stands_in_an_error(tmp_path):
 
 
 def test_check_lists_what_is_above():
-    """The check of the paper's table 1 finds the one inference that its example names."""
+    """The check of the paper's table 1 finds the one inference of its example."""
     found = suppress.check(bank(), TEMPLATES)
     assert [(each.values, each.support, each.hits) for each in found.violations] == [(("Trader", "UK"), 5, 4)]
     assert not found.passed
@@ -628,7 +634,7 @@ def test_check_lists_what_is_above():
 
 
 def test_a_release_is_checked_over_all_channels():
-    """A table with marks is a release, whose reader sees all channels together."""
+    """A table with marks is a release, whose adversary knows all channels together."""
     both = [TEMPLATES[0] | {"channel": [name], "confidence": h} for name, h in (("Job", "75%"), ("Country", "85%"))]
     assert suppress.check(bank(), both).passed
     found = suppress.check(bank().replace({"Job": {"Cook": "*"}}), both)
@@ -636,21 +642,21 @@ def test_a_release_is_checked_over_all_channels():
     assert [each.values for each in found.violations] == [("Trader", "UK")]
 
 
-def test_coins_are_apart() -> None:
-    """Two tosses of a release, and the first of two tables, agree in half of 400 keys, which are always the same."""
-    half, agreed = 710, np.zeros(2, dtype=np.int64)  # units that are refused with a chance of one half
+def test_draws_are_independent() -> None:
+    """Two draws of one release, and the first draws of two tables, agree for half of 400 fixed keys."""
+    half, agreed = 710, np.zeros(2, dtype=np.int64)  # units that refuse with probability 1/2
     for number in range(400):
-        one, other = (Coins(number.to_bytes(32, "big"), about) for about in (b"one", b"other"))
+        one, other = (RandomBits(number.to_bytes(32, "big"), about) for about in (b"one", b"other"))
         first = one.refuses(half)
         agreed += [first == one.refuses(half), first == other.refuses(half)]
     assert all(160 < each < 240 for each in agreed)
 
 
 def test_a_workbook_is_released_as_csv(tmp_path):
-    """A sheet is read as CSV is, and written as CSV; an output named as a workbook is refused."""
+    """A sheet is read like CSV and written as CSV; an output name of a workbook is refused."""
     wages(SPELLINGS).to_excel(tmp_path / "t.xlsx", index=False)
     templates = [{"channel": ["Job"], "sensitive": {"wage": ["1000"]}, "confidence": "50%"}]
-    with pytest.raises(FileError, match=r"let the output's name end in \.csv"):
+    with pytest.raises(FileError, match=r"use an output name that ends in \.csv"):
         suppress.suppress_file(tmp_path / "t.xlsx", templates, tmp_path / "o.xlsx")
     suppress.suppress_file(tmp_path / "t.xlsx", templates, tmp_path / "o.csv")
     assert (pd.read_csv(tmp_path / "o.csv", dtype=str)["wage"] == "1000").sum() == 27

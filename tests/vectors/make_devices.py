@@ -1,4 +1,4 @@
-"""Make tests/vectors/devices.json: ledgers, good and bad, byte by byte; what was told, what may be.
+"""Make tests/vectors/devices.json: valid and invalid ledgers, byte by byte; budget spent; decisions on further reports.
 
 PYTHONPATH=. python tests/vectors/make_devices.py
 """
@@ -12,11 +12,11 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from assocpriv.client.ledger_book import LedgerBook, Told, check_further, left
-from assocpriv.client.ledger_file import Entry, Moment, Waiting, parse_ledger
-from assocpriv.promise.breaches import Breach, Epsilon
-from assocpriv.promise.errors import FileError, PlanError
-from assocpriv.show import collections, text
+from assocpriv.client.ledger_book import BudgetSpent, LedgerBook, check_further, remaining_reports
+from assocpriv.client.ledger_file import Entry, Queued, Scheduled, parse_ledger
+from assocpriv.guarantees.amplification import Guarantee
+from assocpriv.guarantees.errors import FileError, PlanError
+from assocpriv.show import collection_views, text_renderer
 
 MARK = b"\xa7on disk"
 HEADER, OTHER = (b"assocpriv-ledger" + struct.pack("<I", version) for version in (3, 4))
@@ -30,17 +30,17 @@ def framed(number: int, body: bytes) -> bytes:
     return record + hashlib.sha256(HEADER + record).digest() + MARK
 
 
-def told(plan: bytes, occasion: bytes, submission_id: bytes, report: bytes, gamma: bytes = b"19/3") -> bytes:
-    """Return what a report's record has."""
-    return plan + occasion + submission_id + struct.pack("<H", len(gamma)) + gamma + report
+def report_fields(plan: bytes, period: bytes, submission_id: bytes, report: bytes, gamma: bytes = b"19/3") -> bytes:
+    """Return the fields of a report's record."""
+    return plan + period + submission_id + struct.pack("<H", len(gamma)) + gamma + report
 
 
 def ledgers() -> dict[str, bytes]:
     """Return the bytes of ledgers by name."""
     week = hashlib.sha256(b"2026-W47").digest()
     later = [
-        framed(1, b"\1" + told(PLANS[0], week, IDS[0], b"one", b"19/3+")),
-        framed(2, b"\2" + told(PLANS[1], week, IDS[1], b"two", b"none")),
+        framed(1, b"\1" + report_fields(PLANS[0], week, IDS[0], b"one", b"19/3+")),
+        framed(2, b"\2" + report_fields(PLANS[1], week, IDS[1], b"two", b"none")),
         framed(3, b"\3" + struct.pack("<I", 1)),
         framed(4, b"\5" + struct.pack("<IQ", 2, 1_800_000_000)),
         framed(5, b"\5" + struct.pack("<IQ", 2, 2**53 - 1)),
@@ -51,40 +51,40 @@ def ledgers() -> dict[str, bytes]:
              "torn record": whole[:-40] + bytes(20), "other version": OTHER, "text": b"a ledger"}  # fmt: skip
     bad = {
         "kind 5 too long": b"".join(later[:3]) + framed(4, b"\5" + struct.pack("<IQ", 2, 0) + bytes(1)),
-        "a moment too late": b"".join(later[:3]) + framed(4, b"\5" + struct.pack("<IQ", 2, 2**53)),
-        "a moment, not for a collector": later[0] + framed(2, b"\5" + struct.pack("<IQ", 1, 0)),
-        "a moment after all": b"".join(later) + framed(7, b"\5" + struct.pack("<IQ", 2, 0)),
+        "a time too late": b"".join(later[:3]) + framed(4, b"\5" + struct.pack("<IQ", 2, 2**53)),
+        "a time, not for a collector": later[0] + framed(2, b"\5" + struct.pack("<IQ", 1, 0)),
+        "a time after all": b"".join(later) + framed(7, b"\5" + struct.pack("<IQ", 2, 0)),
         "kind 6": framed(1, b"\6" + bytes(36)),
         "kind 4 too long": later[0] + framed(2, b"\4" + bytes(5)),
-        "number": framed(2, b"\1" + told(PLANS[0], week, IDS[0], b"one")),
+        "number": framed(2, b"\1" + report_fields(PLANS[0], week, IDS[0], b"one")),
         "kind 3 too long": later[0] + framed(2, b"\3" + struct.pack("<I", 1) + IDS[0]),
-        "waits twice": later[0] + later[1] + framed(3, b"\3" + struct.pack("<I", 2)),
-        "of no report": later[0] + framed(2, b"\3" + struct.pack("<I", 2)),
+        "queued twice": later[0] + later[1] + framed(3, b"\3" + struct.pack("<I", 2)),
+        "without report": later[0] + framed(2, b"\3" + struct.pack("<I", 2)),
         "acknowledged, not for a collector": later[0] + framed(2, b"\4" + struct.pack("<I", 1)),
         "acknowledged twice": b"".join(later) + framed(7, b"\4" + struct.pack("<I", 2)),
-        "gamma": framed(1, b"\1" + told(PLANS[0], week, IDS[0], b"one", b"1/2")),
-        "neither stated nor covered": framed(1, b"\1" + told(PLANS[0], week, IDS[0], b"one", b"none+")),
-        "no report": framed(1, b"\1" + told(PLANS[0], week, IDS[0], b"")),
+        "gamma": framed(1, b"\1" + report_fields(PLANS[0], week, IDS[0], b"one", b"1/2")),
+        "neither stated nor covered": framed(1, b"\1" + report_fields(PLANS[0], week, IDS[0], b"one", b"none+")),
+        "no report": framed(1, b"\1" + report_fields(PLANS[0], week, IDS[0], b"")),
         "damaged": later[0][:50] + b"?" + later[0][51:],
     }
     return named | {name: HEADER + content for name, content in bad.items()}
 
 
-def tellings() -> dict[str, tuple[list[tuple[str, str]], dict[str, str] | None]]:
+def spent_cases() -> dict[str, tuple[list[tuple[str, str]], dict[str, str] | None]]:
     """Return reports by name, each as plan and γ, and a limit for the device, or none."""
     a, b, c = ("a1" * 32, "b2" * 32, "c3" * 32)
-    usual, wide = {"prior": "1/20", "posterior": "1/2"}, {"prior": "1/100", "posterior": "9/10"}
+    default, wide = {"prior": "1/20", "posterior": "1/2"}, {"prior": "1/100", "posterior": "9/10"}
     many = [(f"{place:02x}" * 32, "3/2") for place in range(5) for _ in range(place + 1)]
     return {
-        "nothing": ([], None), "nothing yet": ([], usual), "one": ([(a, "7/1")], None),
-        "one of some": ([(a, "7/1")], usual),
-        "the limit is reached": ([(a, "19/1")], usual), "the limit is passed": ([(a, "19/1"), (b, "2/1")], usual),
+        "nothing": ([], None), "nothing yet": ([], default), "one": ([(a, "7/1")], None),
+        "one of some": ([(a, "7/1")], default),
+        "the limit is reached": ([(a, "19/1")], default), "the limit is passed": ([(a, "19/1"), (b, "2/1")], default),
         "two plans": ([(a, "19/3"), (b, "7/1"), (a, "19/3")], wide), "many plans": (many, None),
-        "no gamma": ([(a, "none")], None), "no gamma and others": ([(a, "none"), (b, "19/3"), (a, "none")], usual),
+        "no gamma": ([(a, "none")], None), "no gamma and others": ([(a, "none"), (b, "19/3"), (a, "none")], default),
         "outside": ([(a, "5/1+"), (b, "3/1")], wide),
-        "all of it": ([(a, "none"), (b, "19/3+"), (c, "2/1")], usual),
+        "all of it": ([(a, "none"), (b, "19/3+"), (c, "2/1")], default),
         "as good as certain": ([(a, "1000000/1")] * 5, wide), "beyond all bounds": ([(a, "1000000/1")] * 12, wide),
-        "nearly": ([(a, "99999/1")], None), "nothing told": ([(a, "1/1"), (a, "1/1")], wide),
+        "nearly": ([(a, "99999/1")], None), "nothing disclosed": ([(a, "1/1"), (a, "1/1")], wide),
         "hardly anything": ([(a, "1000001/1000000")], wide),
         "rounded": ([(a, f"{10**30 + 1}/{10**30}")] * 9, wide),
         "long": ([(a, f"{10**499 + 1}/{10**499 - 1}"), (b, "355/113")], {"prior": "1/1000", "posterior": "1/3"}),
@@ -92,100 +92,106 @@ def tellings() -> dict[str, tuple[list[tuple[str, str]], dict[str, str] | None]]
     }  # fmt: skip
 
 
-def told_by(reports: list[tuple[str, str]], limit: dict[str, str] | None) -> Told:
-    """Return what the package makes of a ledger of these reports."""
-    return book_of([(plan, 0, gamma) for plan, gamma in reports]).told(limit and Breach(**limit))
+def spent_by(reports: list[tuple[str, str]], limit: dict[str, str] | None) -> BudgetSpent:
+    """Return the budget spent by a ledger of these reports."""
+    return book_of([(plan, 0, gamma) for plan, gamma in reports]).spent_budget(limit and Guarantee(**limit))
 
 
 def book_of(reports: list[tuple[str, int, str]]) -> LedgerBook:
-    """Return what a ledger of these reports holds, each given as plan, occasion and γ."""
+    """Return the book of a ledger of these reports, each given as plan, reporting period and γ."""
     book, content = LedgerBook(), HEADER
-    for place, (plan, occasion, gamma) in enumerate(reports, 1):
-        made = told(bytes.fromhex(plan), bytes([occasion]) * 32, IDS[0], b"one", gamma.encode())
+    for place, (plan, period, gamma) in enumerate(reports, 1):
+        made = report_fields(bytes.fromhex(plan), bytes([period]) * 32, IDS[0], b"one", gamma.encode())
         content += framed(place, b"\1" + made)
     assert all(list(map(book.add, parse_ledger(content)[0])))
     return book
 
 
-def askings() -> dict[str, tuple[list[tuple[str, int, str]], dict[str, Any], dict[str, str] | None]]:
-    """Return what a device is asked by name: the reports that it made, a report under a plan, a limit or none.
+def request_cases() -> dict[str, tuple[list[tuple[str, int, str]], dict[str, Any], dict[str, str] | None]]:
+    """Return requests for a report by name: the earlier reports, the requested report, and a limit or none.
 
-    A limit is that of 5% and 50% or an ε; 49 is what γ stays below where 2% becomes 50%.
+    A limit is a prior and a posterior, or an ε; for 2% and 50% γ must stay below 49.
     """
     a, b, c = ("a1" * 32, "b2" * 32, "c3" * 32)
 
-    def asked(plan: str, occasion: int, gamma: str = "19/3", reports: int = 1) -> dict[str, Any]:
-        return {"plan": plan, "occasion": occasion, "gamma": gamma, "reports_per_person": reports}
+    def request(plan: str, period: int, gamma: str = "19/3", reports: int = 1) -> dict[str, Any]:
+        return {"plan": plan, "period": period, "gamma": gamma, "reports_per_person": reports}
 
     one, wide = [(a, 1, "19/3")], {"prior": "1/100", "posterior": "9/10"}
     limit = {"prior": "1/50", "posterior": "1/2"}
     return {
-        "first": ([], asked(a, 1), None), "again": (one, asked(a, 1), None), "spent": (one, asked(a, 2), None),
-        "first of three": ([], asked(a, 1, reports=3), None), "second of three": (one, asked(a, 2, reports=3), None),
-        "republished, same occasion": (one, asked(b, 1), None),
-        "republished, same occasion, limit": (one, asked(b, 1), wide),
-        "republished, other occasion": (one, asked(b, 2), None),
-        "republished, of more reports": (one, asked(b, 2, "3/1", 9), None),
-        "republished, limit": (one, asked(b, 2), wide),
-        "republished, limit reached": (one, asked(b, 2, "147/19"), limit),
-        "republished, below the limit": (one, asked(b, 2, "146/19", 2), limit),
-        "again after another": ([*one, (b, 2, "7/1")], asked(b, 2), None),
-        "first after another": ([*one, (b, 2, "7/1")], asked(a, 3, reports=3), None),
-        "first after another, limit": ([*one, (b, 2, "7/1")], asked(a, 3, reports=3), wide),
-        "one occasion under two plans": ([*one, (b, 1, "7/1")], asked(b, 1), None),
-        "third plan of one occasion": ([*one, (b, 1, "7/1")], asked(c, 1), wide),
-        "alone beyond the limit": ([], asked(a, 1, "49/1"), limit),
-        "no gamma": ([], asked(a, 1, "none"), None), "no gamma, limit": ([], asked(a, 1, "none"), wide),
-        "no gamma again": ([(a, 1, "none")], asked(a, 2, "none", 2), None),
-        "after no gamma": ([(a, 1, "none")], asked(b, 2), None),
-        "after no gamma, limit": ([(a, 1, "none")], asked(b, 2), wide),
-        "outside": ([], asked(a, 1, "5/1+"), None), "outside, limit": ([], asked(a, 1, "5/1+"), wide),
-        "outside second": (one, asked(b, 2, "5/1+"), None), "after outside": ([(a, 1, "5/1+")], asked(b, 2), None),
-        "nothing told": ([(a, 1, "1/1")], asked(b, 2, "1/1"), None),
-        "wide": ([(a, 1, f"{10**20}/1")], asked(b, 2, "2000/1"), None),
-        "too wide": ([(a, 1, f"{10**20}/1")], asked(b, 2, f"{10**4}/1"), None),
-        "an epsilon": (one, asked(b, 2, "361/57"), {"epsilon": "3.7"}),
-        "an epsilon of more digits": (one, asked(b, 2), {"epsilon": "3.69165"}),
-        "an epsilon reached": (one, asked(b, 2), {"epsilon": "3.69"}),
+        "first": ([], request(a, 1), None), "again": (one, request(a, 1), None), "spent": (one, request(a, 2), None),
+        "first of three": ([], request(a, 1, reports=3), None),
+        "second of three": (one, request(a, 2, reports=3), None),
+        "republished, same reporting period": (one, request(b, 1), None),
+        "republished, same reporting period, limit": (one, request(b, 1), wide),
+        "republished, other reporting period": (one, request(b, 2), None),
+        "republished, of more reports": (one, request(b, 2, "3/1", 9), None),
+        "republished, limit": (one, request(b, 2), wide),
+        "republished, limit reached": (one, request(b, 2, "147/19"), limit),
+        "republished, below the limit": (one, request(b, 2, "146/19", 2), limit),
+        "again after another": ([*one, (b, 2, "7/1")], request(b, 2), None),
+        "first after another": ([*one, (b, 2, "7/1")], request(a, 3, reports=3), None),
+        "first after another, limit": ([*one, (b, 2, "7/1")], request(a, 3, reports=3), wide),
+        "one reporting period under two plans": ([*one, (b, 1, "7/1")], request(b, 1), None),
+        "third plan of one reporting period": ([*one, (b, 1, "7/1")], request(c, 1), wide),
+        "alone beyond the limit": ([], request(a, 1, "49/1"), limit),
+        "no gamma": ([], request(a, 1, "none"), None), "no gamma, limit": ([], request(a, 1, "none"), wide),
+        "no gamma again": ([(a, 1, "none")], request(a, 2, "none", 2), None),
+        "after no gamma": ([(a, 1, "none")], request(b, 2), None),
+        "after no gamma, limit": ([(a, 1, "none")], request(b, 2), wide),
+        "outside": ([], request(a, 1, "5/1+"), None), "outside, limit": ([], request(a, 1, "5/1+"), wide),
+        "outside second": (one, request(b, 2, "5/1+"), None), "after outside": ([(a, 1, "5/1+")], request(b, 2), None),
+        "nothing disclosed": ([(a, 1, "1/1")], request(b, 2, "1/1"), None),
+        "wide": ([(a, 1, f"{10**20}/1")], request(b, 2, "2000/1"), None),
+        "too wide": ([(a, 1, f"{10**20}/1")], request(b, 2, f"{10**4}/1"), None),
+        "an epsilon": (one, request(b, 2, "361/57"), {"epsilon": "3.7"}),
+        "an epsilon of more digits": (one, request(b, 2), {"epsilon": "3.69165"}),
+        "an epsilon reached": (one, request(b, 2), {"epsilon": "3.69"}),
     }  # fmt: skip
 
 
-def promised(limit: dict[str, str] | None) -> Breach | None:
-    """Return the promise of a limit, which is given as beliefs or as ε."""
-    return limit and (Epsilon(**limit) if "epsilon" in limit else Breach(**limit))
+def guaranteed(limit: dict[str, str] | None) -> Guarantee | None:
+    """Return the guarantee of a limit, given as prior and posterior or as ε."""
+    return limit and (Guarantee.from_epsilon(**limit) if "epsilon" in limit else Guarantee(**limit))
 
 
-def decided(book: LedgerBook, asked: dict[str, Any], limit: dict[str, str] | None) -> dict[str, Any]:
-    """Return what the package decides: ``answer``, how many further reports of the plan are ``left``, what is said."""
-    gamma = None if asked["gamma"] == "none" else Fraction(asked["gamma"].rstrip("+"))
-    outside = "column class, as it is" if "+" in asked["gamma"] else ""
-    plan: Any = SimpleNamespace(plan_id=asked["plan"], amplification=gamma, uncovered_secret=outside,
-                                reports_per_person=asked["reports_per_person"])  # fmt: skip
-    promise = promised(limit)
-    occasion, said = bytes([asked["occasion"]]) * 32, None
-    found = "again" if book.find(asked["plan"], occasion) else "new"
+def decision_on(book: LedgerBook, request: dict[str, Any], limit: dict[str, str] | None) -> dict[str, Any]:
+    """Return the package's decision, the remaining reports of the plan, and the message of a refusal."""
+    gamma = None if request["gamma"] == "none" else Fraction(request["gamma"].rstrip("+"))
+    uncovered = "column class, as it is" if "+" in request["gamma"] else ""
+    plan: Any = SimpleNamespace(plan_id=request["plan"], amplification=gamma, uncovered_secret=uncovered,
+                                reports_per_person=request["reports_per_person"])  # fmt: skip
+    guarantee = guaranteed(limit)
+    period, message = bytes([request["period"]]) * 32, None
+    decision = "again" if book.find(request["plan"], period) else "new"
     try:
-        if found == "new":
-            check_further(book, plan, occasion, promise)
+        if decision == "new":
+            check_further(book, plan, period, guarantee)
     except PlanError as refusal:
-        found, said = "refuse", str(refusal)
-    return {"answer": found, "left": left(book, plan, promise), "said": said}
+        decision, message = "refuse", str(refusal)
+    return {"decision": decision, "remaining": remaining_reports(book, plan, guarantee), "message": message}
 
 
-def asking(reports: list[Any], asked: dict[str, Any], limit: dict[str, str] | None) -> dict[str, Any]:
-    """Return one case of what was asked: the decision, and how many are left."""
-    return {"reports": reports, "asked": asked, "limit": limit, "found": decided(book_of(reports), asked, limit)}
+def request_case(reports: list[Any], request: dict[str, Any], limit: dict[str, str] | None) -> dict[str, Any]:
+    """Return one case of a requested report: the decision, and the remaining reports."""
+    return {
+        "reports": reports,
+        "request": request,
+        "limit": limit,
+        "found": decision_on(book_of(reports), request, limit),
+    }
 
 
 def as_content(record: Any) -> dict[str, Any]:
     """Return a record as JSON content."""
     if isinstance(record, Entry):
-        gamma = "none" if record.amplification is None else str(record.amplification) + "+" * record.outside
-        return {"kind": 1 + record.waits, "plan": record.plan_id, "occasion": record.occasion.hex(),
+        gamma = "none" if record.amplification is None else str(record.amplification) + "+" * record.uncovered
+        return {"kind": 1 + record.queued, "plan": record.plan_id, "period": record.period.hex(),
                 "id": record.submission_id.hex(), "gamma": gamma, "report": record.report.hex()}  # fmt: skip
-    if isinstance(record, Moment):
-        return {"kind": 5, "of": record.entry, "moment": record.moment}
-    return {"kind": 3 if isinstance(record, Waiting) else 4, "of": record.entry}
+    if isinstance(record, Scheduled):
+        return {"kind": 5, "of": record.entry, "time": record.send_time}
+    return {"kind": 3 if isinstance(record, Queued) else 4, "of": record.entry}
 
 
 def read(content: bytes) -> Any:
@@ -199,19 +205,19 @@ def read(content: bytes) -> Any:
 
 
 def make_all() -> dict[str, Any]:
-    """Return the content of devices.json, to which the client in JavaScript is held, too."""
+    """Return the content of devices.json, which the JavaScript client is tested with, too."""
     return {
         "ledgers": {name: {"bytes": content.hex(), "found": read(content)} for name, content in ledgers().items()},
-        "told": {name: telling(*case) for name, case in tellings().items()},
-        "asked": {name: asking(*case) for name, case in askings().items()},
+        "spent": {name: spent_case(*case) for name, case in spent_cases().items()},
+        "requests": {name: request_case(*case) for name, case in request_cases().items()},
     }
 
 
-def telling(reports: list[tuple[str, str]], limit: dict[str, str] | None) -> dict[str, Any]:
-    """Return one case of what was told; equal reports in a row stand once, with their number."""
-    shown = collections.told(told_by(reports, limit))
+def spent_case(reports: list[tuple[str, str]], limit: dict[str, str] | None) -> dict[str, Any]:
+    """Return one case of budget spent; consecutive equal reports are given once, with their number."""
+    shown = collection_views.spent(spent_by(reports, limit))
     rows = [[*case, len(list(equal))] for case, equal in groupby(reports)]
-    return {"reports": rows, "limit": limit, "told": shown.to_json(), "lines": text.lines(shown)}
+    return {"reports": rows, "limit": limit, "spent": shown.to_json(), "lines": text_renderer.lines(shown)}
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Make tests/vectors/tables.json: plans of tables, records with their words and reports, and what must be refused.
+"""Make tests/vectors/tables.json: table plans, records with random words and reports, and invalid inputs.
 
 PYTHONPATH=.:tests python tests/vectors/make_tables.py
 """
@@ -11,11 +11,11 @@ from typing import Any
 
 from naive import ReplayEntropy
 
-from assocpriv.client.tables import encode, randomize_record, release
-from assocpriv.plans.tables import TablePlan
-from assocpriv.records.tables import read_value
+from assocpriv.client.table_client import encode, randomize_record, release
+from assocpriv.plans.table_plan import TablePlan
+from assocpriv.records.table_files import read_value
 
-_WAVE = {"law": "window", "near": 3, "high": 9, "low": 2}
+_WAVE = {"mechanism": "window", "near": 3, "high": 9, "low": 2}
 
 
 def number(name: str, release: dict[str, Any], n: int = 6, *, optional: bool = False, **own: Any) -> dict[str, Any]:
@@ -36,39 +36,41 @@ def named(
     return {"name": name, "kind": kind, "optional": optional, "values": values, "release": release}
 
 
-def plan(columns: list[Any], answered: int = 0, posterior: str | None = None, repeats: int = 1) -> dict[str, Any]:
-    """Return a plan as JSON content, written out here rather than by the package."""
-    promise = None if posterior is None else {"prior": "1/100", "posterior": posterior}
+def plan(columns: list[Any], per_report: int = 0, posterior: str | None = None, repeats: int = 1) -> dict[str, Any]:
+    """Return a plan as JSON content, written independently of the package."""
+    guarantee = None if posterior is None else {"prior": "1/100", "posterior": posterior}
     envelope = {"format": "assocpriv-plan", "version": 1, "kind": "table", "reports_per_person": repeats}
-    return envelope | {"columns": columns, "answered": answered, "promise": promise}
+    return envelope | {"columns": columns, "columns_per_report": per_report, "guarantee": guarantee}
 
 
 def good_plans() -> dict[str, Any]:
     """Return plans by name."""
     noise = [
-        number("u", {"law": "uniform-noise", "reach": 2}), number("g", {"law": "gaussian-noise", "half": [5, 3, 3, 1]}),
-        number("m", {"law": "clear", "width": 2}, optional=True),
-        named("c", ["a", "é", "7"], {"law": "clear", "width": 1}),
+        number("u", {"mechanism": "uniform-noise", "reach": 2}),
+        number("g", {"mechanism": "gaussian-noise", "half": [5, 3, 3, 1]}),
+        number("m", {"mechanism": "clear", "width": 2}, optional=True),
+        named("c", ["a", "é", "7"], {"mechanism": "clear", "width": 1}),
     ]  # fmt: skip
-    far = number("far", {"law": "uniform-noise", "reach": 200}, optional=True)
-    asked = [
-        number("w", _WAVE, optional=True), named("r", ["x", "true"], {"law": "window", "near": 1, "high": 3, "low": 1}),
+    far = number("far", {"mechanism": "uniform-noise", "reach": 200}, optional=True)
+    protected = [
+        number("w", _WAVE, optional=True),
+        named("r", ["x", "true"], {"mechanism": "window", "near": 1, "high": 3, "low": 1}),
         number("v", _WAVE | {"high": 1 << 20}, low="0/1", high="1/1", intervals=3),
-        named("class", ["A", "B", "C"], {"law": "window", "near": 1, "high": 7, "low": 5}, kind="label"),
+        named("class", ["A", "B", "C"], {"mechanism": "window", "near": 1, "high": 7, "low": 5}, kind="label"),
     ]  # fmt: skip
     whole = [
         counts("stars", _WAVE, 5, 5, optional=True, low="1/1", high="5/1"),
-        counts("age", {"law": "uniform-noise", "reach": 2}, 102, 51, low="0/1", high="100/1"),
-        counts("pay", {"law": "clear", "width": 2}, 4, 4, low="-9007199254740992/1", high="9007199254740992/1"),
+        counts("age", {"mechanism": "uniform-noise", "reach": 2}, 102, 51, low="0/1", high="100/1"),
+        counts("pay", {"mechanism": "clear", "width": 2}, 4, 4, low="-9007199254740992/1", high="9007199254740992/1"),
     ]
-    power = named("p", ["0", "1", "2", "3", "4"], {"law": "window", "near": 1, "high": 4, "low": 1})
+    power = named("p", ["0", "1", "2", "3", "4"], {"mechanism": "window", "near": 1, "high": 4, "low": 1})
     return {
         "noise": plan(noise),
         "two-bytes": plan([far, *noise]),
-        "waves": plan([asked[0], asked[1], asked[3]], 2, "1/2", 1),
-        "sampled": plan([*asked[:2], noise[0], asked[3], power], 2, "3/4"),
+        "waves": plan([protected[0], protected[1], protected[3]], 2, "1/2", 1),
+        "sampled": plan([*protected[:2], noise[0], protected[3], power], 2, "3/4"),
         "whole": plan(whole, 1, "1/2"),
-        "sampled-one": plan([asked[0], power, asked[1]], 1, "1/2", 2),
+        "sampled-one": plan([protected[0], power, protected[1]], 1, "1/2", 2),
     }
 
 
@@ -90,25 +92,25 @@ def bad_plans() -> list[dict[str, Any]]:
         return {"breaks": rule, "plan": made}
 
     return [
-        changed("waves", "the promise is broken", "promise", "posterior", value="1/20"),
-        changed("waves", "the promise is broken by many reports", "reports_per_person", value=9),
-        changed("waves", "more than 10,000 answers of a person", value=plan([
-            number(f"x{place}", {"law": "window", "near": 1, "high": (1 << 30) + 1, "low": 1 << 30}, n=2)
+        changed("waves", "the guarantee is broken", "guarantee", "posterior", value="1/20"),
+        changed("waves", "the guarantee is broken by many reports", "reports_per_person", value=9),
+        changed("waves", "more than 10,000 protected values of a person", value=plan([
+            number(f"x{place}", {"mechanism": "window", "near": 1, "high": (1 << 30) + 1, "low": 1 << 30}, n=2)
             for place in range(11)], 11, "1/2", 1000)),
-        changed("waves", "no promise for a γ", "promise", value=None),
-        changed("noise", "a promise without a γ", "promise", value={"prior": "1/100", "posterior": "1/2"}),
-        changed("waves", "more columns answered than asked", "answered", value=3),
-        changed("waves", "no column answered", "answered", value=0),
-        changed("noise", "answered without protected columns", "answered", value=1),
+        changed("waves", "no guarantee for a γ", "guarantee", value=None),
+        changed("noise", "a guarantee without a γ", "guarantee", value={"prior": "1/100", "posterior": "1/2"}),
+        changed("waves", "more columns per report than protected ones", "columns_per_report", value=3),
+        changed("waves", "no column per report", "columns_per_report", value=0),
+        changed("noise", "columns per report without protected columns", "columns_per_report", value=1),
         changed("noise", "no columns", "columns", value=[]),
         changed("noise", "two columns of one name", "columns", 0, "name", value="g"),
         changed("noise", "blanks around a name", "columns", 0, "name", value=" u"),
         changed("noise", "a long name", "columns", 0, "name", value="u" * 201),
         changed("noise", "an unknown kind", "columns", 0, "kind", value="date"),
-        changed("noise", "an unknown law", "columns", 0, "release", "law", value="laplace"),
+        changed("noise", "an unknown mechanism", "columns", 0, "release", "mechanism", value="laplace"),
         changed("noise", "a field too many", "columns", 0, "release", "half", value=[2, 1]),
         changed("noise", "a field too few", "columns", 0, "optional", drop=True),
-        changed("noise", "optional is no truth", "columns", 0, "optional", value=0),
+        changed("noise", "optional is no boolean", "columns", 0, "optional", value=0),
         changed("noise", "the range is empty", "columns", 0, "low", value="10/1"),
         changed("noise", "a bound not in lowest terms", "columns", 0, "high", value="20/2"),
         changed("noise", "a bound in digits", "columns", 0, "high", value=10),
@@ -116,17 +118,18 @@ def bad_plans() -> list[dict[str, Any]]:
         changed("noise", "cells that are too narrow", "columns", 0, "high", value=f"-{'3' * 21}/1{'0' * 21}"),
         changed("noise", "intervals that do not divide the cells", "columns", 0, "intervals", value=4),
         changed("noise", "no cells", "columns", 0, "cells", value=0),
-        changed("noise", "a truth for a number", "columns", 0, "release", "reach", value=True),
+        changed("noise", "a boolean for a number", "columns", 0, "release", "reach", value=True),
         changed("noise", "no noise", "columns", 0, "release", "reach", value=0),
         changed("noise", "too many outputs", "columns", 0, "release", "reach", value=32765),
-        changed("noise", "weights that rise", "columns", 1, "release", "half", value=[1, 2]),
+        changed("noise", "weights that increase", "columns", 1, "release", "half", value=[1, 2]),
         changed("noise", "a weight of 0", "columns", 1, "release", "half", value=[1, 0]),
         changed("noise", "one weight", "columns", 1, "release", "half", value=[1]),
         changed("noise", "weights beyond 2^32", "columns", 1, "release", "half", value=[1 << 32, 1]),
         changed("noise", "a width that does not divide", "columns", 2, "release", "width", value=4),
         changed("noise", "values that are equal", "columns", 3, "values", value=["a", "a", "b"]),
         changed("noise", "a value that is a number", "columns", 3, "values", value=["a", "b", 7]),
-        changed("noise", "a category with noise", "columns", 3, "release", value={"law": "uniform-noise", "reach": 1}),
+        changed("noise", "a category with noise", "columns", 3, "release",
+                value={"mechanism": "uniform-noise", "reach": 1}),
         changed("noise", "a category in classes", "columns", 3, "release", "width", value=3),
         changed("whole", "a bound that is no whole number", "columns", 0, "low", value="1/2"),
         changed("whole", "a whole number that is no double", "columns", 2, "high", value="9007199254740993/1"),
@@ -137,12 +140,12 @@ def bad_plans() -> list[dict[str, Any]]:
         changed("waves", "low is 0", "columns", 0, "release", "low", value=0),
         changed("waves", "a category with a wide window", "columns", 1, "release", "near", value=3),
         changed("waves", "a window's weights beyond 2^32", "columns", 2, "release",
-                value={"law": "window", "near": 1, "high": (1 << 32) - 3, "low": (1 << 32) - 4}),
+                value={"mechanism": "window", "near": 1, "high": (1 << 32) - 3, "low": (1 << 32) - 4}),
     ]  # fmt: skip
 
 
 def value_of(place: int, column: Any, rng: random.Random) -> Any:
-    """Return a value of JSON with some input."""
+    """Return a JSON value for an input."""
     if place == column.inputs:
         return None
     if column.kind == "whole-number":
@@ -182,19 +185,19 @@ def make_all() -> dict[str, Any]:
         bad = {"a byte short": whole[:-2], "a byte long": whole + "00", "no column's codes": "ff" * (len(whole) // 2)}
         refused += [{"plan": name, "breaks": rule, "report": report} for rule, report in bad.items()]
         record, first = found[0]["record"], made.columns[0].name
-        wrong = (("beyond the range", 11), ("text", "1"), ("a truth", False), ("a list", [1]))
+        wrong = (("beyond the range", 11), ("text", "1"), ("a boolean", False), ("a list", [1]))
         halves = (("no whole number", 2.5),) if made.columns[0].kind == "whole-number" else ()
         for rule, value in wrong + halves:
             records.append({"plan": name, "breaks": rule, "record": record | {first: value}})
         records.append({"plan": name, "breaks": "a further column", "record": record | {"other": 1}})
-        records.append({"plan": name, "breaks": "nothing where it must be", "record": {}})
+        records.append({"plan": name, "breaks": "a missing column", "record": {}})
     return {
         "plans": plans, "bad_plans": bad_plans(), "reports": reports, "bad_reports": refused, "bad_records": records,
     }  # fmt: skip
 
 
 def as_text(content: dict[str, Any]) -> str:
-    """Write vectors as JSON, one case a line."""
+    """Write vectors as JSON, one case per line."""
     parts = (f' "{key}": [\n  ' + ",\n  ".join(map(json.dumps, cases)) + "\n ]" for key, cases in content.items())
     return "{\n" + ",\n".join(parts) + "\n}\n"
 

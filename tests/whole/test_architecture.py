@@ -5,7 +5,7 @@ import re
 from functools import cache
 from pathlib import Path
 
-from assocpriv.promise import errors
+from assocpriv.guarantees import errors
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "assocpriv"

@@ -1,4 +1,4 @@
-"""Tests that no raw item is ever shown: marked items go through every failing path of client and command line."""
+"""Tests that no raw item is ever disclosed: marked items take every failing path of client and command line."""
 
 import contextlib
 import gzip
@@ -22,19 +22,19 @@ from naive import small_plan
 import assocpriv as ap
 from assocpriv import numeric, read_baskets
 from assocpriv.cli.main import main
-from assocpriv.client import bulk
-from assocpriv.client.baskets import Randomizer
-from assocpriv.client.bulk import BulkRandomizer, randomize_chunks
-from assocpriv.files.plans import write_plan
-from assocpriv.plans.baskets import Plan
+from assocpriv.client import bulk_client
+from assocpriv.client.basket_client import Randomizer
+from assocpriv.client.bulk_client import BulkRandomizer, randomize_chunks
+from assocpriv.files.plan_files import write_plan
+from assocpriv.guarantees.entropy import SystemEntropy
+from assocpriv.guarantees.errors import AssocprivError, BasketError
+from assocpriv.plans.basket_plan import Plan
 from assocpriv.plans.catalogue import Catalogue
-from assocpriv.plans.columns import Clear
 from assocpriv.plans.operator import FixedSizeOperator
-from assocpriv.plans.question import Question
+from assocpriv.plans.report_type import ReportType
 from assocpriv.plans.sizes_view import SizesView
+from assocpriv.plans.table_columns import Clear
 from assocpriv.plans.tree_model import CategoryInput, Node, NumberInput, Split, TreeModel
-from assocpriv.promise.entropy import SystemEntropy
-from assocpriv.promise.errors import AssocprivError, BasketError
 from assocpriv.records.baskets import Baskets, to_baskets
 
 ENTROPY = SystemEntropy()
@@ -52,7 +52,7 @@ def parquet_bytes(columns: dict[str, Any]) -> bytes:
 
 LISTS = parquet_bytes({"items": [["milk", NAME], [NAME]]})
 TEXT = f"milk,{NAME}\n{NAME},bread\n".encode()
-# name of the file -> its bytes; every one must be refused, over the catalogue milk, bread and over its own
+# file name -> bytes; each must be refused, with the catalogue milk, bread and with a derived one
 BAD_FILES: dict[str, bytes] = {
     "unknown.csv": TEXT, "repeated.csv": f"{NAME},{NAME}\n".encode(),
     "empty-basket.csv": f"{NAME}\n\n{NAME}\n".encode(), "not-utf8.csv": f"{NAME},caf".encode() + b"\xe9\n",
@@ -95,7 +95,7 @@ BAD_FILES: dict[str, bytes] = {
 
 
 def refusal(call: Callable[[], Any]) -> str:
-    """Return all that the refusal of a call shows, hidden exceptions included."""
+    """Return all that the refusal of a call shows, including chained exceptions."""
     with pytest.raises((AssocprivError, TypeError)) as caught:
         call()
     return shown_by(caught.value)
@@ -108,10 +108,10 @@ def written(folder: Path, name: str) -> tuple[Path, list[str]]:
     return path, (["--layout", "long"] if path.suffix == ".long" else [])
 
 
-# ---- the tool itself
+# ---- the search for marks
 
 
-def test_marks_are_found_wherever_an_exception_hides_them() -> None:
+def test_marks_are_found_anywhere_in_an_exception() -> None:
     """Texts, arguments, attributes, notes and suppressed chained exceptions are all searched."""
     plain, noted, marked, argued, suppressed = (ValueError("fine") for _ in range(5))
     noted.add_note(NAME)
@@ -127,7 +127,7 @@ def test_marks_are_found_wherever_an_exception_hides_them() -> None:
 
 
 def test_marked_files_are_found(tmp_path: Path) -> None:
-    """A file that holds a mark, or is named by one, is found unless it was given."""
+    """A file that contains a mark, or has one in its name, is found unless it is an input."""
     (tmp_path / "in.csv").write_text(NAME)
     (tmp_path / "left.part").write_text(NAME)
     (tmp_path / NAME).write_text("")
@@ -137,15 +137,15 @@ def test_marked_files_are_found(tmp_path: Path) -> None:
 # ---- files
 
 
-# with a catalogue of its own nothing is wrong with these
+# these are valid with a derived catalogue
 GOOD_ALONE = {
     "unknown.csv", "unknown.dat", "unknown.long", "unknown.parquet", "unknown.ending", "not-utf8.csv", "not-utf8.long",
     "utf-16.csv",
 }  # fmt: skip
 
 
-def said_when_reading(path: Path, format_: str | None, catalogue: Catalogue | None) -> str | None:
-    """Return all that a refusal to read a file shows, or nothing if it is read and its repr is bare."""
+def shown_when_reading(path: Path, format_: str | None, catalogue: Catalogue | None) -> str | None:
+    """Return all that a refusal to read a file shows, None if it is read and its repr shows no mark."""
     try:
         made = read_baskets(path, layout=format_, catalogue=catalogue)
     except AssocprivError as error:
@@ -157,9 +157,9 @@ def said_when_reading(path: Path, format_: str | None, catalogue: Catalogue | No
 @pytest.mark.parametrize("catalogue", [None, SMALL, Catalogue.numbered(5)], ids=["own", "names", "numbers"])
 @pytest.mark.parametrize("name", sorted(BAD_FILES))
 def test_reading_shows_no_item(tmp_path: Path, name: str, catalogue: Catalogue | None) -> None:
-    """No refusal of a basket file shows an item, not even in a suppressed exception of a parser."""
+    """No refusal of a basket file shows an item, not even in a parser's suppressed exception."""
     path, options = written(tmp_path, name)
-    shown = said_when_reading(path, options[1] if options else None, catalogue)
+    shown = shown_when_reading(path, options[1] if options else None, catalogue)
     if shown is None:
         assert catalogue is None
         assert name in GOOD_ALONE
@@ -170,13 +170,13 @@ def test_reading_shows_no_item(tmp_path: Path, name: str, catalogue: Catalogue |
 COMMANDS = {
     "randomize": ["--plan", "plan.json", "-o", "out.parquet", "IN"],
     "simulate": ["--plan", "plan.json", "--min-support", "50%", "IN"],
-    "plan": ["--items", "5", "--epsilon", "3", "-o", "out", "--like", "IN"],
+    "plan": ["--items", "5", "--epsilon", "3", "-o", "out", "--sample", "IN"],
     "demo": ["-o", "out", "--baskets", "IN"],
 }
 
 
 def assert_refused(folder: Path, given: str, *arguments: str) -> None:
-    """Run a command that must refuse, in a folder; it shows no mark, and none is left but in the file that is given."""
+    """Run a command that must refuse, in a folder; it shows no mark, and leaves none except in the input."""
     with contextlib.chdir(folder):
         result = CliRunner().invoke(main, arguments)
     assert result.exit_code == 1, result.output
@@ -189,7 +189,7 @@ def assert_refused(folder: Path, given: str, *arguments: str) -> None:
 
 @pytest.mark.parametrize("name", sorted(BAD_FILES))
 def test_commands_show_and_leave_no_item(tmp_path: Path, name: str) -> None:
-    """No command shows an item of a bad basket file or leaves one in a file; each reads a text, a table and a gzip."""
+    """No command discloses an item of a bad basket file; each reads a text, a table and a gzip file."""
     _, options = written(tmp_path, name)
     write_plan(PLAN, tmp_path / "plan.json")
     of_all = name in ("separators.csv", "truncated.dat.gz", "text.parquet")
@@ -233,12 +233,12 @@ def test_lists_show_no_item(position: int) -> None:
 @pytest.mark.parametrize("position", range(len(BAD_FRAMES)))
 @pytest.mark.parametrize("layout", [None, "long", "list", "one-hot"])
 def test_frames_show_no_item(position: int, layout: str) -> None:
-    """No refusal of a data frame shows a cell, in whatever layout it is read."""
+    """No refusal of a data frame shows a cell, in any layout."""
     assert not marks_in(refusal(lambda: to_baskets(BAD_FRAMES[position](), layout=layout, catalogue=SMALL)))
 
 
 def test_aligning_shows_no_item() -> None:
-    """Baskets that do not fit a catalogue are refused, and dropped from, without naming an item."""
+    """Baskets that do not fit a catalogue are refused, or lose items, without showing one."""
     baskets = Baskets.from_sets([["milk", NAME], [NAME]])
     assert not marks_in(refusal(lambda: baskets.aligned(SMALL)))
     assert not marks_in(refusal(lambda: baskets.aligned(SMALL, unknown=NAME)))
@@ -255,9 +255,9 @@ def test_aligning_shows_no_item() -> None:
 
 
 def asking_sizes(plan: Plan) -> Plan:
-    """Return a plan that asks half of the people about sizes."""
-    sizes = Question(2, FixedSizeOperator(1, 3, 1, (1, 5)), view=SizesView((2, 4)))
-    return replace(plan, questions=(plan.items, sizes))
+    """Return a plan in which half of the people report sizes."""
+    sizes = ReportType(2, FixedSizeOperator(1, 3, 1, (1, 5)), view=SizesView((2, 4)))
+    return replace(plan, report_types=(plan.items, sizes))
 
 
 BAD_TRANSACTIONS: list[Iterable[int]] = [[NUMBER], [-NUMBER], [1, 1, NUMBER], {NUMBER}, range(NUMBER, NUMBER + 1)]
@@ -281,21 +281,21 @@ def test_a_repeated_name_of_the_catalogue_is_not_shown() -> None:
 
 
 @pytest.mark.parametrize(
-    ("ids", "said"),
+    ("ids", "message"),
     [([5], "the basket holds an item id outside the plan's catalogue, 0..4"),
      ([-1], "the basket holds an item id outside the plan's catalogue, 0..4"),
      ([3, 3], "the basket repeats an item; a basket is a set")],
     ids=str,
 )  # fmt: skip
-def test_ids_that_do_not_fit_are_not_shown(ids: list[int], said: str) -> None:
-    """The first id beyond the catalogue is a dummy's: it is refused, too."""
+def test_ids_that_do_not_fit_are_not_shown(ids: list[int], message: str) -> None:
+    """The first id beyond the catalogue, which belongs to a padding item, is refused, too."""
     with pytest.raises(BasketError) as caught:
         Randomizer(PLAN).randomize(ids, entropy=ENTROPY)
-    assert str(caught.value) == said
+    assert str(caught.value) == message
 
 
 def test_many_transactions_show_no_item() -> None:
-    """Bulk randomization refuses baskets of another catalogue, and items outside the plan's, without showing them."""
+    """Bulk randomization refuses baskets of another catalogue, and items outside the plan's, without showing any."""
     baskets = Baskets.from_sets([["milk", NAME], [NAME]])
     for plan in (PLAN, asking_sizes(PLAN)):
         assert not marks_in(refusal(lambda plan=plan: list(randomize_chunks(baskets, plan, entropy=ENTROPY))))
@@ -304,8 +304,8 @@ def test_many_transactions_show_no_item() -> None:
     assert not marks_in(refusal(lambda: ap.simulate(baskets, PLAN, 0.5)))
 
 
-def test_nothing_on_the_way_shows_an_item() -> None:
-    """The repr of baskets, randomizers, chunks and reports shows sizes only."""
+def test_no_repr_shows_an_item() -> None:
+    """The repr of baskets, randomizers, chunks and reports shows only sizes."""
     baskets, _ = Baskets.from_sets([["milk", NAME], [NAME]]).aligned(NAMED.catalogue)
     chunks = list(randomize_chunks(baskets, NAMED, entropy=ENTROPY))
     reports = ap.randomize(baskets, NAMED)
@@ -315,12 +315,12 @@ def test_nothing_on_the_way_shows_an_item() -> None:
 
 
 def test_a_failure_inside_randomizing_shows_no_item(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An error of the system in the middle of randomizing ends in one line, with no item in it or in any file."""
+    """A system error during randomization gives one line, and discloses no item in it or in a file."""
 
     def fails(self: Any, part: Baskets, *_: Any) -> None:
         raise OSError(5, "the disk is gone")
 
-    monkeypatch.setattr(bulk.BulkRandomizer, "randomize", fails)
+    monkeypatch.setattr(bulk_client.BulkRandomizer, "randomize", fails)
     (tmp_path / "in.csv").write_text(f"milk,{NAME}\n")
     write_plan(NAMED, tmp_path / "plan.json")
     assert_refused(tmp_path, "in.csv", "randomize", "in.csv", "--plan", "plan.json", "-o", "r.parquet")
@@ -350,7 +350,7 @@ BAD_RAW_TABLES: list[Callable[[], Any]] = [
 
 @pytest.mark.parametrize("position", range(len(BAD_RAW_TABLES)))
 def test_predicting_shows_no_value(position: int) -> None:
-    """No refusal of a raw table shows a cell, nor does that of one record or of the estimator."""
+    """No refusal of a raw table or of one record shows a cell."""
     assert not marks_in(refusal(lambda: numeric.predict(BAD_RAW_TABLES[position](), TREE)))
     assert not marks_in(refusal(lambda: numeric.predict({"age": NAME}, TREE)))
 
@@ -368,7 +368,7 @@ def test_predicting_files_shows_and_leaves_no_value(tmp_path: Path, text: str) -
 
 @pytest.mark.parametrize("name", ["t.csv", "t.parquet", "cut.parquet", "codes.parquet"])
 def test_reconstructing_shows_and_leaves_no_value(tmp_path: Path, name: str) -> None:
-    """A raw table that is taken for released records is refused without a cell of it, also as a cut or a faked file."""
+    """A raw table in place of reports is refused without showing a cell, also as a truncated or faked file."""
     raw = parquet_bytes({"age": [NAME, NAME], "class": [NUMBER, NUMBER]})
     faked = pa.schema([pa.field("report", pa.binary(len(NAME)), nullable=False)], metadata={"assocpriv.plan": NAME})
     stream = BytesIO()
@@ -380,7 +380,7 @@ def test_reconstructing_shows_and_leaves_no_value(tmp_path: Path, name: str) -> 
 
 
 def test_the_estimator_shows_no_raw_value() -> None:
-    """A tree's estimator that is given text for a number names the column alone."""
+    """A tree's estimator that gets text for a number shows only the column's name."""
     columns = (
         numeric.NumberColumn("age", Clear(60), False, Fraction(20), Fraction(80), 60),
         numeric.LabelColumn("class", Clear(2), False, ("A", "B")),

@@ -1,4 +1,4 @@
-"""Every draw is exactly uniform, word by word; no client draws from anywhere else."""
+"""Draws are exactly uniform, word by word, and clients use no other source of randomness."""
 
 import ast
 import hashlib
@@ -14,19 +14,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import assocpriv as ap
-from assocpriv.client.baskets import Randomizer
-from assocpriv.client.bulk import BulkRandomizer, randomize_chunks
-from assocpriv.promise.entropy import SystemEntropy
+from assocpriv.client.basket_client import Randomizer
+from assocpriv.client.bulk_client import BulkRandomizer, randomize_chunks
+from assocpriv.guarantees.entropy import SystemEntropy
 from assocpriv.records.baskets import Baskets
 
 PACKAGE = Path(ap.__file__).parent
-# powers of two are drawn by masking and have a test of their own
+# powers of two are drawn by masking and have their own test
 SMALL = [n for n in range(2, 70) if n & (n - 1)]
 LARGE = [1000, 2**32 - 1, 2**32 + 1, 3 * 2**40, 2**63 + 1, 2**64 - 1, 2**64 + 1, 3 * 2**70, 2**100 - 1, 2**128 - 1]
 
 
 def span_of(n):
-    """Return how many words or runs of words a draw below n can meet."""
+    """Return the number S of values of the words that a draw below n reads."""
     return 1 << 64 * -(-(n - 1).bit_length() // 64)
 
 
@@ -39,27 +39,27 @@ def accepted(n, value):
 
 
 def some_values(n):
-    """Return all values below a small n, the ends and some others of a large one."""
+    """Return all values below a small n, or both ends and some other values of a large one."""
     return range(n) if n < 70 else sorted({0, 1, n // 3, n // 2, n - 2, n - 1})
 
 
 def draw(n, *numbers):
-    """Return below(n) on the words of the numbers in turn, and how many words it took."""
+    """Return below(n) for the words of the numbers in order, and how many of the numbers it used."""
     words = span_of(n).bit_length() // 64
     entropy = naive.ReplayEntropy(x >> 64 * i & (1 << 64) - 1 for x in numbers for i in range(words))
     return entropy.below(n), entropy.used // words
 
 
 @pytest.mark.parametrize("n", SMALL + LARGE)
-def test_below_gives_every_value_for_equally_many_words(n):
-    """Each value has exactly ⌊S/n⌋ accepted draws among the S there are, so the rejected ones are S mod n."""
+def test_below_is_uniform(n):
+    """Each value has exactly ⌊S/n⌋ accepted draws out of S, so S mod n draws are rejected."""
     counts = [last - first + 1 for first, last in (accepted(n, value) for value in some_values(n))]
     assert set(counts) == {span_of(n) // n}
 
 
 @pytest.mark.parametrize("n", SMALL + LARGE)
 def test_below_at_the_boundaries_of_every_value(n):
-    """The first and the last accepted draw of a value give it; a draw before the first, 0 too, is rejected."""
+    """The first and the last accepted draw of a value give it; the draw before the first, even 0, is rejected."""
     other = accepted(n, n - 1)[1]
     for value in some_values(n):
         first, last = accepted(n, value)
@@ -83,19 +83,19 @@ def test_below_a_power_of_two_takes_the_low_bits(rng, bits):
 
 @given(st.lists(st.integers(0, 5), min_size=1, max_size=12).filter(any))
 def test_pick_at_every_boundary(weights):
-    """Each index is picked from the draw that its predecessors end at up to just below its own cumulative weight."""
+    """An index is picked for the draws from the previous cumulative weight to just below its own."""
     cumulative = list(accumulate(weights))
     total = cumulative[-1]
     owner = [i for i, weight in enumerate(weights) for _ in range(weight)]
     for value in range(total):
-        # for a power of two, a bit beyond those of the draw, which is dropped
+        # for a power of two, set a bit above those of the draw, which is dropped
         x = accepted(total, value)[0] if total & (total - 1) else value | total
         assert naive.ReplayEntropy([x]).pick(cumulative) == owner[value]
 
 
 @pytest.mark.parametrize("total", [2**100, 3 * 2**70])
 def test_pick_from_weights_of_several_words(total):
-    """Boundaries of more than 64 bits are met exactly."""
+    """Boundaries of more than 64 bits are exact."""
     cut = 2**70 + 12345
     for value, index in [(0, 0), (cut - 1, 0), (cut, 1), (total - 1, 1)]:
         x = value if total == 2**100 else accepted(total, value)[0]
@@ -103,32 +103,32 @@ def test_pick_from_weights_of_several_words(total):
 
 
 @given(st.data(), st.integers(1, 150), st.integers(1, 8))
-def test_coins_compare_numbers_with_a(data, count, bits):
-    """Coin i is the number made of bit i of r words, most significant first, compared with a."""
+def test_random_bits_compare_numbers_with_a(data, count, bits):
+    """Random bit i compares with a the number made of bit i of r words, most significant first."""
     num = data.draw(st.integers(1, (1 << bits) - 1))
     words = data.draw(st.lists(st.integers(0, 2**64 - 1), min_size=-(-count // 64) * bits, max_size=200))
     entropy = naive.ReplayEntropy(words)
-    coins = entropy.coins(count, num, bits)
+    result = entropy.random_bits(count, num, bits)
     for i in range(count):
         digits = [words[i // 64 * bits + j] >> i % 64 & 1 for j in range(bits)]
         number = int("".join(map(str, digits)), 2)
-        assert coins >> i & 1 == (number < num)
-    assert coins >> count == 0
+        assert result >> i & 1 == (number < num)
+    assert result >> count == 0
     assert entropy.used == -(-count // 64) * bits
 
 
-# ---- the system's entropy, and nothing else, on every path to a report
+# ---- every report uses only the system's entropy
 
 SOURCES = {path.relative_to(PACKAGE).as_posix(): path.read_text("utf-8") for path in PACKAGE.rglob("*.py")}
 
 
-def test_only_simulation_names_the_seeded_source():
-    """No module but those of simulation/ can draw reports that a seed repeats."""
+def test_only_simulation_uses_seeded_entropy():
+    """Only modules of simulation/ can make reproducible reports from a seed."""
     assert {name.partition("/")[0] for name, text in SOURCES.items() if "SeededEntropy" in text} == {"simulation"}
 
 
 def names_in(text):
-    """Return every part of the dotted names that a module imports or uses."""
+    """Return every part of the dotted names in a module's imports and expressions."""
     found = set()
     for node in ast.walk(ast.parse(text)):
         match node:
@@ -140,11 +140,12 @@ def names_in(text):
     return found
 
 
-def test_neither_kernels_nor_client_know_another_source():
-    """No module of promise/, kernels/ or client/ imports random or numpy.random, or reaches for np.random."""
-    rooms = [name for name in SOURCES if name.startswith(("promise/", "kernels/", "client/"))]
-    assert len(rooms) > 20
-    assert [name for name in rooms if "random" in names_in(SOURCES[name])] == []
+def test_guarantees_kernels_and_client_use_no_other_source():
+    """No module of guarantees/, kernels/ or client/ imports random or numpy.random, or uses np.random."""
+    modules = [name for name in SOURCES if name.startswith(("guarantees/", "kernels/", "client/"))]
+    assert len(modules) > 20
+    assert {name.partition("/")[0] for name in modules} == {"guarantees", "kernels", "client"}
+    assert [name for name in modules if "random" in names_in(SOURCES[name])] == []
 
 
 @pytest.mark.parametrize(
@@ -152,48 +153,50 @@ def test_neither_kernels_nor_client_know_another_source():
     ["import random", "from random import choice", "import numpy.random", "from numpy import random", "np.random.x(1)",
      "import random as r\nr.SystemRandom()"],
 )  # fmt: skip
-def test_the_scan_finds_every_way_to_name_a_source(text):
-    """Imports of a module, of a name, within another, and attributes."""
+def test_the_scan_finds_all_forms_of_use(text):
+    """The scan finds imports of modules and of names, aliases, and attributes."""
     assert "random" in names_in(text)
 
 
-# who may name what of promise/entropy.py; a new entry is a new path, and belongs into the test below
+# the modules that may import from guarantees/entropy.py; a new entry is a new path to reports and needs a test below
 IMPORTS = {
-    "api.py": {"SystemEntropy"}, "auditing/baskets.py": {"SystemEntropy"}, "auditing/guided.py": {"SystemEntropy"},
-    "auditing/tables.py": {"SystemEntropy"}, "client/baskets.py": {"Entropy"},
-    "client/bulk.py": {"read_only", "SystemEntropy", "WordEntropy"}, "client/guided.py": {"Entropy", "WordEntropy"},
-    "client/persons.py": {"SystemEntropy", "WordEntropy"}, "client/ledger.py": {"Entropy", "SystemEntropy"},
-    "client/spark.py": {"SystemEntropy"}, "client/tables.py": {"Entropy", "read_only", "SystemEntropy", "WordEntropy"},
-    "client/waiting.py": {"SystemEntropy"}, "collect/sealing.py": {"SystemEntropy"},
-    "promise/numbers.py": {"WORD_BITS"}, "simulation/enumeration.py": {"Entropy", "SystemEntropy", "WordEntropy"},
+    "api.py": {"SystemEntropy"}, "auditing/basket_audit.py": {"SystemEntropy"},
+    "auditing/guided_audit.py": {"SystemEntropy"}, "auditing/table_audit.py": {"SystemEntropy"},
+    "client/basket_client.py": {"Entropy"}, "client/bulk_client.py": {"read_only", "SystemEntropy", "WordEntropy"},
+    "client/guided_client.py": {"Entropy", "WordEntropy"}, "client/ledger.py": {"Entropy", "SystemEntropy"},
+    "client/person_limit.py": {"SystemEntropy", "WordEntropy"}, "client/report_queue.py": {"SystemEntropy"},
+    "client/spark_client.py": {"SystemEntropy"},
+    "client/table_client.py": {"Entropy", "read_only", "SystemEntropy", "WordEntropy"},
+    "collect/batch_closing.py": {"SystemEntropy"}, "guarantees/exact_numbers.py": {"WORD_BITS"},
+    "simulation/enumeration.py": {"Entropy", "SystemEntropy", "WordEntropy"},
 }  # fmt: skip
-# who may draw from the system besides: names of files and rows, ids of submissions, keys, nonces, a token, a relay's
-# delays, pauses before retries, the deal of an audit
+# the modules that use system randomness for other purposes: names of files and rows, ids of submissions, keys, nonces,
+# a token, a relay's delays, pauses before retries, the assignment of records in an audit
 SYSTEM = {
-    "records/baskets.py", "records/texts.py",  # the class UUID alone
-    "auditing/replay.py", "client/connection.py", "client/ledger.py", "client/spark.py",
-    "collect/gateway.py", "collect/keys.py", "collect/postgres.py", "collect/relaying.py", "collect/sealing.py",
-    "collect/sqlite.py", "files/atomic.py", "files/oblivious.py", "files/unsealed.py", "pages/operator.py",
-    "promise/entropy.py", "suppress/coins.py",
+    "records/baskets.py", "records/text_columns.py",  # the class UUID alone
+    "auditing/replay.py", "client/connection.py", "client/ledger.py", "client/spark_client.py",
+    "collect/gateway.py", "collect/keys.py", "collect/postgres.py", "collect/relay_app.py",
+    "collect/batch_closing.py", "collect/sqlite.py", "files/atomic.py", "files/oblivious_http.py",
+    "files/open_batches.py", "pages/collector_page.py", "guarantees/entropy.py", "suppress/randomization.py",
 }  # fmt: skip
-_MODULE = "assocpriv.promise.entropy"
+_MODULE = "assocpriv.guarantees.entropy"
 _SOURCES = {"secrets", "urandom", "getrandom", "uuid", "uuid4", "ssl", "SystemRandom"}
 
 
-def test_who_may_name_a_source_is_listed():
-    """Imports of promise/entropy.py, and uses of the system's randomness, are just those of the lists above."""
+def test_all_uses_of_entropy_are_listed():
+    """Imports of guarantees/entropy.py and uses of the system's randomness are exactly those of the lists above."""
     found = {}
-    for room, text in SOURCES.items():
+    for path, text in SOURCES.items():
         nodes = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Import | ast.ImportFrom)]
         imports = [(getattr(node, "module", None), each.name) for node in nodes for each in node.names]
         own = {name for module, name in imports if module == _MODULE or f"{module}.{name}".endswith(_MODULE)}
-        found |= {room: own} if own else {}
+        found |= {path: own} if own else {}
     assert found == IMPORTS
-    assert {room for room, text in SOURCES.items() if names_in(text) & _SOURCES} == SYSTEM
+    assert {path for path, text in SOURCES.items() if names_in(text) & _SOURCES} == SYSTEM
 
 
 class KnownSystem:
-    """Stands in for the system's source: hands out known bytes, and notes how they were asked for.
+    """A replacement of the system's entropy that returns known bytes and records the calls.
 
     Attributes:
         calls: the words of each call, lists of integers.
@@ -213,7 +216,7 @@ class KnownSystem:
 
 @pytest.fixture
 def system(monkeypatch):
-    """Return a known source in the system's place."""
+    """Replace the system's entropy by known bytes."""
     return KnownSystem(monkeypatch)
 
 
@@ -229,14 +232,14 @@ PATH_PLANS = {
 
 
 def expected(plan, words):
-    """Return the reports that the enumerated client makes of the baskets from these words, and how many it took."""
+    """Return the reports of the client for one report on the baskets from these words, and the number of used words."""
     entropy, client = naive.ReplayEntropy(words), Randomizer(plan)
     reports = [client.randomize(sorted(map(int, basket)), entropy=entropy) for basket in BASKETS]
     return reports, entropy.used
 
 
 def one_by_one(plan, folder):
-    """Randomize in Python, a basket at a time."""
+    """Randomize in Python, one basket at a time."""
     return [ap.randomize(basket, plan) for basket in BASKETS]
 
 
@@ -253,36 +256,36 @@ def from_file(plan, folder):
 
 
 def by_ledger(plan, folder):
-    """Make each basket's report on a device of its own."""
+    """Make each basket's report with its own ledger."""
     made = []
     for number, basket in enumerate(BASKETS):
         with ap.Ledger.open(folder / str(number)) as ledger:
-            made.append(ledger.report(basket, plan, occasion="now"))
+            made.append(ledger.report(basket, plan, period="now"))
     return made
 
 
 @pytest.mark.parametrize("kind", PATH_PLANS)
 @pytest.mark.parametrize("path", [one_by_one, by_ledger])
-def test_single_reports_are_made_of_the_systems_bytes(system, tmp_path, path, kind):
-    """Every report of one basket is the enumerated client's for the system's bytes, and all of them are used."""
+def test_single_reports_use_the_systems_bytes(system, tmp_path, path, kind):
+    """Every single report is that of the tested client for the system's bytes, and all bytes are used."""
     made = path(PATH_PLANS[kind], tmp_path)
     words = [word for call in system.calls for word in call]
     assert (made, len(words)) == expected(PATH_PLANS[kind], words)
 
 
-@pytest.mark.filterwarnings("ignore:.* are sampled to 3")
+@pytest.mark.filterwarnings("ignore:.* are cut to 3")
 @pytest.mark.parametrize("kind", PATH_PLANS)
 @pytest.mark.parametrize("path", [in_memory, from_file])
-def test_bulk_reports_are_made_of_the_systems_bytes(system, tmp_path, path, kind):
-    """So are all reports made in bulk, of what was drawn for them in one piece; nothing is drawn but what is needed."""
+def test_bulk_reports_use_the_systems_bytes(system, tmp_path, path, kind):
+    """Bulk reports are those of the tested client for the system's bytes, which are drawn in one call."""
     made = path(PATH_PLANS[kind], tmp_path)
     [words] = system.calls
     assert made == expected(PATH_PLANS[kind], words)[0]
 
 
 @pytest.mark.parametrize("kind", ["none", "bch", "fixed-size"])
-def test_every_chunk_is_made_of_the_systems_bytes(system, kind):
-    """On two threads, each chunk is the enumerated client's for what was drawn for it."""
+def test_every_chunk_uses_the_systems_bytes(system, kind):
+    """On two threads, each chunk is that of the tested client for the chunk's own bytes."""
     plan = PATH_PLANS[kind]
     baskets = Baskets.from_sets([list(map(int, basket)) for basket in BASKETS], catalogue=plan.catalogue)
     chunks = randomize_chunks(baskets, plan, entropy=SystemEntropy(), chunk=2, workers=2)
@@ -295,10 +298,10 @@ def test_every_chunk_is_made_of_the_systems_bytes(system, kind):
     assert made == wanted
 
 
-@pytest.mark.filterwarnings("ignore:.* are sampled to 3")
+@pytest.mark.filterwarnings("ignore:.* are cut to 3")
 @pytest.mark.parametrize("kind", ["none", "bch", "reed-solomon", "fixed-size"])
-def test_further_words_are_the_systems_too(system, monkeypatch, kind):
-    """Where a chunk's words do not suffice, further ones are the system's next."""
+def test_further_words_are_from_the_system(system, monkeypatch, kind):
+    """If a chunk needs more words, they are the next ones of the system."""
     plan = PATH_PLANS[kind]
     for name in ("words_needed", "spare_words"):
         monkeypatch.setattr(BulkRandomizer, name, lambda self, baskets: 1)

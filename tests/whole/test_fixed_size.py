@@ -1,4 +1,4 @@
-"""Reports of a fixed size: their law exactly, their numbers, the compiled paths, the planner, and the whole way."""
+"""Reports of a fixed size: ranks of sets, the report form, compiled code, and the planner."""
 
 from fractions import Fraction
 from itertools import combinations
@@ -11,41 +11,41 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assocpriv.client.baskets import SetDraws
-from assocpriv.client.bulk import BulkRandomizer, randomize_chunks
-from assocpriv.files.reports import Reports
-from assocpriv.planning.designs import (
+from assocpriv.client.basket_client import SetDraws
+from assocpriv.client.bulk_client import BulkRandomizer, randomize_chunks
+from assocpriv.files.report_files import Reports
+from assocpriv.guarantees.errors import WireError
+from assocpriv.guarantees.exact_numbers import rank_of_set, set_of_rank
+from assocpriv.planning.operator_designs import (
     FixedSizeFamily,
     WorstSupport,
     runs,
 )
 from assocpriv.plans.catalogue import Catalogue
-from assocpriv.plans.published import pack_reports
+from assocpriv.plans.published_plan import pack_reports
 from assocpriv.plans.transition import SupportModel
-from assocpriv.promise.errors import WireError
-from assocpriv.promise.numbers import rank_of_set, set_of_rank
 from assocpriv.records.baskets import Baskets
 from assocpriv.server.bitmaps import ItemTables, form_of, planes_of, report_rows
-from assocpriv.server.counting import Answers, LocalCounter
-from assocpriv.server.supports import Respondents, lowest_discoverable_support
+from assocpriv.server.counting import LocalCounter, Responses
+from assocpriv.server.supports import Respondents, detectable_support
 from assocpriv.simulation.enumeration import SeededEntropy
-from tests.client.test_bulk import one_by_one, random_words, reports_of
+from tests.client.test_bulk_client import one_by_one, random_words, reports_of
 
 N = 5_000_000
 
 
-# ---- sets as numbers
+# ---- ranks of sets
 
 
 @pytest.mark.parametrize(("n_items", "size"), [(1, 1), (5, 0), (5, 1), (5, 5), (8, 3), (9, 6)])
 def test_ranks_number_all_sets_in_order(n_items, size):
-    """The ranks 0 … C(n,ℓ) − 1 are those of all sets in the order of Σ 2^c, and lead back to them."""
+    """The ranks 0 … C(n,ℓ) − 1 are those of all sets in the order of Σ 2^c, and the sets follow from their ranks."""
     sets = sorted(combinations(range(n_items), size), key=lambda members: sum(1 << c for c in members))
     assert [rank_of_set(members) for members in sets] == list(range(comb(n_items, size)))
     assert [tuple(set_of_rank(rank, n_items, size)) for rank in range(len(sets))] == sets
 
 
-# ---- the wire
+# ---- the report form
 
 WIDE = {
     "1 bit": naive.fixed_plan(1, 1, 1, 1),
@@ -59,8 +59,8 @@ wide_plan = st.sampled_from(list(WIDE.values()))
 
 
 @given(wide_plan, st.data())
-def test_reports_come_back(plan, data):
-    """Any set of ℓ items comes back from its report; so do the first and the last."""
+def test_reports_decode_to_their_sets(plan, data):
+    """A report decodes to its set of ℓ items, also for the first and the last set."""
     size, n = plan.items.fixed.report_size, plan.items.padded_items
     drawn = data.draw(st.integers(0, comb(n, size) - 1))
     for rank, shown in [(drawn, None), (0, range(size)), (comb(n, size) - 1, range(n - size, n))]:
@@ -71,8 +71,8 @@ def test_reports_come_back(plan, data):
 
 
 @given(wide_plan, st.lists(st.integers(-3, 3), max_size=6), st.data())
-def test_numbers_that_no_set_has_are_refused(plan, near, data):
-    """Every number from C(n, ℓ) on is refused, alone and among others, and the first of them is named."""
+def test_invalid_ranks_are_refused(plan, near, data):
+    """Every number from C(n, ℓ) on is refused, alone and among others; the message names the first of them."""
     sets, bits = comb(plan.items.padded_items, plan.items.fixed.report_size), plan.items.report_bits
     drawn = data.draw(st.lists(st.integers(0, (1 << bits) - 1), max_size=4))
     ranks = [min(max(sets + d, 0), (1 << bits) - 1) for d in near] + drawn
@@ -82,31 +82,31 @@ def test_numbers_that_no_set_has_are_refused(plan, near, data):
     wrong = [place for place, rank in enumerate(ranks) if rank >= sets]
     for place in wrong:
         for read in (plan.items.form.decode, plan.items.form.items):
-            with pytest.raises(WireError, match="a report is no number of a set"):
+            with pytest.raises(WireError, match="a report is no rank of a set"):
                 read(plan.items.form.encode(ranks[place]))
     if not wrong:
         plan.check_form(packed)
         assert np.array_equal(pack_reports([row.tobytes() for row in packed], plan), packed)
         return
-    with pytest.raises(WireError, match=f"here: report {10 + wrong[0]} is no number of a set"):
+    with pytest.raises(WireError, match=f"here: report {10 + wrong[0]} is no rank of a set"):
         plan.check_form(packed, "here: ", 10)
-    with pytest.raises(WireError, match=f"report {wrong[0]} is no number of a set"):
+    with pytest.raises(WireError, match=f"report {wrong[0]} is no rank of a set"):
         pack_reports([row.tobytes() for row in packed], plan)
-    with pytest.raises(WireError, match="no number of a set"):
+    with pytest.raises(WireError, match="no rank of a set"):
         Reports(plan, packed)
 
 
 # ---- compiled code
 
 SHAPES = [
-    # real items, M, ℓ: one word and several, all others or few of them added, powers of two as bounds
+    # real items, M, ℓ: one word and several, all or few of the other items inserted, powers of two as bounds
     (1, 1, 1), (3, 2, 2), (7, 5, 9), (11, 5, 8), (59, 5, 25), (64, 5, 5), (64, 5, 33), (128, 5, 60), (25, 15, 7),
     (256, 1, 1), (37, 3, 38), (131, 4, 66),
 ]  # fmt: skip
 
 
 def random_baskets(rng, n_items, count):
-    """Return baskets of all sizes over a numbered catalogue, empty and full ones among them."""
+    """Return baskets of all sizes over a numbered catalogue, including empty and full ones."""
     sizes = [0, n_items, *rng.integers(0, n_items + 1, count - 2)]
     return Baskets.from_sets(
         [rng.choice(n_items, size, replace=False).tolist() for size in sizes], Catalogue.numbered(n_items)
@@ -116,7 +116,7 @@ def random_baskets(rng, n_items, count):
 @pytest.mark.parametrize("shares", [None, (1 << 20, 19 << 20), (1 << 200, 3 << 200)], ids=["small", "planned", "huge"])
 @pytest.mark.parametrize(("n_items", "m", "size"), SHAPES)
 def test_bulk_equals_the_client(rng, n_items, m, size, shares):
-    """For equal words the bulk reports are the one-report client's, one after the other, rejections included."""
+    """For equal words, bulk reports are those of the client for one report, in order and with rejections."""
     plan = naive.fixed_plan(n_items, m, 1, size, shares=shares and [shares[j % 2] for j in range(m + 1)])
     baskets, words = random_baskets(rng, n_items, 70), random_words(rng, 70 * 60, zeros=0.3)
     wanted, used = one_by_one(plan, baskets, words)
@@ -130,7 +130,7 @@ def test_bulk_equals_the_client(rng, n_items, m, size, shares):
 
 @pytest.mark.parametrize(("n_items", "m", "size"), [(3, 2, 2), (64, 5, 33), (131, 4, 66)])
 def test_words_in_pieces_give_the_same_reports(rng, n_items, m, size):
-    """When the words run out, wherever that is, more are taken and no transaction is drawn otherwise."""
+    """If the words end at any point, more words are read and no report changes."""
     plan = naive.fixed_plan(n_items, m, 1, size)
     baskets, words = random_baskets(rng, n_items, 70), random_words(rng, 4000, zeros=0.2)
     wanted, used = one_by_one(plan, baskets, words)
@@ -142,7 +142,7 @@ def test_words_in_pieces_give_the_same_reports(rng, n_items, m, size):
 
 
 def words_for_draw(value, bound):
-    """Return the least number of words from which below(bound) draws a value, and how many words it has."""
+    """Return the smallest number that below(bound) maps to a value, and its length in words."""
     n_words = -(-(bound - 1).bit_length() // 64)
     return -((-value << 64 * n_words) // bound), n_words
 
@@ -150,9 +150,9 @@ def words_for_draw(value, bound):
 @pytest.mark.parametrize(("n_items", "m", "size"), [(11, 5, 8), (64, 5, 33), (131, 4, 66)])
 @pytest.mark.parametrize("base", [1, 1 << 20, (1 << 90) + 1])
 def test_bulk_at_the_boundaries_of_draws(rng, n_items, m, size, base):
-    """Draws just below and at every cumulative weight, and words at the limit of rejection, are the client's."""
+    """Reports are the client's for draws at every cumulative weight, one below and one above."""
     plan = naive.fixed_plan(n_items, m, 1, size, shares=[base * (19 if j % 2 else 1) for j in range(m + 1)])
-    draws = SetDraws.of(plan.items.fixed)
+    draws = SetDraws.from_operator(plan.items.fixed)
     total, kept = draws.cumulative[-1], set()
     for cumulative in draws.cumulative[:-1]:
         at, n_words = words_for_draw(cumulative, total)
@@ -169,9 +169,9 @@ def test_bulk_at_the_boundaries_of_draws(rng, n_items, m, size, base):
 
 @pytest.mark.parametrize("n_words", [1, 2])
 def test_bulk_at_the_limit_of_rejection(rng, n_words):
-    """Words whose product with the bound falls just below the limit are drawn again, those at it are taken."""
+    """Words whose product with the bound is just below the limit are rejected; words at the limit are accepted."""
     plan = naive.fixed_plan(11, 4, 1, 5, shares=[(1 << 70 * (n_words - 1)) + 4 * j for j in range(5)])
-    total, span = SetDraws.of(plan.items.fixed).cumulative[-1], 1 << 64 * n_words
+    total, span = SetDraws.from_operator(plan.items.fixed).cumulative[-1], 1 << 64 * n_words
     assert n_words == -(-total.bit_length() // 64)
     odd, shift = total, 0
     while not odd % 2:
@@ -192,7 +192,7 @@ def test_bulk_at_the_limit_of_rejection(rng, n_words):
 @pytest.mark.parametrize("name", WIDE)
 @pytest.mark.parametrize("n_reports", [0, 1, 70])
 def test_report_items_agrees_with_the_bitmaps(rng, name, n_reports):
-    """What one report shows and what the server's bitmaps and counts say of it are the same."""
+    """The server's bitmaps and counts agree with the items that each report shows."""
     plan = WIDE[name]
     sets = comb(plan.items.padded_items, plan.items.fixed.report_size)
     reports = [plan.items.form.encode(int.from_bytes(rng.bytes(40), "little") % sets) for _ in range(n_reports)]
@@ -209,13 +209,13 @@ def test_report_items_agrees_with_the_bitmaps(rng, name, n_reports):
 
 @pytest.mark.parametrize("memory_bytes", [None, 1])
 def test_counts_are_those_of_the_reports(rng, memory_bytes):
-    """Counts of items, pairs and triples, dummies among them, are those of the sets that reports show."""
+    """Counts of items, pairs and triples, also of padding items, are those of the shown sets."""
     plan = naive.fixed_plan(9, 3, 3, 5)
     packed = np.concatenate(
         [c.packed for c in randomize_chunks(random_baskets(rng, 9, 5000), plan, entropy=SeededEntropy(3))]
     )
     shown = [plan.items.form.items(row.tobytes()) for row in packed]
-    counter = LocalCounter(Answers(Reports(plan, packed), 0), memory_bytes=memory_bytes)
+    counter = LocalCounter(Responses(Reports(plan, packed), 0), memory_bytes=memory_bytes)
     for k in (1, 2, 3):
         itemsets = np.array(list(combinations(range(12), k)), dtype=np.int64)
         wanted = [naive.count_itemset(shown, itemset) for itemset in itemsets.tolist()]
@@ -226,7 +226,7 @@ def test_counts_are_those_of_the_reports(rng, memory_bytes):
 
 
 def search(m, n, gamma, largest, patterns=None):
-    """Return the best design of every report size up to half of the items, by default of patterns that are runs."""
+    """Return the best design for every report size up to half of the items; by default patterns are runs."""
     family = FixedSizeFamily(m, n, tuple(range(1, n // 2 + 1)))
     return family.search(Fraction(gamma), WorstSupport(largest, N), runs(m) if patterns is None else patterns)
 
@@ -239,12 +239,12 @@ def search(m, n, gamma, largest, patterns=None):
     ],
 )  # fmt: skip
 def test_known_optima(m, gamma, n, largest, expected):
-    """Of all patterns the least LDS is that of an independent computation, all digits; that of runs is within 1%."""
+    """The smallest LDS of all patterns agrees with an independent computation; runs lose at most 1%."""
     every = np.array(list(all_of((0.0, 1.0), repeat=m + 1)))
     least = min(d.error for d in search(m, n, gamma, largest, every))
     assert f"{100 * least:.3f}" == f"{expected:.3f}"
     design = min(search(m, n, gamma, largest), key=lambda d: d.error)
     assert least <= design.error < 1.01 * least
-    respondents = Respondents(N, SupportModel.of(design.operator(Fraction(gamma))))
-    lds = max(lowest_discoverable_support(respondents, k) for k in range(1, largest + 1))
+    respondents = Respondents(N, SupportModel(design.operator(Fraction(gamma))))
+    lds = max(detectable_support(respondents, k) for k in range(1, largest + 1))
     assert lds == pytest.approx(design.error, rel=1e-5)

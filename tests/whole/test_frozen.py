@@ -62,8 +62,8 @@ JOURNEY = """
 catalogue: catalogue b.csv -o names.txt
 catalogue check: catalogue --check names.txt
 plan: plan --catalogue names.txt --epsilon 5 --mean-size 2 --reports 4000 -o plan.json
-plan of a question: plan --items 20 --transaction-size 3 --prior 5% --posterior 50% -o one.json
-plan with a central promise: plan --items 20 --mean-size 3 --central 1,1e-6 --reports 20000 -o central.json
+plan of a report type: plan --items 20 --transaction-size 3 --prior 5% --posterior 50% -o one.json
+plan with a central guarantee: plan --items 20 --mean-size 3 --central 1,1e-6 --reports 20000 -o central.json
 refused: mine none.parquet
 not understood: mine
 plan found: plan --items 20 --prior 5% --posterior 50% --find 5%
@@ -72,13 +72,13 @@ privacy explained: privacy --explain
 privacy: privacy plan.json --prior 1% --reports-per-person 3
 privacy of a table: privacy table.json
 privacy of several: privacy plan.json table.json --reports-per-person 2
-inspect plan: inspect plan.json --reports 5000 --discover 5%
+inspect plan: inspect plan.json --reports 5000 --detect 5%
 inspect table plan: inspect table.json
 randomize: randomize b.csv --plan plan.json -o r.parquet
 randomize another side: randomize c.csv --plan plan.json -o s.parquet
 randomize of a table: randomize t.csv --plan table.json -o t.parquet
 inspect reports: inspect r.parquet
-inspect crafted: inspect r.parquet --check-crafted
+inspect crafted: inspect r.parquet --check-manipulation
 mine: mine r.parquet -o i.parquet
 mine given: mine r.parquet --min-support 5% -o i.json
 mine as a table: mine r.parquet --min-support 5% -o i.csv
@@ -106,14 +106,14 @@ randomize guided: randomize t.csv --plan guided.json --guidance guidance.json -o
 guide collect: guide collect guided.parquet --state state.json
 suppress check: suppress t.csv --templates templates.toml --column age=4 --check
 suppress: suppress t.csv --templates templates.toml --column age=4 -o released.csv
-report: report --plan one.json --ledger ledger.bin --occasion 1 -o inbox/report.bin
-told: report --ledger ledger.bin --told
+report: report --plan one.json --ledger ledger.bin --period 1 -o inbox/report.bin
+told: report --ledger ledger.bin --spent
 gather: gather inbox --plan one.json -o collection
 collector status: collector status collection
 collector keys added: collector keys collection --add till-7 --quota 50
 collector keys: collector keys collection
 collector keys revoked: collector keys collection --revoke 1
-collector seal: collector seal collection --few
+collector close: collector close collection --allow-small
 collector set-aside: collector set-aside collection --key 1
 collector remove: collector remove collection 1
 demo: demo --size 3000 --items 20 -o demo
@@ -136,13 +136,13 @@ def names() -> Iterator[str]:
             for each in sorted(shown & set(dir(value)) if isinstance(value, type) else ()):
                 yield f"{path}.{each}{_parameters(inspect.getattr_static(value, each))}"
     plan, table, wrong = (
-        ap.plan(3, ap.Epsilon(2)),
-        ap.numeric.plan_table(tomllib.loads(SCHEMA), ap.Epsilon(4)),
+        ap.plan(3, ap.Guarantee.from_epsilon(2)),
+        ap.numeric.plan_table(tomllib.loads(SCHEMA), ap.Guarantee.from_epsilon(4)),
         {"wrong": 0},
     )
     reports = ap.randomize([["0"]], plan)
     for call in (
-        lambda: ap.plan(3, ap.Epsilon(2), **wrong),
+        lambda: ap.plan(3, ap.Guarantee.from_epsilon(2), **wrong),
         lambda: ap.randomize([["0"]], plan, **wrong),
         lambda: ap.ask(reports, [], **wrong),
         lambda: ap.simulate([["0"]], plan, **wrong),

@@ -1,6 +1,6 @@
-"""Bytes from outside, hostile ones among them: refused with an error of ours, or read and written again the same.
+"""Untrusted bytes, also hostile ones, are refused with an error of this package, or read and written again the same.
 
-The targets are those of tests/fuzz, which ``python dev.py fuzz`` runs for longer, guided by coverage.
+The targets are those of tests/fuzz, which ``python dev.py fuzz`` runs longer, guided by coverage.
 """
 
 import gzip
@@ -32,27 +32,27 @@ from naive import items_plan, small_plan
 import assocpriv as ap
 from assocpriv import read_baskets
 from assocpriv.files.arrow import column_chunks
-from assocpriv.files.plans import read_catalogue, read_plan, read_taxonomy
-from assocpriv.files.reports import PLAN_KEY
-from assocpriv.plans.baskets import Plan
+from assocpriv.files.plan_files import read_catalogue, read_plan, read_taxonomy
+from assocpriv.files.report_files import PLAN_KEY
+from assocpriv.guarantees.amplification import Guarantee
+from assocpriv.guarantees.errors import AssocprivError, BasketError, PlanError
+from assocpriv.plans.basket_plan import Plan
 from assocpriv.plans.catalogue import Catalogue
 from assocpriv.plans.generator import Generator, primitive_polynomial
-from assocpriv.plans.names import Names
+from assocpriv.plans.item_names import Names
 from assocpriv.plans.operator import Operator
-from assocpriv.promise.breaches import Breach
-from assocpriv.promise.errors import AssocprivError, BasketError, PlanError
 from assocpriv.records.basket_files import stream_baskets
 from assocpriv.records.baskets import list_cells
 from assocpriv.records.cells import Origin
 from assocpriv.records.columns import Rows
-from assocpriv.records.layout import Found, Layout, ReadOptions
+from assocpriv.records.layout import DetectedLayout, Layout, ReadOptions
 from assocpriv.records.long_rows import long_part
 
 SLOW = {"table_parquet", "table_csv", "table_json", "baskets_parquet", "report_file"}
 
 
 def quick(examples: int) -> settings:
-    """Return settings for so many examples, always the same ones."""
+    """Return settings for a number of examples, the same in each run."""
     return settings(
         max_examples=examples,
         deadline=None,
@@ -67,7 +67,7 @@ def quick(examples: int) -> settings:
 
 @st.composite
 def damaged(draw: st.DrawFn, seeds: list[bytes]) -> bytes:
-    """Return a seed with a few of its pieces changed, taken out, put in or doubled."""
+    """Return a seed with a few pieces changed, removed, inserted or doubled."""
     data = bytearray(draw(st.sampled_from(seeds)))
     for _ in range(draw(st.integers(1, 4))):
         start = draw(st.integers(0, len(data)))
@@ -83,7 +83,7 @@ ODD = st.text(st.sampled_from("01289ab ,;\"'\r\n\t\0\ufeff\u2028\ud800é-+.#\x1a
 
 @pytest.mark.parametrize("name", TARGETS)
 def test_damaged_bytes_are_refused_or_round_trip(name: str) -> None:
-    """Seeds are accepted; with pieces changed, bytes and odd text made up, nothing but errors of ours is raised."""
+    """Seeds are accepted; changed seeds, random bytes and odd text raise only errors of this package."""
     target = TARGETS[name]
     odd = ODD.map(lambda text: text.encode("utf-8", errors="surrogatepass"))
     assert all(target.run(seed) for seed in target.seeds())
@@ -124,7 +124,7 @@ def hostile(draw: st.DrawFn, texts: list[str]) -> str:
         container, key = draw(st.sampled_from(list(places(content)) or [({"a": 0}, "a")]))
         change = draw(st.sampled_from(["replace", "replace", "replace", "drop", "add"]))
         if change == "replace":
-            container[key] = deepcopy(draw(st.sampled_from(HOSTILE)))  # a further change may be within
+            container[key] = deepcopy(draw(st.sampled_from(HOSTILE)))  # a later change may be inside it
         elif change == "drop":
             del container[key]
         elif isinstance(container, dict):
@@ -136,7 +136,7 @@ def hostile(draw: st.DrawFn, texts: list[str]) -> str:
 
 @pytest.mark.parametrize("name", ["plan", "table_plan", "plan_guided", "guidance"])
 def test_hostile_plans_are_refused_or_round_trip(name: str) -> None:
-    """Plans and guidance with fields of wrong types, sizes and relations, huge numbers and no numbers among them."""
+    """Plans and guidance have fields with wrong types, sizes and relations, huge numbers and NaN."""
 
     @quick(150)
     @given(hostile([seed.decode() for seed in TARGETS[name].seeds()]))
@@ -155,9 +155,9 @@ def parquet_of(table: pa.Table, **options: Any) -> bytes:
 
 @pytest.mark.parametrize("depth", range(900, 1001, 20))
 def test_nesting_as_deep_as_the_reader_goes_is_refused(depth: int) -> None:
-    """A promise that is nested as deeply as JSON can be read is refused, and its text is not written out."""
+    """A guarantee nested as deeply as JSON can be read is refused, and the error does not contain its text."""
     content = plans()[0].to_json()
-    text = json.dumps(content | {"promise": {"prior": "DEEP", "posterior": "1/2"}})
+    text = json.dumps(content | {"guarantee": {"prior": "DEEP", "posterior": "1/2"}})
     for hole in ('"DEEP"', '"hidden"', '"none"'):
         with pytest.raises(PlanError):
             Plan.parse(text.replace(hole, "[" * depth + "]" * depth))
@@ -200,7 +200,7 @@ RUN_TARGET = "import sys; from fuzz.targets import TARGETS; print(TARGETS[sys.ar
 
 @pytest.mark.parametrize("name", ["baskets_parquet", "table_parquet"])
 def test_a_footer_that_ends_the_process_in_arrow_is_refused(name: str) -> None:
-    """Counts that do not fit their column raise in C++ where Arrow lists a chunk, and nothing catches that."""
+    """Counts that do not fit their column raise an uncatchable C++ error where Arrow lists a chunk."""
     data = TARGETS[name].seeds()[0]
     length = int.from_bytes(data[-8:-4], "little")
     # numbers of values by definition level, a list of 4; a fifth makes it wrong
@@ -221,20 +221,20 @@ def environment() -> dict[str, str]:
 
 @pytest.mark.parametrize("code", [1, 2, 2**31 - 1, -1])
 def test_codes_outside_a_dictionary_are_refused(code: int) -> None:
-    """A damaged column may have codes that its dictionary does not; nothing beyond the dictionary is read."""
+    """A damaged column may have codes outside its dictionary; nothing beyond the dictionary is read."""
     codes = pa.array([0, code], pa.int32())
     bad = pa.DictionaryArray.from_arrays(codes, pa.array([NAME]), safe=False)
     ids = pa.array(range(len(bad)))
     for columns in ([ids, bad], [bad, ids]):
         with pytest.raises(BasketError, match=r"codes outside its dictionary|has no") as caught:
-            long_part(Rows(columns, lambda row: row + 1, Origin()), Found(Layout("long"), ("t", "i"), (0, 1)))
+            long_part(Rows(columns, lambda row: row + 1, Origin()), DetectedLayout(Layout("long"), ("t", "i"), (0, 1)))
         assert not marks_in(shown_by(caught.value))
     if code > 0:
         with pytest.raises(BasketError, match="codes outside its dictionary"):
             list_cells(pa.ListArray.from_arrays([0, 2], bad))
 
 
-# ---- files that claim more than they are
+# ---- files that claim more than they hold
 
 
 def varint(number: int) -> bytes:
@@ -247,16 +247,16 @@ def varint(number: int) -> bytes:
             return out
 
 
-def lying(data: bytes, true: int, told: int) -> bytes:
-    """Return a Parquet file whose footer says ``told`` wherever it said ``true``, a number that is rare."""
+def with_false_size(data: bytes, true: int, stated: int) -> bytes:
+    """Return a Parquet file whose footer states ``stated`` in place of ``true``, a rare number."""
     length = int.from_bytes(data[-8:-4], "little")
-    footer = data[-8 - length : -8].replace(b"\x16" + varint(true), b"\x16" + varint(told))
+    footer = data[-8 - length : -8].replace(b"\x16" + varint(true), b"\x16" + varint(stated))
     assert footer != data[-8 - length : -8]
     return data[: -8 - length] + footer + len(footer).to_bytes(4, "little") + b"PAR1"
 
 
 def report_file(plan: Plan, rows: int, **options: Any) -> bytes:
-    """Return a Parquet file of so many reports, all zeros."""
+    """Return a Parquet file with a number of reports, all zeros."""
     kind = pa.binary(plan.report_bytes)
     array = pa.FixedSizeBinaryArray.from_buffers(kind, rows, [None, pa.py_buffer(bytes(rows * plan.report_bytes))])
     schema = pa.schema([pa.field("report", kind, nullable=False)], metadata={PLAN_KEY: plan.canonical_json})
@@ -264,11 +264,11 @@ def report_file(plan: Plan, rows: int, **options: Any) -> bytes:
 
 
 BOMB_ROWS = 8_000_000
-_MOST_MIB = 100  # beyond what is loaded before the first bomb; read whole, tables take 180, baskets 400 and more
+_MAX_MIB = 100  # more than before the first bomb; read whole, tables need 180, baskets 400 and more
 
 
 def bombs(where: Path) -> dict[str, tuple[str, str]]:
-    """Write files of kilobytes that hold, or claim, gigabytes; return the reader and the words that each must show."""
+    """Write files of kilobytes that hold, or claim, gigabytes; return each one's reader and expected words."""
     zeros = pa.array(np.zeros(BOMB_ROWS, dtype=np.int64))
     once = {"row_group_size": BOMB_ROWS, "use_dictionary": True}
     text = pa.array(["x" * (1 << 26)])
@@ -279,15 +279,23 @@ def bombs(where: Path) -> dict[str, tuple[str, str]]:
     delta = zipped | {"use_dictionary": False, "column_encoding": "DELTA_BYTE_ARRAY"}
     cell = parquet_of(pa.table({"itemsets": text}), compression="zstd", use_dictionary=False)
     content = {
-        "reports.parquet": ("reports", report_file(plan, BOMB_ROWS, **once), "few bytes"),
-        "zipped.parquet": ("reports", report_file(plan, BOMB_ROWS, compression="zstd"), "few bytes"),
+        "reports.parquet": ("reports", report_file(plan, BOMB_ROWS, **once), "bytes cannot hold"),
+        "zipped.parquet": ("reports", report_file(plan, BOMB_ROWS, compression="zstd"), "bytes cannot hold"),
         "long.parquet": ("baskets", parquet_bytes({"transaction": zeros, "item": zeros}, **once), "read as a whole"),
         "table.parquet": ("table", parquet_bytes({"count": zeros, "itemsets": zeros}, **once), "few bytes"),
         "wide.parquet": ("table", parquet_of(pa.table({"itemsets": text}), compression="zstd"), "few bytes"),
-        "lying-cell.parquet": ("table", lying(cell, column_chunks(io.BytesIO(cell))[0].plain_bytes, 3), "few bytes"),
+        "false-cell.parquet": (
+            "table",
+            with_false_size(cell, column_chunks(io.BytesIO(cell))[0].plain_bytes, 3),
+            "few bytes",
+        ),
         "name.parquet": ("baskets", parquet_bytes({"transaction": ids, "item": long_names}, **zipped), "read 20000"),
-        "names.parquet": ("table", parquet_bytes({"itemsets": long_names}, **zipped), "not mined"),
-        "delta.parquet": ("table", parquet_bytes({"itemsets": ["x" * 60_000] * 20_000}, **delta), "not mined"),
+        "names.parquet": ("table", parquet_bytes({"itemsets": long_names}, **zipped), "not a file of mined"),
+        "delta.parquet": (
+            "table",
+            parquet_bytes({"itemsets": ["x" * 60_000] * 20_000}, **delta),
+            "not a file of mined",
+        ),
         "line.dat.gz": ("baskets", gzip.compress(b"1 " * (1 << 25), 1), "MiB to read"),
         "long.csv.gz": ("long", gzip.compress(b"transaction,item\n" + b"1,1\n" * (1 << 22), 1), "read as a whole"),
     }
@@ -305,8 +313,8 @@ import numba, numpy, pandas, pyarrow.parquet, pyarrow.compute
 from assocpriv.records.basket_files import stream_baskets
 from assocpriv.records.layout import ReadOptions
 from assocpriv.plans.catalogue import Catalogue
-from assocpriv.promise.errors import AssocprivError
-from assocpriv.files.reports import read_reports
+from assocpriv.guarantees.errors import AssocprivError
+from assocpriv.files.report_files import read_reports
 from assocpriv.server.itemsets import read_itemsets
 
 def stream(path, chosen=None):
@@ -320,7 +328,7 @@ READERS = {
     "table": read_itemsets,
 }
 def most():
-    # of this program alone; what getrusage tells begins with the parent's
+    # of this process only; getrusage starts with the parent's value
     lines = Path("/proc/self/status").read_text().splitlines()
     return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM")) >> 10
 Path("warm.dat").write_text("1 2\\n")
@@ -350,12 +358,12 @@ def test_files_of_kilobytes_do_not_take_gigabytes(tmp_path: Path) -> None:
         shown, mib, said = line.split(" ", 2)
         assert shown == name
         assert words in said, line
-        assert int(mib) < _MOST_MIB, line
+        assert int(mib) < _MAX_MIB, line
 
 
 @pytest.mark.parametrize("count", [2**20 + 1, 10**9, 2**63, 10**4000])
 def test_a_plan_of_a_billion_items_costs_nothing(count: int) -> None:
-    """The number of items is judged before anything of that size is made."""
+    """The number of items is checked before anything of that size is allocated."""
     text = plans()[0].canonical_json.replace('"count":5', f'"count":{count}')
     with pytest.raises(PlanError):
         Plan.parse(text)
@@ -363,7 +371,7 @@ def test_a_plan_of_a_billion_items_costs_nothing(count: int) -> None:
 
 @pytest.mark.parametrize("number", [2**31, 2**32 + 1, 2**63 - 1, 2**63, 2**64, 10**30])
 def test_huge_ids_are_refused_or_unknown(tmp_path: Path, number: int) -> None:
-    """Ids beyond a catalogue, up to 2^63 and beyond, are no item in any format, and never wrap around to one."""
+    """Ids beyond a catalogue, up to 2^63 and beyond, are not items in any format, and never wrap around to one."""
     path = tmp_path / "ids"
     contents = {"dat": f"{number} 1\n", "lines": f"{number},1\n", "long": f"transaction,item\n1,{number}\n1,1\n"}
     catalogue, options = Catalogue.numbered(5), {"unknown": "drop", "repeats": "merge"}
@@ -381,7 +389,7 @@ def test_huge_ids_are_refused_or_unknown(tmp_path: Path, number: int) -> None:
     ("reader", "name"), [(read_plan, "plan"), (read_catalogue, "catalogue"), (read_taxonomy, "taxonomy")]
 )
 def test_files_without_end_are_refused(reader: Any, name: str) -> None:
-    """A device that never ends, and says that it has no bytes, is not read to its end."""
+    """A device that never ends, and claims to have no bytes, is not read to its end."""
     if not Path("/dev/zero").exists():
         pytest.skip("no such device")
     with pytest.raises(PlanError, match="larger than 64 MiB"):
@@ -395,12 +403,12 @@ def test_files_without_end_are_refused(reader: Any, name: str) -> None:
 def test_a_plan_of_few_bytes_costs_a_device_little(
     kind: str, insert_bits: int, blocks: int, left_out: list[str]
 ) -> None:
-    """The largest fields and catalogues that a short plan may ask for take a device a few megabytes for a report."""
+    """With the largest fields and catalogues that a short plan can state, a report needs few megabytes on a device."""
     n_items, operator = (1 << 20) - 1, Operator(1, 1, insert_bits, 3, (1, 7))
     w = {"bch": ((1 << 20) * insert_bits).bit_length(), "reed-solomon": 20}.get(kind, 0)
     generator = Generator(kind, w, primitive_polynomial(w), blocks) if w else Generator()
-    promise = Breach(Fraction(1, 10**24), 1 - Fraction(1, 10**24))
-    made = items_plan(n_items, operator, generator, promise=promise)
+    guarantee = Guarantee(Fraction(1, 10**24), 1 - Fraction(1, 10**24))
+    made = items_plan(n_items, operator, generator, guarantee=guarantee)
     text = replace(made, names=Names(left_out=tuple(left_out))).canonical_json
     assert len(text) < 1024
     tracemalloc.start()
@@ -416,7 +424,7 @@ def test_a_plan_of_few_bytes_costs_a_device_little(
 
 @contextmanager
 def no_marks() -> Iterator[None]:
-    """Let errors of ours pass that show no mark, in their text or hidden in them; nothing else passes."""
+    """Suppress errors of this package that contain no mark, also in chained exceptions; let others fail."""
     try:
         yield
     except AssocprivError as error:
@@ -432,7 +440,7 @@ PIECES = st.sampled_from([NAME, NAME, ",", "\n", "\r", '"', " ", "1", "milk", "\
 @quick(60)
 @given(st.lists(PIECES, max_size=12), st.sampled_from(["dat", "lines", "long"]), st.binary(max_size=2))
 def test_malformed_text_shows_no_mark(pieces: list[str], kind: str, tail: bytes) -> None:
-    """Marked items among separators, quotes and broken characters are in no refusal, whole or as a stream."""
+    """No refusal shows marked items among separators, quotes and broken characters, whole or as a stream."""
     path = folder() / "marked"
     start = b"transaction,item\n" if kind == "long" and len(pieces) % 2 else b""
     path.write_bytes(start + "".join(pieces).encode("utf-8", errors="surrogatepass") + tail)

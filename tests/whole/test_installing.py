@@ -1,5 +1,5 @@
-"""Wheel and source distribution hold every file, and run in environments of their own: of every Python that is here,
-with each extra alone, and with the oldest libraries that are allowed.
+"""Wheel and source distribution hold every file, and run in their own environments: with each installed Python,
+with each extra alone, and with the oldest allowed libraries.
 """
 
 import re
@@ -17,12 +17,12 @@ PYTHONS = ("3.11", "3.12", "3.13", "3.14")
 BUILD = (  # which changes sys.argv
     "import sys; from setuptools import build_meta as b; to = sys.argv[1]; b.build_wheel(to); b.build_sdist(to)"
 )
-EXTRAS = {  # what each is for, by importing it
+EXTRAS = {  # modules that each extra makes importable
     "trees": "assocpriv.server.tree_estimator",
-    "wait": "cryptography.fernet, assocpriv.client.waiting",
+    "queue": "cryptography.fernet, assocpriv.client.report_queue",
     "oblivious": "pyhpke, assocpriv.collect.gateway",
-    "server": "uvicorn, assocpriv.collect.service",
-    "relay": "assocpriv.collect.relaying",
+    "server": "uvicorn, assocpriv.collect.collector_app",
+    "relay": "assocpriv.collect.relay",
     "postgres": "psycopg, assocpriv.collect.postgres",
     "xlsx": "openpyxl",
     "spark": "pyspark.sql, assocpriv.spark",
@@ -44,13 +44,13 @@ audit plan.json --trials 1000 --confidence 99.9999%
 
 
 def interpreter(version: str) -> str:
-    """Return a Python of a version, or skip where none is here."""
+    """Return a Python of a version, or skip the test if there is none."""
     kept = sorted(Path.home().glob(f".pyenv/versions/{version}.*/bin/python"))
     for each in (sys.executable, shutil.which(f"python{version}"), *map(str, kept)):
         if each is None:
             continue
-        said = subprocess.run([each, "--version"], capture_output=True, text=True, check=False).stdout
-        if said.startswith(f"Python {version}."):
+        shown = subprocess.run([each, "--version"], capture_output=True, text=True, check=False).stdout
+        if shown.startswith(f"Python {version}."):
             return each
     pytest.skip(f"there is no Python {version} here")
 
@@ -66,14 +66,14 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 
 def installed(folder: Path, python: str, *wanted: object) -> Path:
-    """Make an environment with nothing but what is wanted; return its Python."""
+    """Make an environment with only the wanted packages; return its Python."""
     subprocess.run([python, "-m", "venv", folder], check=True)
     subprocess.run([folder / "bin" / "python", "-m", "pip", "install", "-q", *map(str, wanted)], check=True)
     return folder / "bin" / "python"
 
 
 def run_all(python: Path, folder: Path) -> None:
-    """Go from nothing to rules, distributions and an audit."""
+    """Run commands from generated data to rules, distributions and an audit."""
     for line in LINES.strip().split("\n"):
         done = subprocess.run([python, "-m", "assocpriv", *line.split()], cwd=folder, check=False)
         assert done.returncode == 0, line
@@ -82,24 +82,22 @@ def run_all(python: Path, folder: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("version", PYTHONS)
 @pytest.mark.parametrize("kind", ["wheel", "sdist"])
-def test_it_runs_where_nothing_else_is_installed(
-    built: dict[str, Path], tmp_path: Path, version: str, kind: str
-) -> None:
-    """Without extras."""
+def test_commands_run_without_extras(built: dict[str, Path], tmp_path: Path, version: str, kind: str) -> None:
+    """The commands run with the required libraries only."""
     run_all(installed(tmp_path / "v", interpreter(version), built[kind]), tmp_path)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("extra", EXTRAS)
 def test_each_extra_installs_alone(built: dict[str, Path], tmp_path: Path, extra: str) -> None:
-    """With what it is for, and nothing of the others."""
+    """An extra alone makes its modules importable."""
     python = installed(tmp_path / "v", sys.executable, f"{built['wheel']}[{extra}]")
     subprocess.run([python, "-c", f"import {EXTRAS[extra]}"], cwd=tmp_path, check=True)
 
 
 @pytest.mark.slow
-def test_the_oldest_libraries_do(built: dict[str, Path], tmp_path: Path) -> None:
-    """The lower bounds of pyproject.toml install together, and tests of both sides pass on them (Spark has its own)."""
+def test_the_oldest_libraries_work(built: dict[str, Path], tmp_path: Path) -> None:
+    """The lower bounds of pyproject.toml install together, and pass the tests of clients and servers (not Spark)."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     extras = [name for name in EXTRAS if name not in ("spark", "docs")]
     bounds = [*project["dependencies"], *(each for name in extras for each in project["optional-dependencies"][name])]
@@ -118,12 +116,12 @@ def test_the_oldest_libraries_do(built: dict[str, Path], tmp_path: Path) -> None
     ]
     python = installed(tmp_path / "v", sys.executable, *wanted)
     run_all(python, tmp_path)
-    rooms = [ROOT / "tests" / each for each in ("client", "collect", "files", "records", "server", "suppress")]
-    subprocess.run([python, "-m", "pytest", "-p", "no:cacheprovider", *rooms], cwd=ROOT, check=True)
+    folders = [ROOT / "tests" / each for each in ("client", "collect", "files", "records", "server", "suppress")]
+    subprocess.run([python, "-m", "pytest", "-p", "no:cacheprovider", *folders], cwd=ROOT, check=True)
 
 
 def test_the_wheel_holds_every_file(built: dict[str, Path]) -> None:
-    """Modules, templates, and the script that a page of the collector runs, byte for byte that of clients/js."""
+    """It holds modules, templates, and the scripts of a collector's page, equal to those of clients/js."""
     package, client = ROOT / "assocpriv", ROOT / "clients" / "js" / "src"
     own = [path for path in package.rglob("*") if "__pycache__" not in path.parts and path.is_file()]
     wanted = {str(path.relative_to(ROOT)): path.read_bytes() for path in own}

@@ -12,63 +12,63 @@ from pathlib import Path
 import pytest
 
 import assocpriv
-from assocpriv.plans import kind as registry
+from assocpriv.plans import registry
 
 PACKAGE = Path(assocpriv.__file__).parent
 
 # What a folder may import besides itself. The trust boundary is in it: client, server and suppress never see each
 # other; server, planning and collect see no records. Fronts, which people import, may import anything.
 BELOW = {
-    "promise": "", "kernels": "", "plans": "promise kernels", "spark": "promise kernels",
-    "files": "promise kernels plans", "records": "promise kernels plans files",
-    "client": "promise kernels plans files records spark", "suppress": "promise kernels plans files records",
-    "server": "promise kernels plans files spark", "planning": "promise kernels plans files server",
-    "collect": "promise kernels plans files",
-    "simulation": "promise kernels plans files records client server planning spark",
-    "auditing": "promise kernels plans files records client server planning simulation",
-    "show": "promise kernels plans files records client server planning simulation auditing suppress collect",
-    "pages": "promise kernels plans files server planning collect show",
+    "guarantees": "", "kernels": "", "plans": "guarantees kernels", "spark": "guarantees kernels",
+    "files": "guarantees kernels plans", "records": "guarantees kernels plans files",
+    "client": "guarantees kernels plans files records spark", "suppress": "guarantees kernels plans files records",
+    "server": "guarantees kernels plans files spark", "planning": "guarantees kernels plans files server",
+    "collect": "guarantees kernels plans files",
+    "simulation": "guarantees kernels plans files records client server planning spark",
+    "auditing": "guarantees kernels plans files records client server planning simulation",
+    "show": "guarantees kernels plans files records client server planning simulation auditing suppress collect",
+    "pages": "guarantees kernels plans files server planning collect show",
 }  # fmt: skip
-PLAN = "plans.baskets"
+PLAN = "plans.basket_plan"
 HEAVY = {
     "numba", "galois", "scipy", "pandas", "pyspark", "click", "pyarrow", "starlette", "uvicorn", "psycopg", "jinja2",
 }  # fmt: skip
 ONLY_HOME = {
     "numba": {"kernels.compiling"},
     "galois": {"plans.generator"},
-    "pyarrow": {"spark.session"},  # which imports nothing of files: the others have it from files.arrow, late
+    "pyarrow": {"spark.spark_session"},  # which imports nothing of files: the others have it from files.arrow, late
     "click": {f"cli.{path.stem}" for path in (PACKAGE / "cli").glob("[a-z]*.py")},
-    "pyspark": {"spark.session", "client.spark", "server.spark", "spark"},
+    "pyspark": {"spark.spark_session", "client.spark_client", "server.spark_counting", "spark"},
 }
 # What a function may import: libraries that are slow to load or extras, and rooms that load such at their top. Fronts
 # and commands import what they run.
 LATE = {
     "numba", "openpyxl", "llvmlite", "galois", "scipy", "pandas", "narwhals", "jinja2", "rich",
     "cryptography", "psycopg", "pyhpke", "pyspark", "sklearn",
-    "server.data_frames",  # classes of pandas
+    "server.result_frames",  # classes of pandas
 }  # fmt: skip
 LATE_IN = {
     "cli.main": {"traceback"},  # only where something broke
-    "cli.options": {"resource", "files.reports"},  # Windows has none; --help does not need it
+    "cli.options": {"resource", "files.report_files"},  # Windows has none; --help does not need it
     "kernels.compiling": {"hashlib"},  # --help does not need it
     # --help loads it, and neither of these
     "kernels.parallel": {"numpy", "psutil"},
     # a device of baskets needs neither guidance nor its plan
-    "files.plans": {"plans.guidance"},
+    "files.plan_files": {"plans.guidance"},
     # one record is predicted without numpy
     "plans.tree_model": {"numpy"},
-    "promise.entropy": {"numpy"},
-    "promise.numbers": {"numpy"},
-    "client.predict": {"client.table_classes", "records.tables"},
+    "guarantees.entropy": {"numpy"},
+    "guarantees.exact_numbers": {"numpy"},
+    "client.prediction": {"client.table_classes", "records.table_files"},
     # --help loads these two, and no numpy
-    "show.figures": {"plans.catalogue"},
-    "show.record": {"show.html"},
+    "show.number_format": {"plans.catalogue"},
+    "show.result_record": {"show.html_renderer"},
     # each imports the other; who asks which kinds there are needs it alone
-    "plans.kind": {"plans.published"},
+    "plans.registry": {"plans.published_plan"},
     # plans are made, and say what forged reports do to them, without the miner
-    "planning.sizes": {"server.crafted"},
+    "planning.size_reports": {"server.manipulation"},
     # of files it may import nothing, so not what loads pyarrow late
-    "spark.session": {"pyarrow"},
+    "spark.spark_session": {"pyarrow"},
 }
 
 
@@ -118,11 +118,11 @@ def forbidden_imports(module: str, source: str) -> set[str]:
     """Return what a module imports although its folder may not."""
     names = {name.removeprefix("assocpriv").removeprefix(".") for name in imports_of(module, source) if is_ours(name)}
     folder = module.partition(".")[0]
-    if module in COMMANDS:  # commands call fronts, by one name, and show what they return; one asks for its options
-        return names - {"", "cli.options", "cli.asking"}
+    if module in COMMANDS:  # they call public modules, by one name, and show what they return
+        return names - {"", "cli.options", "cli.plan_dialog"}
     if module in FRONTS or folder not in BELOW:
         return set()
-    seen = {folder, "fronts", *BELOW[folder].split()}
+    seen = {folder, "lazy_exports", *BELOW[folder].split()}
     return {name for name in names if name.partition(".")[0] not in seen}
 
 
@@ -154,25 +154,25 @@ def test_folders_load_nothing() -> None:
 @pytest.mark.parametrize(
     ("module", "source", "caught"),
     [
-        (PLAN, "import assocpriv.client.bulk as b", {"client.bulk"}),
-        (PLAN, "from ..client.bulk import CHUNK", {"client.bulk"}),
+        (PLAN, "import assocpriv.client.bulk_client as b", {"client.bulk_client"}),
+        (PLAN, "from ..client.bulk_client import CHUNK", {"client.bulk_client"}),
         (PLAN, "from assocpriv import Plan", {""}),
         (PLAN, "import assocpriv", {""}),
         (PLAN, "def f():\n    if 1:\n        from assocpriv.server import rules", {"server.rules"}),
         ("server.rules", "from assocpriv.records.baskets import Baskets", {"records.baskets"}),
-        ("planning.baskets", "from assocpriv.records.baskets import Baskets", {"records.baskets"}),
+        ("planning.basket_planner", "from assocpriv.records.baskets import Baskets", {"records.baskets"}),
         ("collect.gather", "from assocpriv.records.baskets import Baskets", {"records.baskets"}),
         ("client.ledger", "from assocpriv.collect.gather import gather", {"collect.gather"}),
-        ("planning.baskets", "from assocpriv.client.ledger import Ledger", {"client.ledger"}),
-        ("client.bulk", "from assocpriv.server import supports", {"server.supports"}),
-        ("simulation.simulate", "from assocpriv.show import plans", {"show.plans"}),
+        ("planning.basket_planner", "from assocpriv.client.ledger import Ledger", {"client.ledger"}),
+        ("client.bulk_client", "from assocpriv.server import supports", {"server.supports"}),
+        ("simulation.simulate", "from assocpriv.show import plan_views", {"show.plan_views"}),
         ("simulation.simulate", "from assocpriv import api", {"api"}),
         (PLAN, "class A:\n    def f(self):\n        from assocpriv.server import rules", {"server.rules"}),
         (PLAN, "from assocpriv.plans.view import View\nimport numpy", set()),
         ("cli.main", "from assocpriv import __version__", set()),
-        ("cli.mine", "from assocpriv.files.reports import read_reports", {"files.reports"}),
-        ("cli.mine", "from assocpriv.api import mine", {"api"}),
-        ("cli.mine", "import assocpriv as ap\nfrom assocpriv.cli import options as opt", set()),
+        ("cli.mining_commands", "from assocpriv.files.report_files import read_reports", {"files.report_files"}),
+        ("cli.mining_commands", "from assocpriv.api import mine", {"api"}),
+        ("cli.mining_commands", "import assocpriv as ap\nfrom assocpriv.cli import options as opt", set()),
     ],
 )
 def test_wrong_imports_are_caught(module: str, source: str, caught: set[str]) -> None:
@@ -252,7 +252,7 @@ ROLES = {what for entries in registry.KINDS.values() for what in entries}
 ASKED = [
     (module, node.value)
     for module, source in SOURCES.items()
-    if module != "plans.kind"
+    if module != "plans.registry"
     for node in ast.walk(ast.parse(source))
     if isinstance(node, ast.Constant) and node.value in ROLES
 ]

@@ -8,29 +8,29 @@ from typing import Any
 import pytest
 
 import assocpriv as ap
-from assocpriv.planning.tables import answer_costs, plan_table
-from assocpriv.show.plans import choice
+from assocpriv.planning.table_planner import plan_table, sampling_costs
+from assocpriv.show.plan_views import choice
 
 PAGE = " ".join(
     (Path(__file__).parents[2] / "docs" / "limits.md").read_text(encoding="utf-8").replace("\\*", "").split()
 )
-PROMISES: dict[str, dict[str, Any]] = {
-    "ε = 1": {"promise": ap.Epsilon(1)},
-    "ε = ln 19": {"promise": ap.Epsilon("ln 19")},
-    "ε = 4": {"promise": ap.Epsilon(4)},
+GUARANTEES: dict[str, dict[str, Any]] = {
+    "ε = 1": {"guarantee": ap.Guarantee.from_epsilon(1)},
+    "ε = ln 19": {"guarantee": ap.Guarantee.from_epsilon("ln 19")},
+    "ε = 4": {"guarantee": ap.Guarantee.from_epsilon(4)},
     "channel": {"central": (1, "1e-8")},
 }
 PLANS = {
-    (people, promise): (errors.split(", "), levels.split(" | "))
-    for people, promise, errors, levels in re.findall(
-        rf"\| ([\d,]+) \| ({'|'.join(PROMISES)}) \| ([^|]+) \| ([^|]+ \| [^|]+ \| [^|]+) \|", PAGE
+    (people, guarantee): (errors.split(", "), levels.split(" | "))
+    for people, guarantee, errors, levels in re.findall(
+        rf"\| ([\d,]+) \| ({'|'.join(GUARANTEES)}) \| ([^|]+) \| ([^|]+ \| [^|]+ \| [^|]+) \|", PAGE
     )
     if errors.count(", ") == 2
 }
 
 
 def test_there_is_a_row_for_each() -> None:
-    """Four numbers of people, four promises."""
+    """Four numbers of people, four guarantees."""
     assert len(PLANS) == 16
 
 
@@ -40,23 +40,27 @@ def says(shown: str, value: float, *, up: bool = False) -> bool:
     return (0 <= float(shown) - value < unit) if up else abs(float(shown) - value) <= unit / 2 * (1 + 1e-9)
 
 
-def expected(reports: int, promise: str, **more: Any) -> dict[str, dict[str, float]]:
+def expected(reports: int, guarantee: str, **more: Any) -> dict[str, dict[str, float]]:
     """Return what a plan of 1,000 items expects, by itemset size, as `plan --json` says it."""
     found: dict[str, dict[str, float]] = choice(
-        ap.choose_plan(1000, reports=reports, **PROMISES[promise], **more)
+        ap.choose_plan(1000, reports=reports, **GUARANTEES[guarantee], **more)
     ).content["expected"]
     return found
 
 
-@pytest.mark.parametrize(("people", "promise"), PLANS)
-def test_what_a_collection_can_show(people: str, promise: str) -> None:
+@pytest.mark.parametrize(("people", "guarantee"), PLANS)
+def test_what_a_collection_can_show(people: str, guarantee: str) -> None:
     """Errors and least supports of a row are those of its plan."""
-    errors, levels = PLANS[people, promise]
+    errors, levels = PLANS[people, guarantee]
     for each, error, level in zip(
-        expected(int(people.replace(",", "")), promise).values(), errors, levels, strict=True
+        expected(int(people.replace(",", "")), guarantee).values(), errors, levels, strict=True
     ):
         assert each["error"] > 1 if error == "over 100" else says(error, 100 * each["error"])
-        assert each["believed_from"] is None if level == "—" else says(level[:-1], 100 * each["believed_from"], up=True)
+        assert (
+            each["detection_threshold"] is None
+            if level == "—"
+            else says(level[:-1], 100 * each["detection_threshold"], up=True)
+        )
 
 
 def test_rules_follow_from_the_errors_above() -> None:
@@ -65,8 +69,8 @@ def test_rules_follow_from_the_errors_above() -> None:
         r"\| ([\d,]+) \| ([\d.%—]+) \| ([\d.%—]+) \| ([\d.%—]+) \| ([\d.%—]+) \|", PAGE[PAGE.index("## Rules") :]
     )
     for people, *sides in rows[:4]:
-        for promise, side in zip(PROMISES, sides, strict=True):
-            item, pair = (float(error) for error in PLANS[people, promise][0][:2])
+        for guarantee, side in zip(GUARANTEES, sides, strict=True):
+            item, pair = (float(error) for error in PLANS[people, guarantee][0][:2])
             least = 10 * math.hypot(pair, item / 2)
             assert (least > 99) if side == "—" else float(side[:-1]) == pytest.approx(least, abs=max(1, 0.02 * least))
 
@@ -77,10 +81,11 @@ def test_what_larger_itemsets_cost() -> None:
     of_five = expected(10**6, "ε = ln 19", itemset_size=5)
     assert all(says(error, 100 * each["error"]) for each, error in zip(of_five.values(), told[1::2], strict=True))
     assert all(says(support, 100 * each["support"]) for each, support in zip(of_five.values(), told[::2], strict=True))
-    assert [math.ceil(100 * of_five[k]["believed_from"]) for k in "45"] == [28, 81]
+    assert [math.ceil(100 * of_five[k]["detection_threshold"]) for k in "45"] == [28, 81]
     assert "from 28% of baskets on, five from 81%" in PAGE
     sizes = [
-        ap.choose_plan(1000, ap.Epsilon("ln 19"), reports=10**6, itemset_size=k).plan.report_bytes for k in (3, 4, 5)
+        ap.choose_plan(1000, ap.Guarantee.from_epsilon("ln 19"), reports=10**6, itemset_size=k).plan.report_bytes
+        for k in (3, 4, 5)
     ]
     assert f"cost bytes ({sizes[1]} and {sizes[2]}, where K = 3 takes {sizes[0]})" in PAGE
     assert (
@@ -96,7 +101,7 @@ def test_what_numbers_and_categories_cost() -> None:
         for name, values in (("c", [*"1234"]), ("d", [*"12"]))
     }
     costs = [
-        min(each.cost for each in answer_costs(plan_table({"columns": columns}, ap.Epsilon(e))))
+        min(each.cost for each in sampling_costs(plan_table({"columns": columns}, ap.Guarantee.from_epsilon(e))))
         for e in (1, "ln 19", 4)
     ]
     assert "takes {:.0f} reports at ε = 1, {:.1f} at ln 19, {:.1f} at 4".format(*costs) in PAGE

@@ -1,4 +1,4 @@
-"""docs/privacy.md is a document to sign: every claim in its tables names tests, and these exist."""
+"""docs/privacy.md is a document to sign; each claim of docs/privacy-claims.md names tests, and these exist."""
 
 import ast
 import re
@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from assocpriv.planning.baskets import VERDICTS
-from assocpriv.promise.breaches import Breach, Epsilon, epsilon, highest_posterior
+from assocpriv.guarantees.amplification import Guarantee, epsilon_from_amplification, highest_posterior
+from assocpriv.planning.basket_planner import VERDICTS
 
 ROOT = Path(__file__).parents[2]
-_CLAIMS = re.compile(r"^\| (?:claim|planted fault) \| [a-z ]+ \|\n\|---\|---\|\n((?:\|.*\|\n)+)", re.MULTILINE)
+_CLAIMS = re.compile(r"^\|claim\|test\|\n\|---\|---\|\n((?:\|.*\|\n)+)", re.MULTILINE)
 _TEST = re.compile(r"`(tests/[\w/]+\.py)::(test_\w+)`")
 
 
@@ -25,13 +25,13 @@ def names_in(path: str) -> set[str]:
 
 def claims() -> list[str]:
     """Return the rows of all tables of claims."""
-    tables = _CLAIMS.findall((ROOT / "docs" / "privacy.md").read_text(encoding="utf-8"))
+    tables = _CLAIMS.findall((ROOT / "docs" / "privacy-claims.md").read_text(encoding="utf-8"))
     return [row for table in tables for row in table.splitlines()]
 
 
 def test_there_are_claims() -> None:
-    """The document makes many claims, in tables that this file recognizes."""
-    text = (ROOT / "docs" / "privacy.md").read_text(encoding="utf-8")
+    """The page makes many claims, in tables that this file recognizes."""
+    text = (ROOT / "docs" / "privacy-claims.md").read_text(encoding="utf-8")
     assert len(claims()) > 40
     assert sum(bool(_TEST.search(line)) for line in text.splitlines()) == len(claims())
 
@@ -39,18 +39,20 @@ def test_there_are_claims() -> None:
 def test_figures_in_sentences() -> None:
     """What the document says of 5% → 50% in figures, of one report and of several, is what follows from it."""
     text = " ".join((ROOT / "docs" / "privacy.md").read_text(encoding="utf-8").split())
-    limit, ln2 = Breach("5%", "50%").amplification_limit, Epsilon("ln 2").amplification_limit
+    limit, ln2 = Guarantee("5%", "50%").amplification_limit, Guarantee.from_epsilon("ln 2").amplification_limit
     seen = {of: highest_posterior(Fraction(of), limit) for of in ("1/2", "1/20")}
     for said, holds in {
         "For 5% → 50% γ is below 19.": limit == 19,
-        "whoever gave it 1 in 2 already may come near 19 in 20": seen["1/2"] == Fraction(19, 20),
-        "ε = ln γ, here below 2.95.": 2.94 < epsilon(limit) < 2.95,
+        "a prior of 1 in 2 may reach 19 in 20": seen["1/2"] == Fraction(19, 20),
+        "ε = ln γ, here below 2.95.": 2.94 < epsilon_from_amplification(limit) < 2.95,
         "two reports at γ = 19 are one at γ = 361, and 5% may become 95%": _in_all(2) == Fraction("0.95"),
         "a chance of 1 in 20 will, after your report, think so with less than 1 in 2": seen["1/20"] == Fraction(1, 2),
         "three 19³, and 99.8%": Fraction("0.997") < _in_all(3) < Fraction("0.998"),
-        "A limit of ε = 5.89 lets two plans of 5% → 50% in": limit**2 < Epsilon("5.89").amplification_limit,
-        "under ε = ln 2, 1 in 2 comes to 2 in 3 at most": highest_posterior(Fraction(1, 2), ln2) == Fraction(2, 3),
-        "shows six promises": len(VERDICTS) == 6,
+        "A limit of ε = 5.89 admits two plans of 5% → 50%": limit**2
+        < Guarantee.from_epsilon("5.89").amplification_limit,
+        "under ε = ln 2, a prior of 1 in 2 reaches 2 in 3 at most": highest_posterior(Fraction(1, 2), ln2)
+        == Fraction(2, 3),
+        "shows six guarantees": len(VERDICTS) == 6,
     }.items():
         assert said in text.replace("> ", "")
         assert holds

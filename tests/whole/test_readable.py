@@ -1,8 +1,8 @@
-"""Nothing collected becomes unreadable: reports of random plans are read by every verb, and shown in every form.
+"""Collected reports stay readable: every command reads reports of random plans, and every renderer shows the results.
 
-Plans and collections are drawn at the edges: weak and strong guarantees, few and many items, no reports, people who
-are all alike, all empty or all full, and one report sent over and over. A verb may refuse with an error of ours. An
-exception of another kind fails, and so does a warning of numpy, as pytest makes errors of warnings.
+Plans and collections are drawn at the extremes: weak and strong guarantees, few and many items, no reports, people who
+are all equal, all empty or all full, and one report repeated. A function may refuse with an error of this package. An
+exception of another type fails, and so does a warning of numpy, since pytest turns warnings into errors.
 """
 
 import json
@@ -17,50 +17,63 @@ import pytest
 
 import assocpriv as ap
 from assocpriv import numeric
-from assocpriv.client.bulk import randomize_chunks
-from assocpriv.client.tables import randomize_inputs
+from assocpriv.client.bulk_client import randomize_chunks
+from assocpriv.client.table_client import randomize_inputs
 from assocpriv.plans.catalogue import Catalogue
 from assocpriv.records.baskets import Baskets
-from assocpriv.show import itemsets as shown
-from assocpriv.show import pages, text
-from assocpriv.show import tables as shown_tables
-from assocpriv.show.audits import inspected
-from assocpriv.show.html import fragment
-from assocpriv.show.record import Record
+from assocpriv.show import itemset_views as shown
+from assocpriv.show import result_pages, text_renderer
+from assocpriv.show import table_views as shown_tables
+from assocpriv.show.audit_views import inspected
+from assocpriv.show.html_renderer import fragment
+from assocpriv.show.result_record import Record
 from assocpriv.simulation.enumeration import SeededEntropy
 
-PLANS, AT_ONCE = 500, 50  # plans by their seeds; with --slow all are tried, so many in a test
-BASKETS = (8, 9, 10, 21, 45, 79, 94, 161, 172, 208, 230, 238)  # in each run: those that failed once, and some others
+PLANS, AT_ONCE = 500, 50  # seeds of plans, all tried with --slow; seeds per test
+BASKETS = (
+    8,
+    9,
+    10,
+    21,
+    45,
+    79,
+    94,
+    161,
+    172,
+    208,
+    230,
+    238,
+)  # seeds in each run: those that failed once, and some others
 TABLES = (3, 8, 73, 101, 117, 137, 169, 192, 212, 230, 275, 293)  # likewise
-MEMORY = 1 << 22  # so few candidates that no plan takes long
+MEMORY = 1 << 22  # allows few candidates, so that no plan takes long
 LIGHT: dict[str, Any] = {"light": True, "memory_bytes": MEMORY}
 Rng = np.random.Generator
 
 
 def groups(quick: Sequence[int]) -> list[Any]:
-    """Return the seeds of each test: single ones in each run, and all of them with --slow."""
+    """Return the seeds of each test: single ones in each run, and all with --slow."""
     slow = [range(start, start + AT_ONCE) for start in range(0, PLANS, AT_ONCE)]
     named = [pytest.param(seeds, marks=pytest.mark.slow, id=f"{seeds.start}-{seeds.stop - 1}") for seeds in slow]
     return [pytest.param((seed,), id=str(seed)) for seed in quick] + named
 
 
 def tried(run: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
-    """Return what a verb returns, or nothing where it refuses with an error of ours."""
+    """Return a function's result, None if it refuses with an error of this package."""
     with suppress(ap.AssocprivError), warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         return run(*arguments, **options)
     return None
 
 
-def walked(record: Record) -> None:
-    """Walk a record as text, JSON and HTML."""
-    text.lines(record)
+def rendered(record: Record) -> None:
+    """Render a record as text, JSON and HTML."""
+    text_renderer.lines(record)
     json.dumps(record.to_json(), allow_nan=False)
     fragment(record)
 
 
 def below(rng: Rng, most: float) -> int:
-    """Draw a whole number up to one, evenly by its logarithm."""
+    """Draw a whole number from 0 to ``most``, log-uniformly."""
     return int(np.floor(np.exp(rng.uniform(0, np.log(most + 1)))))
 
 
@@ -70,24 +83,24 @@ def below(rng: Rng, most: float) -> int:
 def random_plan(rng: Rng, n_items: int, reports: int) -> ap.Plan:
     """Draw a plan; the planner may refuse it."""
     options: dict[str, Any] = {"reports": max(1, reports if rng.random() < 0.7 else below(rng, 1e6))}
-    promise: ap.Breach | None = ap.Epsilon(float(np.exp(rng.uniform(np.log(0.02), np.log(14)))))
+    guarantee: ap.Guarantee | None = ap.Guarantee.from_epsilon(float(np.exp(rng.uniform(np.log(0.02), np.log(14)))))
     if rng.random() < 0.3:
-        promise = ap.Breach(*np.sort(rng.uniform(0.001, 0.999, 2)).round(4).tolist())
+        guarantee = ap.Guarantee(*np.sort(rng.uniform(0.001, 0.999, 2)).round(4).tolist())
     if rng.random() < 0.3:
-        promise, options["central"] = None, (float(rng.uniform(0.1, 4)), 1e-8)
+        guarantee, options["central"] = None, (float(rng.uniform(0.1, 4)), 1e-8)
     if rng.random() < 0.5:
         options["transaction_size"] = int(rng.integers(1, min(15, n_items) + 1))
     if rng.random() < 0.7:
         options["itemset_size"] = int(rng.integers(1, min(options.get("transaction_size", n_items), 4) + 1))
     if rng.random() < 0.7:
         options["mean_size"] = float(rng.uniform(0.2, min(n_items, 40)))
-    if "transaction_size" in options and promise is not None and rng.random() < 0.2:
+    if "transaction_size" in options and guarantee is not None and rng.random() < 0.2:
         options["paper"] = True
-    return ap.plan(n_items, promise, **options)
+    return ap.plan(n_items, guarantee, **options)
 
 
 def random_baskets(rng: Rng, n_items: int, count: int) -> Baskets:
-    """Draw people: all empty, all alike, all full, one item that all have, or as shops have them."""
+    """Draw baskets: all empty, all equal, all full, with one common item, or realistic."""
     kind = rng.integers(7)
     sizes = np.minimum(rng.geometric(1 / rng.uniform(1.01, 12), count) - (rng.random() < 0.5), n_items)
     if kind == 0:
@@ -104,7 +117,7 @@ def random_baskets(rng: Rng, n_items: int, count: int) -> Baskets:
 
 
 def random_reports(rng: Rng) -> ap.Reports:
-    """Draw a plan and its reports, of honest people, or, where the form allows, one report over and over."""
+    """Draw a plan and its reports, from honest people or one report repeated."""
     plan = None
     while plan is None:
         n_items, count = below(rng, 5000), 0 if rng.random() < 0.03 else below(rng, 1e5)
@@ -121,40 +134,40 @@ def random_reports(rng: Rng) -> ap.Reports:
 
 def read_itemsets(reports: ap.Reports, rng: Rng) -> None:
     """Mine, derive rules, and show both."""
-    options = [{}, {"min_support": float(rng.uniform(0.001, 1))}, {"top": below(rng, 100)}, {"certain": "95%"}][
+    options = [{}, {"min_support": float(rng.uniform(0.001, 1))}, {"top": below(rng, 100)}, {"fdr": "5%"}][
         rng.integers(4)
     ]
     table = tried(ap.mine, reports, **options, **LIGHT)
     if table is None:
         return
-    walked(shown.mined(table))
+    rendered(shown.mined(table))
     rules = tried(ap.association_rules, table, float(rng.uniform(0, 1)), light=True)
     if rules is not None:
-        walked(shown.rules(rules, table))
-    tried(pages.page, table, reports.plan)
+        rendered(shown.rules(rules, table))
+    tried(result_pages.page, table, reports.plan)
     for kind in ("intervals", "sizes"):
-        tried(pages.chart, table, kind)
+        tried(result_pages.chart, table, kind)
 
 
-def read_asked(reports: ap.Reports, rng: Rng) -> None:
-    """Ask for itemsets and rules, look for substitutes, and show them."""
-    plan = reports.plan.as_a(ap.Plan)
+def read_chosen_itemsets(reports: ap.Reports, rng: Rng) -> None:
+    """Estimate chosen itemsets and rules, find substitutes, and show them."""
+    plan = reports.plan.require_type(ap.Plan)
     names = [str(name) for name in rng.permutation(list(plan.catalogue))[: plan.items.itemset_size]]
     rules = [(names[:1], names[1:])] if len(names) > 1 else []
     answers = tried(ap.answer, reports, [names, names[:1]], rules, memory_bytes=MEMORY)
     if answers is not None:
-        walked(shown.answers(answers))
+        rendered(shown.answers(answers))
     table = tried(ap.substitutes, reports, **LIGHT)
     if table is not None:
-        walked(shown.substitutes(table))
+        rendered(shown.substitutes(table))
 
 
 def read_file(reports: ap.Reports, path: Path) -> None:
-    """Inspect the reports in a file, and look for crafted ones."""
+    """Inspect the reports in a file, and test for manipulated ones."""
     reports.write(path)
-    content = tried(ap.inspect, path, check_crafted=True)
+    content = tried(ap.inspect, path, check_manipulation=True)
     if content is not None:
-        walked(inspected(content, max(1, len(reports))))
+        rendered(inspected(content, max(1, len(reports))))
 
 
 def check_baskets(seed: int, folder: Path) -> None:
@@ -162,13 +175,13 @@ def check_baskets(seed: int, folder: Path) -> None:
     rng = np.random.default_rng(seed)
     reports = random_reports(rng)
     read_itemsets(reports, rng)
-    read_asked(reports, rng)
+    read_chosen_itemsets(reports, rng)
     read_file(reports, folder / f"{seed}.parquet")
 
 
 @pytest.mark.parametrize("seeds", groups(BASKETS))
 def test_reports_of_random_plans_are_read(seeds: Sequence[int], tmp_path: Path) -> None:
-    """Whatever plan and crowd, each verb answers or refuses with an error of ours."""
+    """For any plan and baskets, each function returns a result or refuses with an error of this package."""
     for seed in seeds:
         check_baskets(seed, tmp_path)
 
@@ -200,13 +213,15 @@ def random_table_plan(rng: Rng, reports: int) -> numeric.TablePlan:
     if rng.random() < 0.6:
         columns["class"] = random_column(rng, label=True)
     is_protected = any(each["release"] in ("square-wave", "response") for each in columns.values())
-    promise = ap.Epsilon(float(np.exp(rng.uniform(np.log(0.05), np.log(12))))) if is_protected else None
+    guarantee = (
+        ap.Guarantee.from_epsilon(float(np.exp(rng.uniform(np.log(0.05), np.log(12))))) if is_protected else None
+    )
     answer = "all" if is_protected and rng.random() < 0.5 else None
-    return numeric.plan_table({"columns": columns}, promise, reports=max(1, reports), answer=answer)
+    return numeric.plan_table({"columns": columns}, guarantee, reports=max(1, reports), columns_per_report=answer)
 
 
 def random_records(rng: Rng, plan: numeric.TablePlan, count: int) -> np.ndarray:
-    """Draw records: all alike, all missing, at the ends, or any; int32 (count, columns)."""
+    """Draw records: all equal, all missing, at the ends of ranges, or random; int32 (count, columns)."""
     drawn = []
     for column in plan.columns:
         kind, any_value = rng.integers(5), rng.integers(0, column.inputs + column.optional, count)
@@ -217,7 +232,7 @@ def random_records(rng: Rng, plan: numeric.TablePlan, count: int) -> np.ndarray:
 
 
 def random_released(rng: Rng) -> ap.Reports:
-    """Draw a plan of a table and its released records, at times one of them over and over."""
+    """Draw a plan of a table and its released records, at times one record repeated."""
     plan = None
     while plan is None:
         count = 0 if rng.random() < 0.03 else below(rng, 1e4)
@@ -241,18 +256,18 @@ def check_tables(seed: int) -> None:
     for options in asked:
         found = tried(ap.reconstruct, reports, **options)
         if found is not None:
-            walked(shown_tables.overview(found))
-            walked(shown_tables.distributions(found))
+            rendered(shown_tables.overview(found))
+            rendered(shown_tables.distributions(found))
             found.frame()
-            tried(pages.page, found, reports.plan)
+            tried(result_pages.page, found, reports.plan)
     for method in ("by-class", "global", "local", "joint"):
         model = tried(numeric.grow_tree, reports, method=method)
         if model is not None:
-            walked(shown_tables.tree(model))
+            rendered(shown_tables.tree(model))
 
 
 @pytest.mark.parametrize("seeds", groups(TABLES))
 def test_released_records_of_random_plans_are_read(seeds: Sequence[int]) -> None:
-    """Whatever columns and records, each verb answers or refuses with an error of ours."""
+    """For any columns and records, each function returns a result or refuses with an error of this package."""
     for seed in seeds:
         check_tables(seed)

@@ -8,7 +8,7 @@ from command_line import blocks_of, run_lines, shell_words
 
 ROOT = Path(__file__).parents[2]
 README = ROOT / "README.md"
-DOCS = ("tutorials", "choose-a-promise", "decide-with-rules", "write-and-audit-a-client")
+DOCS = ("tutorials", "choose-a-guarantee", "decide-with-rules", "write-and-audit-a-client")
 PARTS = {  # what is typed in one folder: README.md, and each section of a page
     "README": README.read_text(encoding="utf-8"),
     **{

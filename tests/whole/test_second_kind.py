@@ -1,4 +1,4 @@
-"""A second kind of plan is new files and one entry: files, ledger, audit and commands take it as it is."""
+"""A new plan type needs new files and one registry entry: files, ledger, audit and commands work unchanged."""
 
 from fractions import Fraction
 from pathlib import Path
@@ -8,29 +8,29 @@ import pytest
 from click.testing import CliRunner
 
 from assocpriv import randomize
-from assocpriv.auditing import audit as audit_kinds
+from assocpriv.auditing import audit as auditing
 from assocpriv.auditing.findings import BROKEN, CHECKS, CONSISTENT, AuditRequest
 from assocpriv.cli.main import main
 from assocpriv.client.ledger import Ledger, make_report
-from assocpriv.files.plans import write_plan
-from assocpriv.files.reports import Reports, read_reports
-from assocpriv.plans import kind as registry
-from assocpriv.promise.breaches import Breach
-from assocpriv.promise.errors import BudgetError, PlanError, WireError
+from assocpriv.files.plan_files import write_plan
+from assocpriv.files.report_files import Reports, read_reports
+from assocpriv.guarantees.amplification import Guarantee
+from assocpriv.guarantees.errors import BudgetError, PlanError, WireError
+from assocpriv.plans import registry as registry
 from assocpriv.server.counting import LocalBackend
-from assocpriv.show.plans import described
+from assocpriv.show.plan_views import described
 from assocpriv.simulation.enumeration import SeededEntropy, distribution
 from tests import second_kind
 from tests.second_kind import AveragePlan, YesNoPlan
 
-PROMISE = Breach("5%", "50%")
-PLAN = YesNoPlan("Do you smoke?", 5, 2, PROMISE, 3)
-AVERAGE = AveragePlan("Do you smoke?", 5, 2, PROMISE, 3)
+GUARANTEE = Guarantee("5%", "50%")
+PLAN = YesNoPlan("Do you smoke?", 5, 2, GUARANTEE, 3)
+AVERAGE = AveragePlan("Do you smoke?", 5, 2, GUARANTEE, 3)
 KINDS = ("yes-no", "yes-no-average")
 ENTRY = {
     "plans.plan": "tests.second_kind:YesNoPlan",
     "client.report": "tests.second_kind:randomize_answer",
-    "planning.foresee": "tests.second_kind:foresee",
+    "planning.forecast": "tests.second_kind:forecast",
     "auditing.subject": "tests.second_kind:AnswerSubject",
     "show.plan": "tests.second_kind:plan",
 }
@@ -38,54 +38,54 @@ ENTRY = {
 
 @pytest.fixture(autouse=True)
 def registered(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Add the one entry that a kind needs."""
+    """Add the registry entry of the plan type."""
     average = {"plans.plan": "tests.second_kind:AveragePlan"}
     for kind, entry in zip(KINDS, (ENTRY, ENTRY | average), strict=True):
         monkeypatch.setitem(registry.KINDS, kind, entry)
 
 
-def test_the_client_map_makes_the_law() -> None:
-    """The front of one report reaches the kind's client, whose law is the weights'."""
-    law = distribution(lambda entropy: make_report(["no"], PLAN, entropy=entropy))
-    assert law == {b"\x00": Fraction(5, 7), b"\x01": Fraction(2, 7)}
+def test_the_client_has_the_distribution_of_the_plan() -> None:
+    """make_report calls the type's client, whose output distribution is that of the weights."""
+    output = distribution(lambda entropy: make_report(["no"], PLAN, entropy=entropy))
+    assert output == {b"\x00": Fraction(5, 7), b"\x01": Fraction(2, 7)}
     assert randomize(["yes"], PLAN) in (b"\x00", b"\x01")
 
 
 def test_a_ledger_counts_and_limits(tmp_path: Path) -> None:
-    """A ledger takes the kind: repeats are free, the plan's number and the device's limit hold."""
+    """A ledger takes the type: repeats are free, and the plan's number and the device's limit hold."""
     with Ledger.open(tmp_path / "free") as ledger:
-        sent = [ledger.report(["yes"], PLAN, occasion=f"w{week}", entropy=SeededEntropy(week)) for week in range(3)]
-        assert ledger.report(["no"], PLAN, occasion="w1", entropy=SeededEntropy(9)) == sent[1]
+        sent = [ledger.report(["yes"], PLAN, period=f"w{week}", entropy=SeededEntropy(week)) for week in range(3)]
+        assert ledger.report(["no"], PLAN, period="w1", entropy=SeededEntropy(9)) == sent[1]
         assert ledger.amplification == Fraction(125, 8)
         with pytest.raises(BudgetError, match="3 of the 3 reports"):
-            ledger.report(["yes"], PLAN, occasion="w3", entropy=SeededEntropy(3))
-    with Ledger.open(tmp_path / "limited", limit=Breach("20%", "50%")) as ledger:  # γ below 4
-        assert ledger.left(PLAN) == 1
-        ledger.report(["yes"], PLAN, occasion="w0", entropy=SeededEntropy(0))
-        with pytest.raises(BudgetError, match="would reach the limit"):
-            ledger.report(["yes"], PLAN, occasion="w1", entropy=SeededEntropy(1))
+            ledger.report(["yes"], PLAN, period="w3", entropy=SeededEntropy(3))
+    with Ledger.open(tmp_path / "limited", limit=Guarantee("20%", "50%")) as ledger:  # γ below 4
+        assert ledger.remaining(PLAN) == 1
+        ledger.report(["yes"], PLAN, period="w0", entropy=SeededEntropy(0))
+        with pytest.raises(BudgetError, match="would reach its limit"):
+            ledger.report(["yes"], PLAN, period="w1", entropy=SeededEntropy(1))
 
 
-def test_a_limit_refuses_a_kind_that_states_none(tmp_path: Path) -> None:
-    """Without γ no limit can hold; without a limit the report is made, and from then on no product is known."""
-    with Ledger.open(tmp_path / "limited", limit=PROMISE) as ledger:
-        assert ledger.left(AVERAGE) == 0
-        with pytest.raises(PlanError, match="states no γ, so no limit for this device"):
-            ledger.report(["yes"], AVERAGE, occasion="w0", entropy=SeededEntropy(0))
+def test_a_limit_refuses_a_plan_without_amplification(tmp_path: Path) -> None:
+    """Without γ no limit can hold; without a limit the report is made, and the product of γ is unknown afterwards."""
+    with Ledger.open(tmp_path / "limited", limit=GUARANTEE) as ledger:
+        assert ledger.remaining(AVERAGE) == 0
+        with pytest.raises(PlanError, match="has no γ, so no limit for this device"):
+            ledger.report(["yes"], AVERAGE, period="w0", entropy=SeededEntropy(0))
         assert ledger.amplification == 1
     with Ledger.open(tmp_path / "free") as ledger:
-        sent = ledger.report(["yes"], AVERAGE, occasion="w0", entropy=SeededEntropy(0))
+        sent = ledger.report(["yes"], AVERAGE, period="w0", entropy=SeededEntropy(0))
         assert ledger.amplification is None
-    with Ledger.open(tmp_path / "free", limit=PROMISE) as ledger:
+    with Ledger.open(tmp_path / "free", limit=GUARANTEE) as ledger:
         assert ledger.amplification is None
-        assert ledger.report(["no"], AVERAGE, occasion="w0", entropy=SeededEntropy(1)) == sent
-        assert ledger.left(PLAN) == 0
-        with pytest.raises(PlanError, match="after a report whose plan states no γ"):
-            ledger.report(["yes"], PLAN, occasion="w1", entropy=SeededEntropy(0))
+        assert ledger.report(["no"], AVERAGE, period="w0", entropy=SeededEntropy(1)) == sent
+        assert ledger.remaining(PLAN) == 0
+        with pytest.raises(PlanError, match="follows a report of a plan without γ"):
+            ledger.report(["yes"], PLAN, period="w1", entropy=SeededEntropy(0))
 
 
-def test_reports_are_kept_and_checked(tmp_path: Path) -> None:
-    """Reports at rest keep the plan and come back; wrong ones are refused with their place."""
+def test_reports_are_stored_and_checked(tmp_path: Path) -> None:
+    """Stored reports keep the plan and are read back; invalid ones are refused with their number."""
     packed = np.array([[1], [0], [1], [1]], dtype=np.uint8)
     Reports(PLAN, packed).write(tmp_path / "r.parquet")
     read = read_reports(tmp_path / "r.parquet")
@@ -93,43 +93,41 @@ def test_reports_are_kept_and_checked(tmp_path: Path) -> None:
     assert np.array_equal(np.concatenate(list(read.batches(3))), packed)
     with pytest.raises(WireError, match="report 1 is neither yes nor no"):
         Reports.from_bytes([b"\x01", b"\x02"], PLAN)
-    with pytest.raises(PlanError, match="of no use here"):
-        LocalBackend.of(read)
+    with pytest.raises(PlanError, match="cannot be used here"):
+        LocalBackend.from_reports(read)
 
 
-def test_the_audit_takes_the_kind(monkeypatch: pytest.MonkeyPatch) -> None:
-    """All checks are made of what the kind supplies; a client that lies more, and a broken promise, are found.
+def test_the_audit_takes_the_type(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All checks use the type's own functions; a client that lies more often and a broken guarantee are found.
 
-    A fair coin's 1,000 answers to each word are 8.7 of its standard errors away from the threshold at 5/7: a miss has
-    a chance below 10⁻¹⁶ (250 answers, of 1,000 trials, missed about once in 1,000 runs).
+    A fair coin's 1,000 answers to each word are 8.7 of its standard errors away from the threshold at 5/7. So a miss
+    has a probability below 10⁻¹⁶ (250 answers, of 1,000 trials, missed about once in 1,000 runs).
     """
     request = AuditRequest(trials=4000, client="single", confidence="99.9999%")
     done = audit_kinds.audit(PLAN.canonical_json, request)
     assert done.verdict == CONSISTENT
     assert {finding.check for finding in done.findings} == set(CHECKS)
-    assert (
-        second_kind.AnswerSubject.promise(None, PLAN.canonical_json.replace('"truth":5', '"truth":6'))[0].verdict
-        == BROKEN
-    )
+    altered = PLAN.canonical_json.replace('"truth":5', '"truth":6')
+    assert second_kind.AnswerSubject.check_guarantee(None, altered)[0].verdict == BROKEN
     monkeypatch.setattr(
         second_kind, "randomize_answer", lambda _record, _plan, *, entropy: bytes([entropy.pick([1, 2])])
     )
-    broken = {each.check for each in audit_kinds.audit(PLAN.canonical_json, request).findings if each.verdict == BROKEN}
-    assert broken == {"words", "laws"}
+    broken = {each.check for each in auditing.audit(PLAN.canonical_json, request).findings if each.verdict == BROKEN}
+    assert broken == {"replay", "distributions"}
 
 
-def test_a_missing_line_is_said(tmp_path: Path) -> None:
-    """A kind without an entry is refused by name, wherever it is met."""
-    unknown = YesNoPlan("Do you smoke?", 5, 2, PROMISE)
+def test_a_missing_entry_is_refused(tmp_path: Path) -> None:
+    """A plan type without an entry is refused by name everywhere."""
+    unknown = YesNoPlan("Do you smoke?", 5, 2, GUARANTEE)
     object.__setattr__(unknown, "kind", "new")
-    with pytest.raises(PlanError, match="plans of the kind new cannot be answered here"):
+    with pytest.raises(PlanError, match="plans of the type new cannot be answered here"):
         randomize(["yes"], unknown)
-    with pytest.raises(PlanError, match="plans of the kind new cannot be described here"):
+    with pytest.raises(PlanError, match="plans of the type new cannot be described here"):
         described(unknown, 1)
 
 
-def test_commands_take_the_kind(tmp_path: Path) -> None:
-    """Inspect shows plans and reports of the kind, report makes one."""
+def test_commands_take_the_type(tmp_path: Path) -> None:
+    """inspect shows plans and reports of the type, report makes one."""
     write_plan(PLAN, tmp_path / "p.json")
     Reports(PLAN, np.array([[1], [0]], dtype=np.uint8)).write(tmp_path / "r.parquet")
     run = CliRunner().invoke
@@ -137,7 +135,16 @@ def test_commands_take_the_kind(tmp_path: Path) -> None:
         shown = run(main, ["inspect", str(tmp_path / name)], catch_exceptions=False)
         assert shown.exit_code == 0, shown.stderr
         assert "asks: Do you smoke?" in shown.stdout
-    options = ["--plan", tmp_path / "p.json", "--ledger", tmp_path / "l", "--occasion", "w1", "-o", tmp_path / "r.bin"]
+    options = [
+        "--plan",
+        tmp_path / "p.json",
+        "--ledger",
+        tmp_path / "l",
+        "--period",
+        "w1",
+        "-o",
+        tmp_path / "r.bin",
+    ]
     made = run(main, ["report", *map(str, options)], input="yes\n", catch_exceptions=False)
     assert made.exit_code == 0, made.stderr
     assert (tmp_path / "r.bin").read_bytes() in (b"\x00", b"\x01")

@@ -1,6 +1,6 @@
-"""Spark on both sides: its tasks count what the local backend counts, and report each basket once.
+"""Spark for clients and server: its tasks count as the local backend does, and report each basket once.
 
-One file, so that all of it shares one session.
+All tests are in one file, so that they share one session.
 """
 
 import os
@@ -22,30 +22,30 @@ from naive import guided_plan as small_plan
 from naive import planned, random_people, randomize_tuples
 
 import assocpriv as ap
-from assocpriv.client import spark as client
-from assocpriv.files.reports import Reports
-from assocpriv.planning.tables import design_window
-from assocpriv.plans.columns import Clear, LabelColumn, NumberColumn
-from assocpriv.plans.tables import TablePlan
-from assocpriv.promise.errors import BasketError, EstimateError, FileError, PlanError, SparkError, WireError
-from assocpriv.server import spark as server
+from assocpriv.client import spark_client as client
+from assocpriv.files.report_files import Reports
+from assocpriv.guarantees.errors import BasketError, EstimateError, FileError, PlanError, SparkError, WireError
+from assocpriv.planning.table_planner import design_window
+from assocpriv.plans.table_columns import Clear, LabelColumn, NumberColumn
+from assocpriv.plans.table_plan import TablePlan
+from assocpriv.server import spark_counting as server
 from assocpriv.server.counting import LocalBackend, Part
-from assocpriv.server.guided import collect, explore, publish
-from assocpriv.server.spark import SparkReports
+from assocpriv.server.guided_collection import collect, publish, start_empty
+from assocpriv.server.spark_counting import SparkReports
 from assocpriv.simulation.enumeration import SeededEntropy
-from assocpriv.spark import connect, mine, randomize, read_reports, reports_of, session
+from assocpriv.spark import connect, mine, randomize, read_reports, reports_from_frame, spark_session
 
-pytestmark = pytest.mark.filterwarnings("ignore:.* reports tell little")
+pytestmark = pytest.mark.filterwarnings("ignore:.*depend mostly on the prior")
 
-PROMISE = ap.Breach("5%", "99%")  # weak, so that few reports tell much
+GUARANTEE = ap.Guarantee("5%", "99%")  # weak, so that few reports suffice
 N_ITEMS = 200
-# so weak that reports show their baskets, but for a chance below 10^-9: who was reported can be counted
-NO_PRIVACY = planned(N_ITEMS, 1, ap.Breach("0.0000000001%", "99.9999999%"), itemset_size=1, reports=1000)
+# so weak that reports show their baskets except with probability 10^-9: reported people can be counted
+NO_PRIVACY = planned(N_ITEMS, 1, ap.Guarantee("0.0000000001%", "99.9999999%"), itemset_size=1, reports=1000)
 
 
 @pytest.fixture(scope="module")
 def spark() -> Any:
-    """The session of all tests, as the command line starts one: two cores, two attempts at a task."""
+    """Return the session of all tests, as the command line starts it: two cores, two attempts per task."""
     if not shutil.which("java") and not os.environ.get("CI"):
         pytest.skip("Spark needs Java 17 or later")
     session = connect("local[2,2]")
@@ -55,15 +55,15 @@ def spark() -> Any:
 
 @pytest.fixture(autouse=True)
 def small_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Several tasks."""
+    """Use several tasks."""
     monkeypatch.setattr(server, "_TASK_REPORTS", 400)
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Report files of a plan."""
+    """Return a folder of report files of a plan."""
     rng, made = np.random.default_rng(7), tmp_path_factory.mktemp("reports")
-    plan = planned(24, 3, PROMISE, itemset_size=3, reports=20_000, code="bch", sizes="20%")
+    plan = planned(24, 3, GUARANTEE, itemset_size=3, reports=20_000, code="bch", sizes="20%")
     baskets = [set(map(str, (24 * rng.random(3) ** 3).astype(int))) for _ in range(1000)]
     for number, part in enumerate((baskets[:600], baskets[600:601], baskets[601:])):
         ap.randomize(part, plan).write(made / f"{number}.parquet")
@@ -71,7 +71,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def failing_once(task: Callable[..., Iterator[Any]], flags: Path) -> Callable[..., Iterator[Any]]:
-    """A task whose first attempt in each partition fails when all is done; it leaves a flag."""
+    """Return a task whose first attempt in each partition fails at its end and leaves a flag."""
 
     def failing(*given: Any) -> Iterator[Any]:
         from pyspark import TaskContext
@@ -93,21 +93,21 @@ def failing_once(task: Callable[..., Iterator[Any]], flags: Path) -> Callable[..
 
 @pytest.mark.parametrize("backend", ["local", "Spark"])
 def test_backends_count_alike(request: pytest.FixtureRequest, folder: Path, tmp_path: Path, backend: str) -> None:
-    """Subsets of three items, in all reports and both parts: as in memory, wherever reports are.
+    """Counts of subsets of three items, in all reports and both parts, are the same in memory, in files and in Spark.
 
-    Some are at hand and stand first, as what a collector has not sealed; of every task of Spark one attempt fails.
+    Some reports are in memory and come first, like a collector's open batch. One attempt of every Spark task fails.
     """
     files = ap.read_reports(folder)
     first = next(files.batches(300))
     reports = Reports(files.plan, first, files.paths, len(files))
-    wanted = LocalBackend.of(Reports(files.plan, np.concatenate([first, *files.batches(1000)])))
-    tried: Any = LocalBackend.of(reports, 1)
+    wanted = LocalBackend.from_reports(Reports(files.plan, np.concatenate([first, *files.batches(1000)])))
+    tried: Any = LocalBackend.from_reports(reports, 1)
     with pytest.MonkeyPatch.context() as patch:
         if backend == "Spark":
-            there = SparkReports.of_files(reports, request.getfixturevalue("spark"))
+            there = SparkReports.from_files(reports, request.getfixturevalue("spark"))
             assert len(there) == 1300
             tried = server.SparkBackend(there)
-            patch.setattr(session, "_count_task", failing_once(session._count_task, tmp_path / "flags"))
+            patch.setattr(spark_session, "_count_task", failing_once(spark_session._count_task, tmp_path / "flags"))
         for part in Part:
             (one, _), (other, _) = wanted.open(part), tried.open(part)
             assert one.n_reports == other.n_reports
@@ -118,29 +118,29 @@ def test_backends_count_alike(request: pytest.FixtureRequest, folder: Path, tmp_
 
 
 def assert_same(one: pd.DataFrame, other: pd.DataFrame) -> None:
-    """Tables agree in every bit, and in what they say of themselves."""
+    """Check that tables agree exactly, and in their attributes."""
     pd.testing.assert_frame_equal(one, other, check_exact=True)
     assert one.attrs == other.attrs
 
 
 def test_tables_are_the_same(spark: Any, folder: Path, tmp_path: Path) -> None:
-    """What is mined of files of two plans, with tests, and of a DataFrame, and what is asked."""
+    """Mined and asked itemsets of files of two plans, with tests, and of a DataFrame, agree with local ones."""
     plan = ap.read_reports(folder).plan
-    ap.randomize([{"0", "1"}, {"2"}] * 200, planned(["2", "1", "0"], 2, PROMISE)).write(tmp_path / "other.parquet")
+    ap.randomize([{"0", "1"}, {"2"}] * 200, planned(["2", "1", "0"], 2, GUARANTEE)).write(tmp_path / "other.parquet")
     both, one = [folder, tmp_path / "other.parquet"], {"max_itemset": 1}
     assert_same(mine(both, spark=spark, **one), ap.mine(both, **one))
-    assert_same(mine(folder, spark=spark, certain="95%", **one), ap.mine(folder, certain="95%", **one))
+    assert_same(mine(folder, spark=spark, fdr="5%", **one), ap.mine(folder, fdr="5%", **one))
     assert_same(ap.ask(read_reports(folder, spark), [["2", "1"]]), ap.ask(folder, [["2", "1"]]))
     frame = spark.read.parquet(str(folder)).repartition(3).toDF("till.report")
     assert_same(mine(frame, plan, column="till.report", max_itemset=1), ap.mine(folder, max_itemset=1))
-    with pytest.raises(EstimateError, match="rows of a DataFrame have none"):
-        mine(frame, plan, 0.1, column="till.report", certain="95%")
+    with pytest.raises(EstimateError, match="rows of a DataFrame have no position"):
+        mine(frame, plan, 0.1, column="till.report", fdr="5%")
 
 
 def test_numbers_are_counted_the_same(spark: Any, tmp_path: Path) -> None:
     """Distributions of a table's columns, by class."""
     age = NumberColumn("age", design_window(40, Fraction(19), optional=True), True, Fraction(20), Fraction(80), 20)
-    plan = TablePlan((age, LabelColumn("class", Clear(2), False, ("A", "B"))), 1, ap.Breach("0.1%", "90%"))
+    plan = TablePlan((age, LabelColumn("class", Clear(2), False, ("A", "B"))), 1, ap.Guarantee("0.1%", "90%"))
     table = pd.DataFrame({"age": np.arange(3000) % 60 + 20.0, "class": np.where(np.arange(3000) % 3, "A", "B")})
     ap.randomize(table, plan).write(tmp_path / "released.parquet")
     there, here = read_reports(tmp_path / "released.parquet", spark), tmp_path / "released.parquet"
@@ -148,9 +148,9 @@ def test_numbers_are_counted_the_same(spark: Any, tmp_path: Path) -> None:
 
 
 def test_tuples_are_summed_the_same(spark: Any, tmp_path: Path) -> None:
-    """The miner's sums of guided tuples, of two guidances: the same state, whoever read the files."""
+    """The miner's sums of guided tuples of two guidances are the same with and without Spark."""
     plan = small_plan(batch=50)
-    rng, state = np.random.default_rng(3), publish(explore(plan, 1))
+    rng, state = np.random.default_rng(3), publish(start_empty(plan, 1))
     for number in range(2):
         positions, classes = random_people(plan, 80, rng)
         packed = randomize_tuples(positions, classes, plan, state.guidance, entropy=SeededEntropy(number))
@@ -163,13 +163,15 @@ def test_tuples_are_summed_the_same(spark: Any, tmp_path: Path) -> None:
 
 
 def test_tasks_are_as_few_as_the_driver_holds_counts_of(spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Many counts are returned by few tasks; candidates are as many as memory allows."""
-    monkeypatch.setattr(session, "_AT_THE_DRIVER", 24)
-    assert session.add_up(spark.range(0, 100, 1, 7), lambda batches: np.array([int(len(list(batches)) > 0)]), 1) == [2]
+    """Many counts come from few tasks; memory limits the number of candidates."""
+    monkeypatch.setattr(spark_session, "_DRIVER_BYTES", 24)
+    assert spark_session.add_up(
+        spark.range(0, 100, 1, 7), lambda batches: np.array([int(len(list(batches)) > 0)]), 1
+    ) == [2]
 
 
 def test_positions_go_on_from_piece_to_piece(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Which part a report belongs to goes by its place in the whole collection."""
+    """The place in the whole collection determines the part of a report."""
     reports = ap.read_reports(folder)
     monkeypatch.setattr(server, "_PIECE_BYTES", 250 * reports.plan.report_bytes)
     runs = [[(reports.paths[0], 0, 40), (reports.paths[1], 0, 640)], [(reports.paths[2], 0, 700)]]
@@ -179,18 +181,18 @@ def test_positions_go_on_from_piece_to_piece(folder: Path, monkeypatch: pytest.M
 
 
 def test_other_reports_are_refused(spark: Any, folder: Path, tmp_path: Path) -> None:
-    """Other columns and rows, files that are damaged or that tasks cannot open: one clear line each."""
+    """Other columns and rows, damaged files, and files that tasks cannot open: one clear line each."""
     plan = ap.read_reports(folder).plan
-    for rows, said in (
-        (spark.range(3), r"reports are a column 'report' of type binary; the DataFrame has id \(bigint\)"),
+    for rows, message in (
+        (spark.range(3), r"reports must be in a column 'report' of type binary; the DataFrame has id \(bigint\)"),
         (spark.createDataFrame([(None,)], "report binary"), "1 missing report"),
         (spark.createDataFrame([(bytes(99),)], "report binary"), f"not of {plan.report_bytes} byte"),
     ):
-        with pytest.raises(WireError, match=said):
-            reports_of(rows, plan)
+        with pytest.raises(WireError, match=message):
+            reports_from_frame(rows, plan)
     with pytest.raises(PlanError, match="give the plan"):
         mine(spark.range(3), min_support=0.1)
-    with pytest.raises(PlanError, match="report files carry their plan"):
+    with pytest.raises(PlanError, match="report files contain their plan"):
         mine(folder, plan, min_support=0.1)
     shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
     content = bytearray((tmp_path / "2.parquet").read_bytes())
@@ -200,7 +202,7 @@ def test_other_reports_are_refused(spark: Any, folder: Path, tmp_path: Path) -> 
     with pytest.raises(WireError, match=r"2\.parquet is damaged"):
         ap.mine(reports, 0.1)
     (tmp_path / "2.parquet").unlink()
-    with pytest.raises(SparkError, match=r"cannot open .*2\.parquet; tasks must find all files"):
+    with pytest.raises(SparkError, match=r"cannot open .*2\.parquet; all files must have the same paths"):
         ap.mine(reports, 0.1)
 
 
@@ -208,14 +210,14 @@ def test_other_reports_are_refused(spark: Any, folder: Path, tmp_path: Path) -> 
 
 
 def reported(folder: Path) -> Counter[int]:
-    """Which items reports show, and how many of them."""
+    """Return the items that reports show, with their counts."""
     packed = next(ap.read_reports(folder).batches(10_000))
     assert packed.shape[1] == 1
     return Counter(packed[:, 0].tolist())
 
 
 def test_each_basket_is_reported_once(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every first attempt at a task fails when its file is written: of the two attempts' reports one is published."""
+    """The first attempt of every task fails after its file is written; the reports of one attempt are published."""
     assert [ap.randomize({str(item)}, NO_PRIVACY)[0] for item in range(N_ITEMS)] == list(range(N_ITEMS))
     frame = spark.createDataFrame([([str(item)],) for item in range(N_ITEMS)], "items array<string>").repartition(3)
     monkeypatch.setattr(client, "_randomize_task", failing_once(client._randomize_task, tmp_path / "flags"))
@@ -228,40 +230,40 @@ def test_each_basket_is_reported_once(spark: Any, tmp_path: Path, monkeypatch: p
 
 
 def test_transactions_of_rows_are_whole(spark: Any, tmp_path: Path) -> None:
-    """Rows of one transaction come together wherever they lie, under names that Spark must quote."""
+    """Rows of one transaction are joined wherever they are, under names that Spark must quote."""
     rows = [(f"person {who}", item) for item in range(3) for who in range(60)]
     frame = spark.createDataFrame(rows, "`a.who` string, `what``s` int").repartition(5)
-    plan = planned(3, 3, ap.Breach("5%", "60%"), itemset_size=1, reports=1000)
+    plan = planned(3, 3, ap.Guarantee("5%", "60%"), itemset_size=1, reports=1000)
     sizes = client.randomize_frame(frame, plan, tmp_path / "reports", ("what`s", "a.who", None), "error", "error")
     assert sizes == Counter({3: 60})
 
 
-def test_of_each_person_as_many_are_reported_as_promised(spark: Any, tmp_path: Path) -> None:
-    """A person's transactions come together wherever their rows lie; each that is reported is whole."""
+def test_the_limit_of_reports_per_person_holds(spark: Any, tmp_path: Path) -> None:
+    """A person's transactions are joined wherever their rows are; each reported one is complete."""
     rows = [(bon, f"person {bon % 20}", item) for item in range(3) for bon in range(60)]
     frame = spark.createDataFrame(rows, "bon int, card string, items int").repartition(5)
-    plan = ap.plan(3, ap.Breach("5%", "60%"), itemset_size=1, reports=1000, reports_per_person=2)
+    plan = ap.plan(3, ap.Guarantee("5%", "60%"), itemset_size=1, reports=1000, reports_per_person=2)
     sizes = client.randomize_frame(frame, plan, tmp_path / "reports", ("items", "bon", "card"), "error", "error")
     assert sizes == Counter({3: 20 * 2})
 
 
 def attempt(plan: ap.Plan, staging: Path) -> bytes:
-    """What an attempt at a task of 200 baskets writes."""
+    """Return the output of one attempt of a task with 200 baskets."""
     batch = pa.record_batch({"basket": [["1"]] * 200})
     (row,) = next(client._randomize_task(plan, "error", "error", staging, None, iter([batch]))).to_pylist()
     return next(ap.read_reports(staging / row["name"]).batches(1000)).tobytes()
 
 
 def test_attempts_draw_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two attempts at one task agree in nothing but the number of reports; a seeded source would repeat itself."""
-    plan = planned(100, 3, ap.Breach("5%", "50%"), itemset_size=1, reports=1000)
+    """Two attempts of one task agree only in the number of reports; a seeded source would repeat itself."""
+    plan = planned(100, 3, ap.Guarantee("5%", "50%"), itemset_size=1, reports=1000)
     assert attempt(plan, tmp_path) != attempt(plan, tmp_path)  # equal with a chance below 2^-1000
     monkeypatch.setattr(client, "SystemEntropy", lambda: SeededEntropy(1))
     assert attempt(plan, tmp_path) == attempt(plan, tmp_path)  # what this test would notice
 
 
 def test_files_of_other_attempts_are_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of two attempts that both ended the one is published that Spark accepted; who is late writes nothing."""
+    """Of two finished attempts the one that Spark accepted is published; a late one writes nothing."""
     staging, late = tmp_path / ".reports.0.part", []
     staging.mkdir()
     for name in ("accepted", "other"):
@@ -271,7 +273,7 @@ def test_files_of_other_attempts_are_left_out(tmp_path: Path, monkeypatch: pytes
     remove = shutil.rmtree
 
     def remove_late(folder: Path, **options: bool) -> None:
-        with pytest.raises(FileError, match="the output's folder is not where") as caught:
+        with pytest.raises(FileError, match="cannot see the output's folder") as caught:
             attempt(NO_PRIVACY, staging)
         late.append(caught)
         remove(folder, **options)
@@ -283,12 +285,12 @@ def test_files_of_other_attempts_are_left_out(tmp_path: Path, monkeypatch: pytes
 
 
 BAD: dict[str, tuple[str, list[Any], dict[str, Any], str]] = {
-    "no such column": ("names array<string>", [(["1"],)], {}, "cannot be taken as baskets: .*items"),
-    "another type": ("items string", [(CANARY,)], {}, "cannot be taken as baskets: .*CAST"),
+    "no such column": ("names array<string>", [(["1"],)], {}, "cannot be read as baskets: .*items"),
+    "another type": ("items string", [(CANARY,)], {}, "cannot be read as baskets: .*CAST"),
     "an unknown name": ("items array<string>", [(["1"],), ([CANARY],)], {}, "not in the catalogue"),
     "no item": ("who int, items int", [(1, None), (1, 2)], {"transaction_column": "who"}, "is missing"),
     "no transaction": ("who int, items string", [(None, CANARY)], {"transaction_column": "who"}, "without a trans"),
-    "no baskets": ("items array<string>", [], {}, "holds no baskets"),
+    "no baskets": ("items array<string>", [], {}, "has no baskets"),
     "several persons": (
         "bon int, card string, items string",
         [(1, CANARY, "1"), (1, "b", "2")],
@@ -299,13 +301,13 @@ BAD: dict[str, tuple[str, list[Any], dict[str, Any], str]] = {
         "bon int, card string, items string",
         [(1, f"{CANARY} 07", "1"), (2, f"{CANARY}07".upper(), "2"), (3, "8", "1"), (4, "008", "1"), (5, "9", "1")],
         {"transaction_column": "bon", "person": "card"},
-        "2 persons may stand under several ids",
+        "2 persons may have several ids",
     ),
     "a missing person": (
         "bon int, card string, items string",
         [(1, "NaN", "1"), (2, "b", "2")],
         {"transaction_column": "bon", "person": "card"},
-        "1 person id is a word for a missing value",
+        "1 person id is a missing-value marker",
     ),
     "persons of whole baskets": ("items array<string>", [(["1"],)], {"person": "items"}, "name transaction_column"),
 }
@@ -313,46 +315,46 @@ BAD: dict[str, tuple[str, list[Any], dict[str, Any], str]] = {
 
 @pytest.mark.parametrize("case", BAD)
 def test_bad_baskets_are_refused(spark: Any, tmp_path: Path, case: str) -> None:
-    """One clear line that shows no item, and nothing is left."""
-    schema, rows, options, said = BAD[case]
-    with pytest.raises(BasketError, match=said) as caught:
+    """One clear line that shows no item, and no file is left."""
+    schema, rows, options, message = BAD[case]
+    with pytest.raises(BasketError, match=message) as caught:
         randomize(spark.createDataFrame(rows, schema), NO_PRIVACY, tmp_path / "reports", **options)
     assert not marks_in(shown_by(caught.value))
     assert "\n" not in str(caught.value)
     assert not list(tmp_path.iterdir())
 
 
-def test_what_spark_says_of_a_row_is_not_told(spark: Any, tmp_path: Path) -> None:
-    """A DataFrame whose own computation fails: Spark quotes the value that it failed at."""
+def test_errors_of_spark_show_no_row(spark: Any, tmp_path: Path) -> None:
+    """A failing computation of the DataFrame, for which Spark's own message contains the value."""
     from pyspark.sql import functions as sql
 
     frame = spark.createDataFrame([(CANARY,)], "items string")
     frame = frame.select(sql.array(sql.raise_error("items").cast("string")).alias("items"))
-    with pytest.raises(SparkError, match="what it says may quote data") as caught:
+    with pytest.raises(SparkError, match="its text may contain data") as caught:
         randomize(frame, NO_PRIVACY, tmp_path / "reports")
     assert not marks_in(shown_by(caught.value))
     assert not list(tmp_path.iterdir())
     missing = RuntimeError("Traceback …\nModuleNotFoundError: No module named 'assocpriv'\n\tat org.apache.spark…")
-    assert str(session._told(missing, quote=False)) == "ModuleNotFoundError: No module named 'assocpriv'"
+    assert str(spark_session._convert_error(missing, quote=False)) == "ModuleNotFoundError: No module named 'assocpriv'"
 
 
 # ---- starting
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # PySpark's, of a pipe to no Java
-def test_what_spark_needs_is_told_in_a_line(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No PySpark, no Java or an old one, nobody who answers, and a master that is nobody's."""
+def test_missing_requirements_are_one_line(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No PySpark, no Java or an old one, no answer, and an invalid master."""
     from pyspark import SparkContext
 
     def refusal(master: str = "local[1]") -> str:
         return refused("mine", folder, "--min-support", "10%", "--spark", master)
 
     master = "spark://127.0.0.1:1"
-    assert f"nothing answers at 127.0.0.1:1, which the Spark master {master} names" in refusal(master)
+    assert f"nothing answers at 127.0.0.1:1, the address of the Spark master {master}" in refusal(master)
     assert "nothing answers at 127.0.0.1:1" in refusal("sc://127.0.0.1:1")
     assert "nothing answers at [::1]:15002" in refusal("sc://[::1]/;use_ssl=true")
     for without in ("sc://", "sc://:15002", "sc://host:port", "spark://host", "spark://"):
-        assert f"{without} does not say where it is; write {without.partition(':')[0]}://host" in refusal(without)
+        assert f"{without} has no valid address; write {without.partition(':')[0]}://host" in refusal(without)
     monkeypatch.setattr(SparkContext, "_active_spark_context", None)
     monkeypatch.setattr(SparkContext, "_gateway", None)
     java = tmp_path / "bin" / "java"
@@ -361,31 +363,31 @@ def test_what_spark_needs_is_told_in_a_line(folder: Path, tmp_path: Path, monkey
         "#!/bin/sh\nprintf '\\tjava.lang.UnsupportedClassVersionError: for 61, and this is 52\\n' >&2; exit 1\n"
     )
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
-    assert f"JAVA_HOME is {tmp_path}, where there is none" in refusal()
+    assert f"JAVA_HOME is {tmp_path}, which has no java" in refusal()
     java.chmod(0o700)
     assert "could not be started on local[1]: UnsupportedClassVersionError: for 61, and this is 52" in refusal()
     monkeypatch.delenv("JAVA_HOME")
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert "there is none on the PATH; install it, or set JAVA_HOME to one" in refusal()
+    assert "there is no java on the PATH; install it, or set JAVA_HOME" in refusal()
     monkeypatch.setitem(__import__("sys").modules, "pyspark.sql", None)
     assert "pip install 'assocpriv[spark]'" in refusal()
 
 
-def test_what_the_page_shows_runs(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """docs/scaling.md: its Python blocks in their order, on frames and files of the names that they use."""
+def test_the_examples_of_the_page_run(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The Python blocks of docs/scaling.md run in order, on frames and files of the names that they use."""
     page = Path(__file__).parents[2].joinpath("docs", "scaling.md").read_text(encoding="utf-8")
     mine_them, randomize_them = ("\n".join(lines) for lines in blocks_of(page, "python"))
     monkeypatch.chdir(tmp_path)
-    plan = planned(["milk", "bread", "tea"], 2, PROMISE)
+    plan = planned(["milk", "bread", "tea"], 2, GUARANTEE)
     ap.write_plan(plan, "plan.json")
     reports = ap.randomize([["milk", "bread"], ["tea"]] * 1500, plan)
     Path("collection").mkdir()
     reports.write("collection/1.parquet")
-    said: dict[str, Any] = {"spark": spark, "frame": spark.read.parquet(str(tmp_path / "collection"))}
-    exec(mine_them, said)
-    assert frozenset({"milk"}) in set(said["itemsets"]["itemsets"])
+    message: dict[str, Any] = {"spark": spark, "frame": spark.read.parquet(str(tmp_path / "collection"))}
+    exec(mine_them, message)
+    assert frozenset({"milk"}) in set(message["itemsets"]["itemsets"])
     rows = [(1, "milk", ["milk", "bread"]), (1, "bread", ["milk", "bread"]), (2, "tea", ["tea"])]
-    said["frame"] = spark.createDataFrame(rows, "bon int, article string, items array<string>")
+    message["frame"] = spark.createDataFrame(rows, "bon int, article string, items array<string>")
     for number, line in enumerate(randomize_them.splitlines()):
-        exec(line.replace('"reports"', f'"reports{number}"'), said)
+        exec(line.replace('"reports"', f'"reports{number}"'), message)
     assert [ap.inspect(f"reports{number}").reports for number in range(2)] == [3, 2]

@@ -14,7 +14,7 @@ import assocpriv as ap
 @pytest.fixture(scope="module")
 def plan() -> ap.Plan:
     """A plan of four names."""
-    return planned(["bread", "milk", "eggs", "tea"], 2, ap.Breach("5%", "50%"), kind="independent", code="none")
+    return planned(["bread", "milk", "eggs", "tea"], 2, ap.Guarantee("5%", "50%"), kind="independent", code="none")
 
 
 def test_dir_shows_public_names_alone() -> None:
@@ -23,7 +23,7 @@ def test_dir_shows_public_names_alone() -> None:
 
 
 def test_report_items_are_names(plan: ap.Plan) -> None:
-    """A report shows names of the catalogue, those that its bits say; dummies are not among them."""
+    """A report shows names of the catalogue, those that its bits say; padding items are not among them."""
     ids = {name: plan.catalogue.index_of[name] for name in plan.catalogue}
     for report in (bytes([number]) for number in range(1 << plan.n_items + plan.items.transaction_size)):  # a bit each
         shown = {name for name, item in ids.items() if item in plan.items.form.items(report)}
@@ -57,18 +57,27 @@ def test_one_record_is_told_from_many(plan: ap.Plan) -> None:
 @pytest.mark.parametrize(
     ("slip", "said"),
     [
-        (lambda: ap.plan(epsilon=2), r"plan\(\) has no argument 'epsilon'; give promise=Epsilon\(2\)"),
-        (lambda: ap.plan(9, ap.Epsilon(2), report=5), "no argument 'report' here; there are items"),
-        (lambda: ap.plan(9), r"plan\(\) needs a promise"),
-        (lambda: ap.plan(promise=ap.Epsilon(2)), r"plan\(\) needs items"),
-        (lambda: ap.ask([], [], level=1), "no argument 'level' here; there are confidence_level"),
-        (lambda: ap.foresee("plan.json", 100), "read_plan reads one from a file"),
-        (lambda: ap.mine({"milk"}, 0.5), "got a set of other things"),
-        (lambda: ap.mine([{"milk"}]), r"got a set of other things: .* randomize\(baskets, plan\) makes reports"),
-        (lambda: ap.mine(ap.to_baskets([{"milk"}])), r"got a Baskets of other things: .* randomize\(baskets, plan\)"),
-        (lambda: ap.plan({"columns": {"age": {}}}, ap.Epsilon(2)), "are planned by assocpriv.numeric.plan_table"),
-        (lambda: ap.plan(9, ap.Epsilon(2), like=pd.Series([2, 3])), r"dict\(sizes.value_counts\(\)\); got a Series"),
-        (lambda: ap.randomize([{"a"}], ap.plan(["a"], ap.Epsilon(2)), seed=1), r"no seed: .* simulate\(\) has one"),
+        (lambda: ap.plan(epsilon=2), r"plan\(\) has no argument 'epsilon'; give guarantee=Guarantee.from_epsilon\(2\)"),
+        (lambda: ap.plan(9, ap.Guarantee.from_epsilon(2), report=5), "no argument 'report'; the arguments are items"),
+        (lambda: ap.plan(9), r"plan\(\) needs a guarantee"),
+        (lambda: ap.plan(guarantee=ap.Guarantee.from_epsilon(2)), r"plan\(\) needs items"),
+        (lambda: ap.ask([], [], level=1), "no argument 'level'; the arguments are confidence_level"),
+        (lambda: ap.forecast("plan.json", 100), "read_plan reads one from a file"),
+        (lambda: ap.mine({"milk"}, 0.5), "got a set of other objects"),
+        (lambda: ap.mine([{"milk"}]), r"got a set of other objects; .* with randomize\(baskets, plan\)"),
+        (lambda: ap.mine(ap.to_baskets([{"milk"}])), r"got a Baskets of other objects; .* randomize\(baskets, plan\)"),
+        (
+            lambda: ap.plan({"columns": {"age": {}}}, ap.Guarantee.from_epsilon(2)),
+            "use assocpriv.numeric.plan_table for a table's columns",
+        ),
+        (
+            lambda: ap.plan(9, ap.Guarantee.from_epsilon(2), sample=pd.Series([2, 3])),
+            r"dict\(sizes.value_counts\(\)\); got a Series",
+        ),
+        (
+            lambda: ap.randomize([{"a"}], ap.plan(["a"], ap.Guarantee.from_epsilon(2)), seed=1),
+            r"no seed: .* simulate\(\) has one",
+        ),
     ],
 )
 def test_slips_are_answered_in_the_callers_words(slip: Callable[[], object], said: str) -> None:
@@ -77,14 +86,14 @@ def test_slips_are_answered_in_the_callers_words(slip: Callable[[], object], sai
         slip()
 
 
-MADE = ap.plan(["milk", "tea"], transaction_size=2, promise=ap.Breach("5%", "50%"))
+MADE = ap.plan(["milk", "tea"], transaction_size=2, guarantee=ap.Guarantee("5%", "50%"))
 WRONG = {  # what is called with an argument of another type or out of range, and what is said
     "no plan to write": (lambda: ap.write_plan("plan.json", "p.json"), TypeError, "plan must be a PublishedPlan"),
-    "no plan to look at": (lambda: ap.reports_to_discover(5, "5%"), TypeError, "plan must be a Plan"),
+    "no plan to look at": (lambda: ap.reports_to_detect(5, "5%"), TypeError, "plan must be a Plan"),
     "no plan of a page": (lambda: ap.page(MADE, plan=5), TypeError, "plan must be a PublishedPlan"),
     "a falsy plan of a page": (lambda: ap.page(MADE, plan=0), TypeError, "plan must be a PublishedPlan"),
     "no plan of messages": (lambda: ap.guided.read_messages(__file__, 5), TypeError, "plan must be a PublishedPlan"),
-    "a plan of baskets": (lambda: ap.guided.read_messages(__file__, MADE), ap.AssocprivError, "of a guided plan"),
+    "a plan of baskets": (lambda: ap.guided.read_messages(__file__, MADE), ap.AssocprivError, "need a guided plan"),
     "no catalogue to check": (lambda: ap.check_catalogue(["a"]), TypeError, "catalogue must be of the class Catalogue"),
     "no catalogue to try": (
         lambda: ap.try_catalogue(["a"], [[["a"]]]),
@@ -97,53 +106,61 @@ WRONG = {  # what is called with an argument of another type or out of range, an
         "catalogue must be of the class Catalogue",
     ),
     "one text as names": (lambda: ap.Catalogue("milk"), TypeError, "a list of names, got text"),
-    "bytes as items": (lambda: ap.plan(b"milk", ap.Epsilon(2)), TypeError, "items must be a number of items or a list"),
+    "bytes as items": (
+        lambda: ap.plan(b"milk", ap.Guarantee.from_epsilon(2)),
+        TypeError,
+        "items must be a number of items or a list",
+    ),
     "no rules of names": (
-        lambda: ap.plan(2, ap.Epsilon(2), names="drop"),
+        lambda: ap.plan(2, ap.Guarantee.from_epsilon(2), names="drop"),
         TypeError,
         "names must be of the class Names",
     ),
-    "no promise of a table": (lambda: ap.numeric.plan_table(TABLE, 2), TypeError, "promise must be a Breach"),
+    "no guarantee of a table": (lambda: ap.numeric.plan_table(TABLE, 2), TypeError, "guarantee must be a Guarantee"),
     "text as columns": (lambda: ap.numeric.plan_table(TABLE, whole="ill"), TypeError, "whole must be a list"),
-    "no promise of a guided plan": (lambda: guided(promise=2), TypeError, "promise must be a Breach"),
+    "no guarantee of a guided plan": (lambda: guided(guarantee=2), TypeError, "guarantee must be a Guarantee"),
     "no number as mu": (lambda: guided(mu="x"), ap.AssocprivError, "mu must lie between 0 and 1"),
     "no column": (lambda: ap.guided.plan_guided(["x"], "y"), TypeError, "column must be of the class Column"),
     "no reports": (lambda: ap.numeric.released_frame(5), TypeError, "reports must be of the class Reports"),
-    "too many reports": (lambda: ap.foresee(MADE, 10**30), ap.AssocprivError, "reports must be in 1.."),
+    "too many reports": (lambda: ap.forecast(MADE, 10**30), ap.AssocprivError, "reports must be in 1.."),
     "memory below 0": (
         lambda: ap.randomize([{"tea"}, {"tea"}], MADE, memory_bytes=-1),
         ap.AssocprivError,
         "memory_bytes",
     ),
     "memory in words": (lambda: ap.mine(few(), memory_bytes="2GB"), TypeError, "memory_bytes must be a whole number"),
-    "memory of a question": (
+    "memory of a report type": (
         lambda: ap.ask(few(), [["tea"]], memory_bytes=0),
         ap.AssocprivError,
         "memory_bytes must be",
     ),
     "no filter": (lambda: ap.mine(few(), among=["tea"]), TypeError, "among must be of the class ItemsetFilter"),
     "no table": (lambda: ap.to_frame(5, "pandas"), TypeError, "table must be a table of itemsets"),
-    "a frame as a file": (lambda: ap.read_baskets(pd.DataFrame({"a": [1]})), TypeError, r"with to_baskets\(\)"),
-    "lists as files": (lambda: ap.read_baskets([{"tea"}]), TypeError, r"with to_baskets\(\)"),
-    "no file": (lambda: ap.read_baskets([]), ap.AssocprivError, "no file of baskets is named"),
+    "a frame as a file": (lambda: ap.read_baskets(pd.DataFrame({"a": [1]})), TypeError, r"use to_baskets\(\)"),
+    "lists as files": (lambda: ap.read_baskets([{"tea"}]), TypeError, r"use to_baskets\(\)"),
+    "no file": (lambda: ap.read_baskets([]), ap.AssocprivError, "no file of baskets is given"),
     "a frame to inspect": (
         lambda: ap.inspect(pd.DataFrame({"a": [1]})),
         TypeError,
         r"got a DataFrame; .*to_baskets\(\)",
     ),
-    "baskets to mine": (lambda: ap.mine([["tea"], ["milk"]]), TypeError, r"of raw baskets randomize\(baskets, plan\)"),
+    "baskets to mine": (lambda: ap.mine([["tea"], ["milk"]]), TypeError, r"with randomize\(baskets, plan\)"),
     "a frame as reports": (lambda: ap.read_reports(pd.DataFrame({"tea": [1]})), TypeError, "got a DataFrame of other"),
     "text as γ's": (lambda: ap.compose("19"), TypeError, "amplifications must be a list of them, got a str"),
     "one γ": (lambda: ap.compose(19), TypeError, "amplifications must be a list of them, got a int"),
-    "γ's that are gone": (lambda: ap.compose(iter([])), ap.AssocprivError, "the iterator of amplifications gives none"),
-    "one prior": (lambda: ap.breach_curve(19, "5%"), TypeError, "priors must be a list of them, got a str"),
+    "γ's that are gone": (
+        lambda: ap.compose(iter([])),
+        ap.AssocprivError,
+        "the iterator of amplifications is empty, perhaps because it was read before",
+    ),
+    "one prior": (lambda: ap.posterior_curve(19, "5%"), TypeError, "priors must be a list of them, got a str"),
     "itemsets that are gone": (
         lambda: ap.ask(few(), iter([])),
         ap.AssocprivError,
-        "the iterator of itemsets gives none; one that was read before is empty",
+        "the iterator of itemsets is empty, perhaps because it was read before; give a list",
     ),
-    "a number to explain": (lambda: ap.explain_promises(0), TypeError, "plan must be a Plan"),
-    "reports to inspect": (lambda: ap.inspect(few()), TypeError, "got a Reports; print"),
+    "a number to explain": (lambda: ap.explain_guarantees(0), TypeError, "plan must be a Plan"),
+    "reports to inspect": (lambda: ap.inspect(few()), TypeError, "got a Reports; use print"),
 }
 TEMPLATES = [{"channel": ["tea"], "sensitive": ["milk"], "confidence": "70%"}]
 TABLE = {"columns": {"ill": {"kind": "category", "release": "response", "values": ["no", "yes"]}}}
@@ -177,7 +194,7 @@ def test_wrong_arguments_are_named(case: str, tmp_path: Path, monkeypatch: pytes
         lambda used: ap.simulate(used, MADE, "5%"),
         ap.catalogue,
         lambda used: ap.sample_sizes(used, ["milk"]),
-        lambda used: ap.plan(["milk"], ap.Epsilon(2), like=used),
+        lambda used: ap.plan(["milk"], ap.Guarantee.from_epsilon(2), sample=used),
         ap.to_baskets,
         lambda used: ap.Baskets.from_sets(used, ap.Catalogue(["milk"])),
         lambda used: ap.suppress.suppress(used, TEMPLATES),
@@ -187,5 +204,5 @@ def test_an_iterator_without_baskets_is_refused(ask: Callable[[Any], object]) ->
     """One that was read before would look as if there were none."""
     used = iter([["milk"], ["tea"]])
     assert len(list(used)) == 2
-    with pytest.raises(ap.AssocprivError, match="the iterator gives no basket"):
+    with pytest.raises(ap.AssocprivError, match="the iterator has no baskets"):
         ask(used)

@@ -12,13 +12,13 @@ import pytest
 
 from assocpriv import audit
 from assocpriv.auditing.findings import BROKEN
-from assocpriv.auditing.recompute_promise import check_integers, read_numbers
+from assocpriv.auditing.recompute_guarantee import check_integers, read_numbers
 from assocpriv.client.transactions import transaction_of, transactions_of_many
-from assocpriv.files.plans import read_plan
-from assocpriv.plans.baskets import Plan
+from assocpriv.files.plan_files import read_plan
+from assocpriv.guarantees.errors import BasketError, PlanError, WireError
+from assocpriv.plans.basket_plan import Plan
 from assocpriv.plans.generator import Field
-from assocpriv.plans.published import pack_reports
-from assocpriv.promise.errors import BasketError, PlanError, WireError
+from assocpriv.plans.published_plan import pack_reports
 from assocpriv.records.layout import ReadOptions
 
 FOLDER = Path(__file__).parents[1] / "vectors"
@@ -54,12 +54,12 @@ def ids_of(names: Iterable[str], plan: Plan, unknown: str = "error") -> list[int
 
 def use(plan: Plan) -> None:
     """Do what a client does first with a plan: build its field."""
-    for question in plan.questions:
-        if question.generator.kind != "none":
-            Field(question.generator)
+    for report_type in plan.report_types:
+        if report_type.generator.kind != "none":
+            Field(report_type.generator)
 
 
-def test_vectors_are_what_the_package_makes() -> None:
+def test_vectors_are_up_to_date() -> None:
     """Running the maker again gives the stored files, byte for byte."""
     for name, text in maker.make_all().items():
         assert (FOLDER / name).read_bytes() == text.encode("ascii"), f"run tests/vectors/make_vectors.py: {name}"
@@ -88,8 +88,8 @@ def test_bad_plan_is_refused(entry: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("entry", PLANS["refused"], ids=label)
-def test_bad_promise_is_refused_by_the_audit(entry: dict[str, Any]) -> None:
-    """The audit's own reader refuses texts and promises that the package refuses for how they are written."""
+def test_bad_guarantee_is_refused_by_the_audit(entry: dict[str, Any]) -> None:
+    """The audit's own reader refuses texts and guarantees that the package refuses for how they are written."""
     if "text" in entry or "is written" in entry["breaks"] or "posterior" in entry["breaks"]:
         text = entry["text"] if "text" in entry else json.dumps(entry["plan"])
         with pytest.raises(PlanError):
@@ -104,9 +104,9 @@ def test_fields_that_are_too_large_are_found_by_the_audit() -> None:
     for plan in large:
         found = {finding.name: finding for finding in check_integers(json.dumps(plan))}
         assert found["field"].verdict == BROKEN
-        assert "suffice; clients refuse the plan" in found["field"].said
+        assert "suffice; clients refuse the plan" in found["field"].message
     for plan in PLAN_OF.values():
-        assert all("suffice" not in finding.said for finding in check_integers(json.dumps(plan)))
+        assert all("suffice" not in finding.message for finding in check_integers(json.dumps(plan)))
 
 
 def test_a_plan_file_with_a_byte_order_mark_is_refused(tmp_path: Path) -> None:
@@ -134,7 +134,7 @@ def test_bad_report_is_refused(entry: dict[str, Any]) -> None:
     """Every bad report is refused, alone and among others."""
     report, plan = bytes.fromhex(entry["report"]), Plan.from_json(PLAN_OF[entry["plan"]])
     with pytest.raises(WireError):
-        plan.answer_in(report)
+        plan.unpack_report(report)
     with pytest.raises(WireError, match="report 0"):
         pack_reports([report], plan)
 
@@ -143,9 +143,9 @@ def test_bad_report_is_refused(entry: dict[str, Any]) -> None:
 def test_what_is_shown_is_what_the_vectors_say(entry: dict[str, Any]) -> None:
     """Reports at the ends of what a plan allows show the items that stand there."""
     report, plan = bytes.fromhex(entry["report"]), Plan.from_json(PLAN_OF[entry["plan"]])
-    question, answer = plan.answer_in(report)
-    found = plan.questions.index(question), sorted(question.form.items(answer))
-    assert found == (entry["question"], entry["shows"])
+    report_type, answer = plan.unpack_report(report)
+    found = plan.report_types.index(report_type), sorted(report_type.form.items(answer))
+    assert found == (entry["report_type"], entry["shows"])
     assert pack_reports([report], plan).tobytes() == report
 
 

@@ -1,24 +1,24 @@
 declare module "assocpriv/errors" {
-    /** Any refusal of this package. */
+    /** An error of this package. */
     export class AssocprivError extends Error {
-        /** The class's name, which minifiers leave alone. */
+        /** The class's name, which minifiers do not change. */
         static errorName: string;
-        /** @param {string} message @param {string} [code] a word for programs: docs/embed-a-client.md has a table */
+        /** @param {string} message @param {string} [code] for programs: see the table in docs/embed-a-client.md */
         constructor(message: string, code?: string);
         code: string;
-        /** Whether the same call will fail again; else call it again later, or `sendWaiting` on another visit. */
+        /** Whether the same call will fail again; otherwise call it later, or `sendQueued` on another visit. */
         get isFinal(): boolean;
         get name(): string;
     }
     /** A plan or guidance that breaks a rule: do not answer it. */
     export class PlanError extends AssocprivError {
     }
-    /** Guidance that asks for more than this device lets go: the record can wait for a lower level. */
+    /** Guidance of a higher level than this device answers: the record can be queued for a lower level. */
     export class LevelError extends PlanError {
         /** @param {string} message */
         constructor(message: string);
     }
-    /** A record that the plan cannot take. */
+    /** A record that does not fit the plan. */
     export class RecordError extends AssocprivError {
     }
     /** Bytes that no client of the plan can have sent. */
@@ -27,10 +27,10 @@ declare module "assocpriv/errors" {
     /** A ledger that cannot be read or written: send nothing. */
     export class LedgerError extends AssocprivError {
     }
-    /** A report beyond what this device may tell: send nothing. */
+    /** A report beyond the privacy budget of this device: send nothing. */
     export class BudgetError extends AssocprivError {
     }
-    /** A collector that does not answer, or not as it must. What is in the ledger is sent later. */
+    /** A collector that does not respond, or not correctly. Queued reports are sent later. */
     export class CollectorError extends AssocprivError {
     }
 }
@@ -46,14 +46,14 @@ declare module "assocpriv/checks" {
      */
     export function exactFields(content: any, where: string, names: readonly string[]): any;
     /**
-     * Refuse options that there are not: a pin, a relay or a limit whose name is misspelt would be left out unseen.
-     * @param {object} others what is left of the options that were given
+     * Refuse unknown options: otherwise a misspelt pin, relay or limit would be ignored.
+     * @param {object} others the remaining options
      */
     export function noOthers(others: object): void;
-    /** Tell whether JSON content is an object, no list. */
+    /** Return whether JSON content is an object, not a list. */
     export function isObject(content: any): boolean;
     /**
-     * Return a field that is a whole number in low..high.
+     * Return a field that must be a whole number in low..high.
      * @param {any} value
      * @param {string} name
      * @param {number} low
@@ -62,17 +62,17 @@ declare module "assocpriv/checks" {
      */
     export function wholeIn(value: any, name: string, low: number, high: number): number;
     /**
-     * Return a field that is one of some texts.
+     * Return a field that must be one of the allowed texts.
      * @param {any} value
      * @param {string} name
      * @param {readonly string[]} allowed
      */
     export function oneOf(value: any, name: string, allowed: readonly string[]): any;
     /**
-     * Return a promise, {"prior": "a/b", "posterior": "a/b"}, with the limit that γ of all reports must stay below.
+     * Return a guarantee, {"prior": "a/b", "posterior": "a/b"}, with the limit that γ of all reports must stay below.
      * @param {any} content
      */
-    export function readPromise(content: any): {
+    export function readGuarantee(content: any): {
         fields: {
             prior: any;
             posterior: any;
@@ -94,18 +94,18 @@ declare module "assocpriv/checks" {
      */
     export function reduced(a: bigint, b: bigint): Fraction;
     /**
-     * Tell whether a/b < c/d, denominators above 0.
+     * Return whether a/b < c/d, denominators above 0.
      * @param {Fraction} left
      * @param {Fraction} right
      */
     export function isLess([a, b]: Fraction, [c, d]: Fraction): boolean;
     /**
-     * Refuse a plan whose γ, of all reports of a person together, is not below the limit of its promise.
+     * Refuse a plan if γ of all reports of a person together is not below the limit of its guarantee.
      * @param {Fraction} amplification
      * @param {number} reportsPerPerson
      * @param {Fraction} limit
      */
-    export function checkPromise([a, b]: Fraction, reportsPerPerson: number, limit: Fraction): void;
+    export function checkGuarantee([a, b]: Fraction, reportsPerPerson: number, limit: Fraction): void;
     /**
      * numerator and denominator, in lowest terms
      */
@@ -113,7 +113,7 @@ declare module "assocpriv/checks" {
 }
 declare module "assocpriv/baskets/binomials" {
     /**
-     * Binomial coefficients, and sets numbered by them: the combinatorial number system (docs/formats/reports.md).
+     * Binomial coefficients, and ranks of sets: the combinatorial number system (docs/formats/reports.md).
      * @module
      */
     /** Return C(n, k), 0 where k is not in 0..n. @param {number} n @param {number} k @returns {bigint} */
@@ -121,7 +121,7 @@ declare module "assocpriv/baskets/binomials" {
     /** Return the rank of a set of numbers: C(c_0, 1) + C(c_1, 2) + …, the least first. @param {number[]} numbers rising */
     export function rankOfSet(numbers: number[]): bigint;
     /**
-     * Return the set of `size` numbers below n that has a rank, rising.
+     * Return the set of `size` numbers below n with a rank, rising.
      * @param {bigint} rank below C(n, size)
      * @param {number} n
      * @param {number} size
@@ -134,7 +134,7 @@ declare module "assocpriv/baskets/operator" {
     /** Select-a-size for transactions of one size (EGS03, definition 5). */
     export class SelectASize {
         static kind: string;
-        /** @param {any} content a question's operator */
+        /** @param {any} content a report type's operator */
         constructor(content: any);
         size: number;
         insertBits: number;
@@ -155,7 +155,7 @@ declare module "assocpriv/baskets/operator" {
     /** Reports of exactly ℓ of the N padded items. */
     export class FixedSize {
         static kind: string;
-        /** @param {any} content a question's operator */
+        /** @param {any} content a report type's operator */
         constructor(content: any);
         size: number;
         items: number;
@@ -163,9 +163,9 @@ declare module "assocpriv/baskets/operator" {
         sets: bigint;
         reportBits: number;
         weights: bigint[];
-        /** Tell whether a report can hold j of a transaction's items. @param {number} j */
+        /** Return whether a report can hold j of a transaction's items. @param {number} j */
         canKeep(j: number): boolean;
-        /** γ, the largest of the weights that occur over the least. */
+        /** γ, the largest possible weight divided by the smallest. */
         get amplification(): import("assocpriv/checks").Fraction;
         toJSON(): {
             kind: string;
@@ -176,21 +176,21 @@ declare module "assocpriv/baskets/operator" {
         };
     }
 }
-declare module "assocpriv/baskets/belief" {
+declare module "assocpriv/baskets/posterior" {
     /**
-     * Return the chances that an answer shows an entry that its question asks about: an item, a class of sizes.
-     * @param {any} operator a question's
+     * Return the probabilities that a response shows an entry of its report type: an item, or a class of sizes.
+     * @param {any} operator a report type's
      * @returns {{ held: import("../checks.js").Fraction, notHeld: import("../checks.js").Fraction }} if the transaction
      *   holds it, and if not
      */
-    export function chancesOf(operator: any): {
+    export function shownProbabilities(operator: any): {
         held: import("assocpriv/checks").Fraction;
         notHeld: import("assocpriv/checks").Fraction;
     };
     /**
-     * Return what somebody believes after a look at one item of a report.
-     * @param {import("../checks.js").Fraction} prior chance that the basket holds the item, before
-     * @param {{ held: import("../checks.js").Fraction, notHeld: import("../checks.js").Fraction }} chances
+     * Return the posterior of an observer of one item of a report.
+     * @param {import("../checks.js").Fraction} prior probability that the basket holds the item
+     * @param {{ held: import("../checks.js").Fraction, notHeld: import("../checks.js").Fraction }} probabilities as of `shownProbabilities`
      * @param {boolean} isShown whether the report shows it
      * @returns {import("../checks.js").Fraction}
      */
@@ -199,51 +199,51 @@ declare module "assocpriv/baskets/belief" {
         notHeld: import("assocpriv/checks").Fraction;
     }, isShown: boolean): import("assocpriv/checks").Fraction;
     /**
-     * Return what nobody's belief can exceed, whatever else he knows, after one report that is amplified by γ.
+     * Return the largest posterior of any observer after one report, for a prior and γ.
      * @param {import("../checks.js").Fraction} prior
      * @param {import("../checks.js").Fraction} amplification
      * @returns {import("../checks.js").Fraction}
      */
-    export function mostBelieved([a, b]: import("assocpriv/checks").Fraction, [c, d]: import("assocpriv/checks").Fraction): import("assocpriv/checks").Fraction;
+    export function highestPosterior([a, b]: import("assocpriv/checks").Fraction, [c, d]: import("assocpriv/checks").Fraction): import("assocpriv/checks").Fraction;
     /**
-     * Return a chance in percent with one digit, rounded away from a prior: what is learned is never understated.
-     * @param {import("../checks.js").Fraction} chance
+     * Return a probability in percent with one decimal, rounded away from a prior, so that the change is never understated.
+     * @param {import("../checks.js").Fraction} probability
      * @param {import("../checks.js").Fraction} prior
      */
-    export function percentAwayFrom([a, b]: import("assocpriv/checks").Fraction, prior: import("assocpriv/checks").Fraction): string;
+    export function percentFarFrom([a, b]: import("assocpriv/checks").Fraction, prior: import("assocpriv/checks").Fraction): string;
 }
 declare module "assocpriv/json" {
     /**
      * Read JSON text.
      *
      * @param {string} text
-     * @param {string} what what it should be, for messages: "assocpriv/plan"
-     * @returns {any} objects without a prototype, so that no name means anything; whole numbers as numbers where a double
-     *   holds them and else as BigInt; other numbers as {@link Real}
-     * @throws {PlanError} no JSON, or a field that is given twice
+     * @param {string} what the expected content, for messages: "assocpriv/plan"
+     * @returns {any} objects without a prototype, so that no name is special; whole numbers as numbers if a double holds them
+     *   and otherwise as BigInt; other numbers as {@link Real}
+     * @throws {PlanError} no JSON, or a repeated field
      */
     export function parseJson(text: string, what: string): any;
     /**
-     * Return the canonical text of JSON content: keys sorted by code point, no blanks, ASCII alone (docs/formats/plan.md).
+     * Return the canonical text of JSON content: keys sorted by code point, no blanks, ASCII only (docs/formats/plan.md).
      *
      * @param {any} content objects, lists, text, whole numbers, true, false and null
      */
     export function canonicalText(content: any): any;
     /** Compare texts by code points; JavaScript compares halves of surrogate pairs, which stand before U+E000. */
     export function byCodePoint(left: any, right: any): number;
-    /** A number that is not written as a whole one: 1.0, 1e3. */
+    /** A number that is not written as a whole number: 1.0, 1e3. */
     export class Real {
-        /** @param {string} text as it stands */
+        /** @param {string} text as written */
         constructor(text: string);
         text: string;
         value: number;
     }
 }
 declare module "assocpriv/words" {
-    /** Words of the system's generator, the only ones that real clients draw from. */
+    /** Return words of the system's generator, the only source of real clients. */
     export function systemWords(): Words;
     /**
-     * Words given beforehand, for tests: they run out with an error.
+     * Return given words, for tests; after the last one a draw fails.
      * @param {bigint[]} given each below 2^64
      */
     export function givenWords(given: bigint[]): Words;
@@ -251,28 +251,28 @@ declare module "assocpriv/words" {
     export class Words {
         /**
          * @param {(halves: Uint32Array) => void} fill fills an array with words, the low half of each first
-         * @param {number} ahead how many words are asked for at a time
+         * @param {number} ahead number of words in one request
          */
         constructor(fill: (halves: Uint32Array) => void, ahead?: number);
-        /** The lower half of the word that was drawn last. */
+        /** The lower half of the last word. */
         low: number;
         /** Its upper half. */
         high: number;
-        /** How many words were drawn so far. */
+        /** Number of words drawn. */
         used: number;
-        /** Draw a word; {@link low} and {@link high} are its halves then. */
+        /** Draw a word into {@link low} and {@link high}. */
         next(): void;
         /**
-         * Draw as many words as k bits need, the first word lowest; return the low k bits.
+         * Draw the words that k bits need, the first word lowest; return the low k bits.
          * @param {number} k
          * @returns {bigint}
          */
         bits(k: number): bigint;
         /**
-         * Draw a whole number below n, uniformly. n = 1 takes no word.
+         * Draw a whole number below n, uniformly. n = 1 uses no word.
          *
-         * Lemire 2019, "Fast random integer generation in an interval": the high half of word·n, again where the low half
-         * lies in the part that would come too often.
+         * Lemire 2019, "Fast random integer generation in an interval": the high half of word·n; drawn again if the
+         * low half is in the range that would be too frequent.
          * @overload
          * @param {number} n at least 1, at most 2^32
          * @returns {number}
@@ -285,10 +285,10 @@ declare module "assocpriv/words" {
          */
         below(n: number): number;
         /**
-         * Draw a whole number below n, uniformly. n = 1 takes no word.
+         * Draw a whole number below n, uniformly. n = 1 uses no word.
          *
-         * Lemire 2019, "Fast random integer generation in an interval": the high half of word·n, again where the low half
-         * lies in the part that would come too often.
+         * Lemire 2019, "Fast random integer generation in an interval": the high half of word·n; drawn again if the
+         * low half is in the range that would be too frequent.
          * @overload
          * @param {number} n at least 1, at most 2^32
          * @returns {number}
@@ -302,52 +302,51 @@ declare module "assocpriv/words" {
         below(n: bigint): bigint;
         /**
          * Draw a place by weights: the first i with x < sums[i], x below the last of the sums.
-         * @param {readonly bigint[]} sums the weights added up: v_0, v_0 + v_1, …
+         * @param {readonly bigint[]} sums cumulative weights: v_0, v_0 + v_1, …
          */
         pick(sums: readonly bigint[]): number;
         /**
-         * Draw bits of which each is 1 with probability num / 2^digits, independently.
+         * Draw independent bits, each 1 with probability num / 2^digits.
          *
-         * 64 coins are compared with num at once: bit q of `digits` words are the digits of coin q's number, the highest
-         * first.
+         * 64 numbers are compared with num at once: bit q of `digits` words gives the digits of number q, the highest first.
          * @param {number} count
          * @param {number} num
          * @param {number} digits
-         * @returns {Uint8Array} eight bits a byte, the first lowest; the last byte's spare bits are 0
+         * @returns {Uint8Array} eight bits in a byte, the first lowest; the last byte's spare bits are 0
          */
-        coins(count: number, num: number, digits: number): Uint8Array;
+        randomBits(count: number, num: number, digits: number): Uint8Array;
         #private;
     }
 }
 declare module "assocpriv/plan" {
     /**
-     * Return the content of the text of a plan: a plan of this format and version, of some kind.
+     * Return the content of the text of a plan of this format and version, of any type.
      * @param {string | Uint8Array} text
      * @returns {Record<string, any>}
      */
     export function readEnvelope(text: string | Uint8Array): Record<string, any>;
     /**
-     * Read a plan by the classes of kinds, and compute its id.
+     * Read a plan with the class of its type, and compute its id.
      *
      * @param {string | Uint8Array} text the plan's JSON, in any layout
-     * @param {Record<string, any>} kinds class of each kind, with `fieldNames` and `optionalNames`
-     * @param {string} [id] 64 hexadecimal digits: what the plan's id must be, where it is known from elsewhere
+     * @param {Record<string, any>} kinds class of each plan type, with `fieldNames` and `optionalNames`
+     * @param {string} [id] 64 hexadecimal digits: the required id of the plan, if known from elsewhere
      * @returns {Promise<Plan>}
      */
     export function readPlan(text: string | Uint8Array, kinds: Record<string, any>, id?: string): Promise<Plan>;
     /**
-     * The promise to whoever is told of whole batches, of which none tells who sent what; a device does not prove it.
+     * The guarantee against readers of whole batches without senders; a device does not prove it.
      *
-     * `reports`: the least reports of a batch; `delay`: seconds within which a device draws the moment of sending.
-     * @typedef {{ epsilon: string, delta: string, helping: string, reports: number, delay: number }} CentralPromise
+     * `reports`: minimum batch size; `delay`: seconds within which a device draws the send time.
+     * @typedef {{ epsilon: string, delta: string, colluding: string, reports: number, delay: number }} CentralGuarantee
      */
     /**
-     * Read a central promise.
+     * Read a central guarantee.
      * @param {any} content
-     * @returns {CentralPromise}
+     * @returns {CentralGuarantee}
      */
-    export function readCentral(content: any): CentralPromise;
-    /** Return what a plan's envelope says. @param {Plan} plan */
+    export function readCentral(content: any): CentralGuarantee;
+    /** Return a plan's envelope. @param {Plan} plan */
     export function envelopeOf(plan: Plan): {
         format: string;
         version: number;
@@ -359,13 +358,13 @@ declare module "assocpriv/plan" {
      * @param {Uint8Array<ArrayBuffer>} bytes
      */
     export function sha256Hex(bytes: Uint8Array<ArrayBuffer>): Promise<string>;
-    /** Return bytes as hexadecimal digits, two a byte. @param {Uint8Array} bytes */
+    /** Return bytes as hexadecimal digits, two for each byte. @param {Uint8Array} bytes */
     export function hexOf(bytes: Uint8Array): string;
     /**
-     * A published plan, checked: it keeps its promise, or it would not be here.
+     * A published plan that has been checked: it keeps its guarantee.
      *
-     * Derived classes are the kinds of plans; each has `fieldNames`, the fields of its text beside the envelope's, and
-     * `optionalNames`, those that it may have as well.
+     * Derived classes are the plan types; each has `fieldNames`, the fields of its text in addition to the envelope's, and
+     * `optionalNames`, its optional fields.
      */
     export class Plan {
         /**
@@ -376,67 +375,67 @@ declare module "assocpriv/plan" {
         id: string;
         kind: any;
         reportsPerPerson: number;
-        /** γ of a report as [numerator, denominator]; null where the plan states none. @type {import("./checks.js").Fraction | null} */
+        /** γ of a report as [numerator, denominator]; null where the plan has none. @type {import("./checks.js").Fraction | null} */
         amplification: import("assocpriv/checks").Fraction | null;
-        /** What γ of all reports of a person stays below; null where none is stated. @type {import("./checks.js").Fraction | null} */
+        /** The limit that γ of all reports of a person stays below; null without γ. @type {import("./checks.js").Fraction | null} */
         limit: import("assocpriv/checks").Fraction | null;
-        /** Length of a report, of all reports of the plan. */
+        /** Length of every report of the plan in bytes. */
         reportBytes: number;
-        /** What reports tell that lies outside γ, in words; with it no limit for a device can hold. */
+        /** The disclosed data that γ does not cover, in words; with it no limit for a device can hold. */
         uncovered: string;
-        /** What readers of whole batches may learn; reports of a plan that says it go through a relay only. @type {CentralPromise | null} */
-        central: CentralPromise | null;
-        /** The plan's JSON content, made anew from what was read. @returns {Record<string, any>} */
+        /** The guarantee against readers of batches; such reports go through a relay only. @type {CentralGuarantee | null} */
+        central: CentralGuarantee | null;
+        /** The plan's JSON content, rebuilt from the parsed fields. @returns {Record<string, any>} */
         toJSON(): Record<string, any>;
-        /** The text that the id is the hash of. */
+        /** The text whose hash is the id. */
         get canonical(): any;
         /**
          * Turn a record into a report.
-         * @param {any} record of a plan of baskets names or ids of items, see the kinds
+         * @param {any} record of the plan's type, see the derived classes
          * @param {import("./words.js").Words} [words] by default the system's
          * @returns {Uint8Array} of `reportBytes`
          */
         randomize(record: any, words?: import("assocpriv/words").Words): Uint8Array;
         /**
-         * Read a record of a line of text, as a client on a pipe gets it (docs/write-and-audit-a-client.md#a-client-on-a-pipe).
+         * Parse a record from a line of text, for a client on a pipe (docs/write-and-audit-a-client.md#a-client-on-a-pipe).
          * @param {string} line
          * @returns {any} what `randomize` takes
          */
         recordFromText(line: string): any;
     }
     /**
-     * The promise to whoever is told of whole batches, of which none tells who sent what; a device does not prove it.
+     * The guarantee against readers of whole batches without senders; a device does not prove it.
      *
-     * `reports`: the least reports of a batch; `delay`: seconds within which a device draws the moment of sending.
+     * `reports`: minimum batch size; `delay`: seconds within which a device draws the send time.
      */
-    export type CentralPromise = {
+    export type CentralGuarantee = {
         epsilon: string;
         delta: string;
-        helping: string;
+        colluding: string;
         reports: number;
         delay: number;
     };
 }
 declare module "assocpriv/text" {
-    /** Return text without the blanks around it. @param {string} text */
+    /** Return text stripped of white space. @param {string} text */
     export function stripped(text: string): string;
     /**
-     * Tell whether a value is 1..200 printable characters without blanks around them: the name of a column or a value.
+     * Return whether a value is 1..200 printable characters without white space around them: the name of a column or a value.
      * @param {any} value
      */
     export function isLabel(value: any): boolean;
 }
 declare module "assocpriv/baskets/catalogue" {
-    /** Tell whether a value is text that may be a name. @param {any} value */
+    /** Return whether a value is text that may be a name. @param {any} value */
     export function isName(value: any): boolean;
     /**
-     * Return the name that an item of a basket stands for: text without blanks around it; 7 is the name "7".
+     * Return the name of an item of a basket: text stripped of white space; 7 is the name "7".
      * @param {any} item
-     * @throws {RecordError} no name; nothing of it is told
+     * @throws {RecordError} no name; the message does not show it
      */
     export function nameOf(item: any): string;
     export const MOST_NAMES: number;
-    /** The items that can be reported: distinct names, an item's id being its position. */
+    /** The items that can be reported: distinct names; an item's id is its position. */
     export class Catalogue {
         /** Read a plan's field. @param {any} content */
         static read(content: any): Catalogue;
@@ -444,12 +443,12 @@ declare module "assocpriv/baskets/catalogue" {
         static of(names: any[]): Catalogue;
         /**
          * @param {number} count
-         * @param {string[] | null} names null where they are "0" … "count − 1"
+         * @param {string[] | null} names null for "0" … "count − 1"
          */
         constructor(count: number, names: string[] | null);
         count: number;
         names: string[];
-        /** Return an item's id; undefined where there is none of the name. @param {string} name */
+        /** Return an item's id; undefined if no item has the name. @param {string} name */
         idOf(name: string): number;
         /** Return an item's name. @param {number} id */
         nameOf(id: number): string;
@@ -464,7 +463,7 @@ declare module "assocpriv/baskets/catalogue" {
     }
 }
 declare module "assocpriv/baskets/names" {
-    /** What becomes of names, checked against a plan's catalogue. */
+    /** The mapping of names to items, checked against a plan's catalogue. */
     export class Names {
         /**
          * @param {any} content the plan's field
@@ -472,15 +471,15 @@ declare module "assocpriv/baskets/names" {
          */
         constructor(content: any, catalogue: import("assocpriv/baskets/catalogue").Catalogue);
         catalogue: import("assocpriv/baskets/catalogue").Catalogue;
-        others: any;
+        unlisted: any;
         leftOut: any[];
         parents: Map<string, any>;
         dropped: Set<any>;
         /**
-         * Return the items of the catalogue that a basket comes to, by increasing id.
+         * Return the items of a basket in the catalogue, by rising id.
          * @param {Iterable<string | number>} basket names; 7 is the name "7"
-         * @param {{ unknown?: "error" | "drop", repeats?: "error" | "merge" }} [options] what becomes of a name that the plan
-         *   does not know, and of one that stands twice
+         * @param {{ unknown?: "error" | "drop", repeats?: "error" | "merge" }} [options] treatment of a name that the plan
+         *   does not have, and of a repeated name
          * @returns {number[]}
          * @throws {RecordError}
          */
@@ -489,7 +488,7 @@ declare module "assocpriv/baskets/names" {
             repeats?: "error" | "merge";
         }): number[];
         toJSON(): {
-            others: any;
+            unlisted: any;
             parents: any;
             left_out: any[];
         };
@@ -513,7 +512,7 @@ declare module "assocpriv/baskets/generator" {
         product(left: number, right: number): number;
         /** Return x to a power. @param {number} exponent below 2^32 */
         powerOfX(exponent: number): number;
-        /** Tell whether the powers of x run through all elements but 0. */
+        /** Whether the powers of x are all elements except 0. */
         get isPrimitive(): boolean;
     }
     /** A plan's generator. */
@@ -525,19 +524,19 @@ declare module "assocpriv/baskets/generator" {
         onesRow: boolean;
         seedBits: number;
         field: Field;
-        /** Whether a report is the bits themselves. */
+        /** Whether a report consists of the bits themselves. */
         get isSeedless(): boolean;
         /**
-         * Refuse a generator that is too short for so many items, or lets too few of them be independent.
+         * Refuse a generator that is too short for the items, or makes too few of them independent.
          * @param {number} items with padding
          * @param {number} bitsPerItem r
-         * @param {number} independent how many items' values must be independent
+         * @param {number} independent number of items whose values must be independent
          */
         check(items: number, bitsPerItem: number, independent: number): void;
-        /** Return how narrow the field may be for so many items; 0 without a field. */
+        /** Return the smallest number of field bits for the items; 0 without a field. */
         leastFieldBits(items: any, bitsPerItem: any): number;
         /**
-         * Return an item's r columns, each of as many bits as a seed, 32 a word, the first lowest.
+         * Return an item's r columns, each with the bits of a seed, 32 in a word, the first lowest.
          * @param {number} item
          * @param {number} bitsPerItem r
          * @returns {Uint32Array[]}
@@ -555,7 +554,7 @@ declare module "assocpriv/baskets/generator" {
     }
 }
 declare module "assocpriv/baskets/report-forms" {
-    /** A report is a bit an item: generator `none`. */
+    /** A report has one bit for each item: generator `none`. */
     export class BitForm extends SubsetForm {
         constructor(items: any, operator: any);
         bits: any;
@@ -563,10 +562,10 @@ declare module "assocpriv/baskets/report-forms" {
         draw(transaction: number[], words: import("assocpriv/words").Words): {
             fitted: number[];
             keptMask: any;
-            coins: Uint8Array<ArrayBufferLike>;
+            randomBits: Uint8Array<ArrayBufferLike>;
             report: Uint8Array<ArrayBuffer>;
         };
-        /** Return the padded items that a report shows, rising. @param {Uint8Array} report */
+        /** Return the items that a report shows, padding included, rising. @param {Uint8Array} report */
         shown(report: Uint8Array): number[];
     }
     /** A report is a seed, and an item is shown iff its value under the generator is below a. */
@@ -586,7 +585,7 @@ declare module "assocpriv/baskets/report-forms" {
             firstSeed: bigint;
             report: Uint8Array<any>;
         };
-        /** Return the padded items that a report shows, rising. @param {Uint8Array} report */
+        /** Return the items that a report shows, padding included, rising. @param {Uint8Array} report */
         shown(report: Uint8Array): number[];
         #private;
     }
@@ -603,12 +602,12 @@ declare module "assocpriv/baskets/report-forms" {
             added: number[];
             report: Uint8Array<ArrayBuffer>;
         };
-        /** Return the padded items that a report shows, rising. @param {Uint8Array} report */
+        /** Return the items that a report shows, padding included, rising. @param {Uint8Array} report */
         shown(report: Uint8Array): any[];
         #private;
     }
     /**
-     * what was drawn on the way to a report, for tests alone
+     * intermediate results of a report, for tests only
      */
     export type Steps = {
         /**
@@ -621,22 +620,22 @@ declare module "assocpriv/baskets/report-forms" {
         keptMask: number;
         report: Uint8Array;
     };
-    /** Reports of an operator that keeps subsets with weights v_j: those without a generator and those of a seed. */
+    /** Reports of an operator that keeps subsets with weights v_j: without a generator, or by a seed. */
     class SubsetForm extends ReportForm {
         /**
-         * Draw which places are kept: of all subsets of the M places, by size and then as numbers, one by its weight.
+         * Draw the kept places: one of the subsets of the M places, ordered by size and then as numbers, by its weight.
          * @param {import("../words.js").Words} words
          */
         drawKept(words: import("assocpriv/words").Words): any;
         #private;
     }
     /**
-     * @typedef {object} Steps what was drawn on the way to a report, for tests alone
+     * @typedef {object} Steps intermediate results of a report, for tests only
      * @property {number[]} fitted the M items, padding included
      * @property {number} keptMask bit p is 1 iff the item in place p is kept
      * @property {Uint8Array} report
      */
-    /** A form of reports, for an operator; each says `bits`, the length of one. */
+    /** A form of reports, for an operator; `bits` is the length of a report. */
     class ReportForm {
         /**
          * @param {number} items n
@@ -650,18 +649,18 @@ declare module "assocpriv/baskets/report-forms" {
         /** Length of a report in bytes. */
         get length(): number;
         /**
-         * Fill a transaction up with padding, or sample M of its items: the first M places of a Fisher–Yates shuffle.
+         * Pad a transaction, or sample M of its items: the first M places of a Fisher–Yates shuffle.
          * @param {number[]} transaction ids, rising
          * @param {import("../words.js").Words} words
          */
         fit(transaction: number[], words: import("assocpriv/words").Words): number[];
-        /** Refuse bytes that are no report of this form. @param {Uint8Array} report */
+        /** Refuse bytes that are not a report of this form. @param {Uint8Array} report */
         check(report: Uint8Array): void;
     }
     export {};
 }
 declare module "assocpriv/baskets/sizes-view" {
-    /** Entry i are sizes from `bounds[i]` up to the next bound, the last is open; a smaller transaction holds no entry. */
+    /** Entry i is the sizes from `bounds[i]` to below the next bound; the last class is open; smaller transactions have none. */
     export class SizesView {
         static kind: string;
         /**
@@ -684,12 +683,12 @@ declare module "assocpriv/baskets/sizes-view" {
 }
 declare module "assocpriv/baskets/views" {
     /**
-     * Read a question's view.
+     * Read a report type's view.
      * @param {any} content
      * @param {import("./catalogue.js").Catalogue} catalogue
      */
     export function readView(content: any, catalogue: import("assocpriv/baskets/catalogue").Catalogue): SizesView | ItemsView;
-    /** Which items a transaction holds: the entries are the items themselves. */
+    /** The items of a transaction: the entries are the items. */
     export class ItemsView {
         static kind: string;
         /**
@@ -710,25 +709,25 @@ declare module "assocpriv/baskets/views" {
     }
     import { SizesView } from "assocpriv/baskets/sizes-view";
 }
-declare module "assocpriv/baskets/question" {
-    /** The most that the weights of all questions come to. */
+declare module "assocpriv/baskets/report-type" {
+    /** Largest sum of the weights of all report types. */
     export const MOST_WEIGHT: number;
-    /** What a share of the devices is asked. */
-    export class Question {
+    /** A report type, which a share of the devices draws. */
+    export class ReportType {
         /**
          * @param {any} content
          * @param {import("./catalogue.js").Catalogue} catalogue
          */
         constructor(content: any, catalogue: import("assocpriv/baskets/catalogue").Catalogue);
         share: any;
-        /** Which share of the devices draws this question: `weight` of `total`. */
+        /** Which share of the devices draws this report type: `weight` of `total`. */
         weight: number;
         total: number;
         view: import("assocpriv/baskets/sizes-view").SizesView | import("assocpriv/baskets/views").ItemsView;
         operator: import("assocpriv/baskets/operator").SelectASize | FixedSize;
         generator: Generator;
         itemsetSize: number;
-        /** What the bits of an answer say. */
+        /** The form of a response. */
         form: BitForm | SeedForm | RankForm;
         amplification: import("assocpriv/checks").Fraction;
         toJSON(): {
@@ -771,30 +770,30 @@ declare module "assocpriv/baskets/question" {
     import { RankForm } from "assocpriv/baskets/report-forms";
 }
 declare module "assocpriv/baskets/plan" {
-    /** Items of the catalogue by their ids, in place of a basket of names: what a plan makes of one. */
+    /** Items of the catalogue by their ids, in place of a basket of names. */
     export class Transaction {
         /** @param {number[]} items distinct ids */
         constructor(items: number[]);
         items: number[];
     }
-    /** A plan of the kind `baskets`. */
+    /** A plan of type `baskets`. */
     export class BasketPlan extends Plan {
         static fieldNames: string[];
         static optionalNames: string[];
         catalogue: Catalogue;
         names: Names;
-        questions: Question[];
-        promise: {
+        reportTypes: ReportType[];
+        guarantee: {
             fields: {
                 prior: any;
                 posterior: any;
             };
             limit: import("assocpriv/checks").Fraction;
         };
-        /** Bytes of a report that say its question, where there are several. */
+        /** Bytes of a report for the number of its report type, if there are several. */
         numberBytes: number;
         toJSON(): {
-            central?: import("assocpriv/plan").CentralPromise;
+            central?: import("assocpriv/plan").CentralGuarantee;
             catalogue: {
                 names: string[];
                 count?: undefined;
@@ -803,11 +802,11 @@ declare module "assocpriv/baskets/plan" {
                 names?: undefined;
             };
             names: {
-                others: any;
+                unlisted: any;
                 parents: any;
                 left_out: any[];
             };
-            questions: {
+            report_types: {
                 view: {
                     kind: string;
                 };
@@ -838,7 +837,7 @@ declare module "assocpriv/baskets/plan" {
                     kind: any;
                 };
             }[];
-            promise: {
+            guarantee: {
                 prior: any;
                 posterior: any;
             };
@@ -850,26 +849,26 @@ declare module "assocpriv/baskets/plan" {
         /**
          * Turn a basket into a report.
          * @param {Iterable<string | number> | Transaction} basket names, in any order (7 is the name "7"), which the plan
-         *   makes a transaction of; or a transaction
+         *   maps to a transaction; or a transaction
          * @param {import("../words.js").Words} [words] by default the system's
          * @returns {Uint8Array}
-         * @throws {RecordError} a name that the plan does not know, or one twice; its text is not told
+         * @throws {RecordError} a name that the plan does not have, or a repeated one; the message does not show it
          */
         randomize(basket: Iterable<string | number> | Transaction, words?: import("assocpriv/words").Words): Uint8Array;
         /**
-         * Make a report, and return every step on the way to it: they tell the basket, and are for tests alone.
+         * Make a report, and return every intermediate step: they disclose the basket, and are for tests only.
          * @param {Iterable<string | number> | Transaction} basket
          * @param {import("../words.js").Words} words
          */
         draw(basket: Iterable<string | number> | Transaction, words: import("assocpriv/words").Words): {
-            question: number;
+            reportType: number;
             entries: any[];
             report: Uint8Array<ArrayBuffer>;
             fitted: number[];
             keptMask: any;
-            coins: Uint8Array<ArrayBufferLike>;
+            randomBits: Uint8Array<ArrayBufferLike>;
         } | {
-            question: number;
+            reportType: number;
             entries: any[];
             report: Uint8Array<ArrayBuffer>;
             fitted: number[];
@@ -877,7 +876,7 @@ declare module "assocpriv/baskets/plan" {
             itemValues: any[];
             firstSeed: bigint;
         } | {
-            question: number;
+            reportType: number;
             entries: any[];
             report: Uint8Array<ArrayBuffer>;
             fitted: number[];
@@ -887,19 +886,19 @@ declare module "assocpriv/baskets/plan" {
             added: number[];
         };
         /**
-         * Read a transaction of a line, ids with a blank between.
+         * Parse a transaction from a line, ids separated by one blank.
          * @param {string} line
          */
         recordFromText(line: string): Transaction;
         /**
-         * Return what a report shows: it stands for these entries of its question, and says nothing else.
+         * Return the entries of its report type that a report shows.
          * @param {Uint8Array} report
-         * @returns {{ question: number, shown: number[] }} `question` its number; `shown` entries, rising: those from the
-         *   view's `count` on are padding and stand for none
+         * @returns {{ reportType: number, shown: number[] }} `reportType` its number; `shown` entries, rising: those from the
+         *   view's `count` on are padding items
          * @throws {WireError} bytes that no client of this plan can have sent
          */
         decode(report: Uint8Array): {
-            question: number;
+            reportType: number;
             shown: number[];
         };
         #private;
@@ -907,7 +906,7 @@ declare module "assocpriv/baskets/plan" {
     import { Plan } from "assocpriv/plan";
     import { Catalogue } from "assocpriv/baskets/catalogue";
     import { Names } from "assocpriv/baskets/names";
-    import { Question } from "assocpriv/baskets/question";
+    import { ReportType } from "assocpriv/baskets/report-type";
 }
 declare module "assocpriv/device/oblivious" {
     /**
@@ -915,20 +914,20 @@ declare module "assocpriv/device/oblivious" {
      * @typedef {{ encoded: Uint8Array<ArrayBuffer>, digest: string }} GatewayKey
      */
     /**
-     * Read a list of key configurations (`application/ohttp-keys`); those of other algorithms are left out.
+     * Read a list of key configurations (`application/ohttp-keys`); those of other algorithms are skipped.
      * @param {Uint8Array<ArrayBuffer>} content
      * @returns {Promise<GatewayKey[]>}
-     * @throws {CollectorError} it is none, or has no key that can be used here
+     * @throws {CollectorError} malformed, or without a key for the algorithms used here
      */
     export function readKeys(content: Uint8Array<ArrayBuffer>): Promise<GatewayKey[]>;
     /**
-     * Seal a message for a collector (RFC 9458, section 4.3).
+     * Encrypt a message for a collector (RFC 9458, section 4.3).
      * @param {Uint8Array<ArrayBuffer>} message
      * @param {GatewayKey} key
-     * @param {CryptoKeyPair} [ephemeral] of a test; else a new one
+     * @param {CryptoKeyPair} [ephemeral] for tests; otherwise a new one
      * @returns {Promise<{ content: Uint8Array<ArrayBuffer>, open: (answer: Uint8Array<ArrayBuffer>) => Promise<Uint8Array<ArrayBuffer>> }>}
-     *   what is sent, and what opens the one answer to it
-     * @throws {CollectorError} it cannot be sealed here
+     *   the bytes to send, and a function that decrypts the response to them
+     * @throws {CollectorError} it cannot be encrypted here
      */
     export function seal(message: Uint8Array<ArrayBuffer>, { encoded }: GatewayKey, ephemeral?: CryptoKeyPair): Promise<{
         content: Uint8Array<ArrayBuffer>;
@@ -937,7 +936,7 @@ declare module "assocpriv/device/oblivious" {
     /**
      * Return a request as binary HTTP of known length.
      * @param {string} url
-     * @param {Uint8Array<ArrayBuffer> | undefined} body GET without one, else POST
+     * @param {Uint8Array<ArrayBuffer> | undefined} body POST with one, otherwise GET
      * @param {Record<string, string>} headers
      */
     export function requestBytes(url: string, body: Uint8Array<ArrayBuffer> | undefined, headers: Record<string, string>): Uint8Array<ArrayBuffer>;
@@ -945,7 +944,7 @@ declare module "assocpriv/device/oblivious" {
      * Read the final response of binary HTTP of known length.
      * @param {Uint8Array<ArrayBuffer>} content
      * @returns {{ status: number, headers: Map<string, string>, body: Uint8Array<ArrayBuffer> }}
-     * @throws {CollectorError} it is none
+     * @throws {CollectorError} malformed
      */
     export function responseOf(content: Uint8Array<ArrayBuffer>): {
         status: number;
@@ -953,15 +952,15 @@ declare module "assocpriv/device/oblivious" {
         body: Uint8Array<ArrayBuffer>;
     };
     /**
-     * Return parts one after another.
+     * Return parts, concatenated.
      * @param {Uint8Array[]} parts
      */
     export function joined(parts: Uint8Array[]): Uint8Array<ArrayBuffer>;
-    /** Where a collector's key configurations are, and where sealed requests go, of the relay too (RFC 9540). */
+    /** Path of the key configurations and of encrypted requests, at the collector and at the relay (RFC 9540). */
     export const GATEWAY: "/.well-known/ohttp-gateway";
     export const REQUEST_TYPE: "message/ohttp-req";
     export const MOST_KEYS_BYTES: 4096;
-    /** Bytes beside an answer's body: seal, headers, and what pads all answers to one length. */
+    /** Bytes around a response's body: encryption, headers, padding. */
     export const MOST_AROUND: number;
     /**
      * A public key of a collector: its configuration's bytes without their length, and the SHA-256 of these.
@@ -972,8 +971,8 @@ declare module "assocpriv/device/oblivious" {
     };
 }
 declare module "assocpriv/device/connection" {
-    /** One answer of a collector. */
-    export class Answer {
+    /** A response of a collector. */
+    export class HttpResponse {
         /** @param {number} status @param {{ get: (name: string) => any }} headers @param {Uint8Array<ArrayBuffer>} body */
         constructor(status: number, headers: {
             get: (name: string) => any;
@@ -987,37 +986,37 @@ declare module "assocpriv/device/connection" {
         text(what: string): string;
         /** Return the body's JSON content. @param {string} what */
         json(what: string): any;
-        /** Return what the collector says of a refusal: one line of printable text. */
-        said(): string;
-        /** The reason of a refusal, as docs/formats/collector.md has it; of what no collector answers, its status. */
+        /** Return the collector's message in a refusal, one line of printable text. */
+        message(): string;
+        /** The reason of a refusal (docs/formats/collector.md); for other responses the status. */
         get code(): string;
-        /** Tell whether the same request may be taken soon; a quota that is used up does not come back. */
-        mayPass(): boolean;
-        /** Tell whether a gateway says that it has no key that opens what it was sent. */
-        get isOfKey(): boolean;
+        /** Return whether the same request may succeed soon; a used-up quota does not come back. */
+        isRetryable(): boolean;
+        /** Whether a gateway has no key for the message. */
+        get isKeyProblem(): boolean;
         #private;
     }
-    /** Where a collector is, and how long to try. */
+    /** The address of a collector, and how long to try. */
     export class Collector {
         /**
          * @param {string} url as https://shop.example or https://shop.example/collection
          * @param {object} [options]
-         * @param {string} [options.key] sent with every request where given; never shown. A key in a page is known to all who
-         *   can load the page
-         * @param {boolean} [options.insecure] allow http:// beyond this machine: who reports can then be seen, and anybody on
-         *   the way may put another plan in place
-         * @param {number} [options.answerSeconds] in which one answer must be there, whole (30; 120 behind
-         *   a relay, which holds messages for a batch)
-         * @param {number} [options.patienceSeconds] for all attempts of one request; sending a record takes two requests (60;
-         *   240 behind a relay)
-         * @param {string} [options.relay] address of somebody else's relay, through which all requests go: it sees who sends,
-         *   and nothing of what; the collector sees what, and nothing of who
-         * @param {string[]} [options.pinnedKeys] SHA-256 in hexadecimal digits of key configurations of the collector: no other
-         *   key is used behind a relay. Without them the relay's must be one that the collector hands out, too, asked directly
-         * @param {(seconds: number) => Promise<void>} [options.waiting] how to wait; tests have another
-         * @param {() => number} [options.now] seconds since 1970; tests have other ones
-         * @throws {CollectorError} an address that is no such URL, or not a safe one; a key that no header can hold, or behind
-         *   a relay, where it would name who sends
+         * @param {string} [options.key] sent with every request, if given; never shown. Everyone who loads a page can read a
+         *   key in it
+         * @param {boolean} [options.insecure] allow http:// to other machines: an observer then sees who reports, and can replace
+         *   the plan
+         * @param {number} [options.answerSeconds] for a complete response (30; 120 through a relay, which delays
+         *   messages for a batch)
+         * @param {number} [options.patienceSeconds] for all attempts of one request; sending a record needs two requests (60;
+         *   240 through a relay)
+         * @param {string} [options.relay] address of a relay that another party runs, for all requests: it sees who sends,
+         *   but not what; the collector sees what, but not who
+         * @param {string[]} [options.pinnedKeys] SHA-256, in hexadecimal digits, of the collector's key configurations: no other key
+         *   is used with a relay. Without them the relay's key must be one that the collector, asked directly, publishes, too
+         * @param {(seconds: number) => Promise<void>} [options.wait] how to wait; tests replace it
+         * @param {() => number} [options.now] seconds since 1970; tests replace it
+         * @throws {CollectorError} an address that is no such URL, or not a safe one; a key that no header can hold, or with
+         *   a relay, where it would identify the sender
          */
         constructor(url: string, options?: {
             key?: string;
@@ -1026,75 +1025,75 @@ declare module "assocpriv/device/connection" {
             patienceSeconds?: number;
             relay?: string;
             pinnedKeys?: string[];
-            waiting?: (seconds: number) => Promise<void>;
+            wait?: (seconds: number) => Promise<void>;
             now?: () => number;
         });
         url: string;
         /** How to wait. */
-        waiting: (seconds: number) => Promise<void>;
+        wait: (seconds: number) => Promise<void>;
         /** Whole seconds since 1970. */
         now: () => number;
-        /** Whether it is asked through a relay. */
+        /** Whether requests go through a relay. */
         get isRelayed(): boolean;
         /**
-         * Return the answer to GET, or to POST of a body: the same bytes at every attempt, behind a relay sealed anew.
+         * Return the response to GET, or to POST of a body: the same bytes at every attempt, encrypted anew for a relay.
          * @param {string} path as "/plan"
          * @param {object} options
          * @param {number} options.mostBytes
          * @param {Uint8Array<ArrayBuffer>} [options.body]
          * @param {Record<string, string>} [options.headers]
-         * @returns {Promise<Answer>}
-         * @throws {CollectorError} no answer in time, one that is too long, or a redirect
+         * @returns {Promise<HttpResponse>}
+         * @throws {CollectorError} no response in time, one that is too long, or a redirect
          */
         ask(path: string, { mostBytes, body, headers }: {
             mostBytes: number;
             body?: Uint8Array<ArrayBuffer>;
             headers?: Record<string, string>;
-        }): Promise<Answer>;
+        }): Promise<HttpResponse>;
         #private;
     }
 }
 declare module "assocpriv/device/bounds" {
     /**
-     * A promise for all reports of a device together: prior and posterior, each as "5%", "0.05" or "1/20"; or ε in nats, as 5.9.
+     * A guarantee for all reports of a device together: prior and posterior, each as "5%", "0.05" or "1/20"; or ε in nats, as 5.9.
      * @typedef {{ prior: string, posterior: string } | { epsilon: number | string }} Limit
      */
     /**
-     * Return what γ of all reports of a device stays below, so that together they keep a promise.
-     * @param {Limit} promise
+     * Return the limit that γ of all reports of a device must stay below, so that together they keep a guarantee.
+     * @param {Limit} guarantee
      * @returns {Fraction}
      */
-    export function limitOf(promise: Limit): Fraction;
+    export function limitOf(guarantee: Limit): Fraction;
     /**
-     * Return a product of γ, rounded up where its denominator is longer than 192 bits; 2^192 at most. So its length does
-     * not grow with the number of reports. Where one of them is not stated, neither is the product.
+     * Return a product of γ, rounded up if its denominator is longer than 192 bits; at most 2^192. So its length does not grow
+     * with the number of reports. null if a plan has no γ.
      * @param {Fraction | null} product
      * @param {Fraction | null} gamma
      * @returns {Fraction | null}
      */
     export function multiply(product: Fraction | null, gamma: Fraction | null): Fraction | null;
     /**
-     * Write a γ as ledgers hold it: one of more than 500 digits is rounded up to a multiple of 10^-24.
+     * Return the text of a γ in ledgers: one of more than 500 digits is rounded up to a multiple of 10^-24.
      * @param {Fraction | null} gamma
-     * @param {boolean} outside whether the plan also sends what γ does not cover
+     * @param {boolean} uncovered whether the plan also sends data that γ does not cover
      */
-    export function gammaText(gamma: Fraction | null, outside: boolean): string;
+    export function gammaText(gamma: Fraction | null, uncovered: boolean): string;
     /**
-     * Read a γ of a ledger.
+     * Parse a γ of a ledger.
      * @param {any} text
-     * @returns {{ gamma: Fraction | null, outside: boolean } | undefined} null where none is stated, and whether the plan also
-     *   sends what γ does not cover; undefined for what no ledger holds
+     * @returns {{ gamma: Fraction | null, uncovered: boolean } | undefined} null for a plan without γ, and whether the plan
+     *   also sends data that γ does not cover; undefined for text that no ledger holds
      */
     export function gammaOf(text: any): {
         gamma: Fraction | null;
-        outside: boolean;
+        uncovered: boolean;
     } | undefined;
-    /** Beyond the limit of every promise; products end here. @type {Fraction} */
+    /** Above the limit of every guarantee; products are capped here. @type {Fraction} */
     export const LARGEST_PRODUCT: Fraction;
-    /** What stands for γ where the plan states none. */
+    /** In place of γ, for a plan without γ. */
     export const UNSTATED: "none";
     /**
-     * A promise for all reports of a device together: prior and posterior, each as "5%", "0.05" or "1/20"; or ε in nats, as 5.9.
+     * A guarantee for all reports of a device together: prior and posterior, each as "5%", "0.05" or "1/20"; or ε in nats, as 5.9.
      */
     export type Limit = {
         prior: string;
@@ -1104,16 +1103,16 @@ declare module "assocpriv/device/bounds" {
     };
     export type Fraction = import("assocpriv/checks").Fraction;
 }
-declare module "assocpriv/device/told" {
+declare module "assocpriv/device/budget-spent" {
     /**
-     * Return what the reports of a book can have told.
+     * Return the budget spent by the reports of a book.
      * @param {import("./book.js").Book} book
      * @param {Fraction | null} limit what γ of all reports stays below
-     * @returns {Told}
+     * @returns {BudgetSpent}
      */
-    export function toldBy(book: import("assocpriv/device/book").Book, limit: Fraction | null): Told;
+    export function budgetSpent(book: import("assocpriv/device/book").Book, limit: Fraction | null): BudgetSpent;
     /**
-     * Return the logarithm of a γ: the least number that is not below it, or the largest that is not above it.
+     * Return the logarithm of a γ: the least double that is not below it, or the largest that is not above it.
      * @param {Fraction} gamma
      * @param {boolean} up
      * @returns {number}
@@ -1123,47 +1122,47 @@ declare module "assocpriv/device/told" {
     /**
      * The reports of one plan.
      */
-    export type ToldPlan = {
+    export type PlanBudget = {
         planId: string;
         /**
          * how many
          */
         reports: number;
         /**
-         * γ of all of them; null where the plan states none
+         * γ of all of them; null where the plan has none
          */
         amplification: Fraction | null;
         /**
-         * whether they also told what lies outside γ, as a column in clear
+         * whether they also disclose data that γ does not cover, as a raw column
          */
-        outside: boolean;
+        uncovered: boolean;
     };
     /**
-     * What all reports can have told; those that wait to be sent count, too.
+     * The budget spent by all reports; queued reports count, too.
      */
-    export type Told = {
+    export type BudgetSpent = {
         /**
-         * how many were made
+         * number of reports
          */
         reports: number;
         /**
-         * under which plans, in the order of their first reports
+         * the reports under each plan, in the order of their first reports
          */
-        plans: ToldPlan[];
+        plans: PlanBudget[];
         /**
-         * how many are of plans that state a γ
+         * reports under plans with a γ
          */
         stated: number;
         /**
-         * how many are not: nothing bounds what these told
+         * reports under plans without γ: nothing bounds their disclosure
          */
         unstated: number;
         /**
-         * how many also told what lies outside γ: nothing bounds what they told there
+         * reports that also disclose data outside γ: nothing bounds that part
          */
-        outside: number;
+        uncovered: number;
         /**
-         * γ of those that state one, together; null from 2^192 on
+         * γ of the `stated` reports together; null from 2^192 on
          */
         statedAmplification: Fraction | null;
         /**
@@ -1171,11 +1170,11 @@ declare module "assocpriv/device/told" {
          */
         statedEpsilon: number | null;
         /**
-         * a belief
+         * an example of a prior probability
          */
         prior: Fraction;
         /**
-         * what it may have become by these, at most
+         * the largest posterior for it, after the `stated` reports
          */
         statedPosterior: Fraction | null;
         /**
@@ -1183,16 +1182,16 @@ declare module "assocpriv/device/told" {
          */
         amplificationLimit: Fraction | null;
         /**
-         * what γ of all further reports must stay below for it, 1 where none may be made; null
-         * without a limit, and where none can hold
+         * what γ of all further reports must stay below to keep the limit, 1 if none may be
+         * made; null without a limit, and if no limit can hold
          */
-        left: Fraction | null;
+        remaining: Fraction | null;
         /**
          * its logarithm
          */
-        leftEpsilon: number | null;
+        remainingEpsilon: number | null;
         /**
-         * what of this a person is told
+         * two sentences for a person
          */
         lines: string[];
     };
@@ -1202,19 +1201,19 @@ declare module "assocpriv/device/book" {
     export function bytesOf(digits: string): Uint8Array<ArrayBuffer>;
     /** @typedef {import("../checks.js").Fraction} Fraction */
     /**
-     * A record of a ledger, as docs/formats/client.md has it by kinds; ids and hashes are hexadecimal digits.
+     * A record of a ledger, by the kinds of docs/formats/client.md; ids and hashes are hexadecimal digits.
      *
-     * 1 and 2: `plan`, `occasion`, `id`, `gamma` ("a/b", "a/b+" or "none"), `report`. 3 and 4: `of`. 5: `of`,
-     * `moment`.
-     * @typedef {{ number: number, kind: number, plan?: string, occasion?: string, id?: string, gamma?: string,
-     *   report?: Uint8Array<ArrayBuffer>, of?: number, moment?: number }} LedgerRecord
+     * 1 and 2: `plan`, `period`, `id`, `gamma` ("a/b", "a/b+" or "none"), `report`. 3 and 4: `of`. 5: `of`,
+     * `time`.
+     * @typedef {{ number: number, kind: number, plan?: string, period?: string, id?: string, gamma?: string,
+     *   report?: Uint8Array<ArrayBuffer>, of?: number, time?: number }} LedgerRecord
      */
     /**
-     * A report on its way to a collector, the same bytes at every attempt.
+     * A queued report, the same bytes at every attempt.
      * @typedef {object} Submission
      * @property {number} number of the report's record in the ledger
      * @property {string} planId
-     * @property {Uint8Array<ArrayBuffer>} id 16 random bytes, by which a collector tells a repeat
+     * @property {Uint8Array<ArrayBuffer>} id 16 random bytes, by which a collector recognizes a repeat
      * @property {Uint8Array<ArrayBuffer>} report
      * @property {boolean} acknowledged whether a collector has it
      */
@@ -1222,64 +1221,64 @@ declare module "assocpriv/device/book" {
     export class Book {
         count: number;
         reports: number;
-        /** γ of all reports together that state one. @type {Fraction} */
+        /** γ of all reports together, of plans that have one. @type {Fraction} */
         product: Fraction;
         /**
-         * Take in the next record; false, and nothing is taken in, for one that cannot stand here.
+         * Add the next record; return false, and add nothing, if it is invalid here.
          * @param {LedgerRecord} record
          */
         add(record: LedgerRecord): boolean;
-        /** Return what was made under each plan, in the order of their first reports. */
-        plans(): import("assocpriv/device/told").ToldPlan[];
-        /** γ of all reports together; null where a plan stated none. @returns {Fraction | null} */
+        /** Return the reports under each plan, in the order of their first reports. */
+        plans(): import("assocpriv/device/budget-spent").PlanBudget[];
+        /** γ of all reports together; null where a plan has none. @returns {Fraction | null} */
         get amplification(): Fraction | null;
-        /** Return how many reports were made under a plan. @param {string} planId */
+        /** Return the number of reports under a plan. @param {string} planId */
         spent(planId: string): number;
         /**
-         * Return the record of the report of an occasion.
+         * Return the record of the report of a reporting period.
          * @param {string} planId
-         * @param {string} occasion its hash
+         * @param {string} period its hash
          * @returns {any} undefined for none
          */
-        find(planId: string, occasion: string): any;
+        find(planId: string, period: string): any;
         /**
-         * Return the id of the plan under which an occasion was answered.
-         * @param {string} occasion its hash
+         * Return the id of the plan under which a reporting period was answered.
+         * @param {string} period its hash
          * @returns {string | undefined}
          */
-        planOf(occasion: string): string | undefined;
+        planOf(period: string): string | undefined;
         /**
-         * Return a report as it is sent to a collector; null if it was not made or named for one.
+         * Return a report in the form sent to a collector; null if it was never queued.
          * @param {number} number of its record
          * @returns {Submission | null}
          */
         submission(number: number): Submission | null;
-        /** Return when a report is to be sent, in seconds since 1970; infinite while no moment was drawn. @param {number} number */
-        moment(number: number): any;
-        /** Return what waits for a collector, what waits longest first. @returns {Submission[]} */
-        unsent(): Submission[];
+        /** Return when a report is to be sent, in seconds since 1970; infinite if no time was drawn. @param {number} number */
+        sendTime(number: number): any;
+        /** Return the queued reports, the oldest first. @returns {Submission[]} */
+        queued(): Submission[];
         #private;
     }
     export type Fraction = import("assocpriv/checks").Fraction;
     /**
-     * A record of a ledger, as docs/formats/client.md has it by kinds; ids and hashes are hexadecimal digits.
+     * A record of a ledger, by the kinds of docs/formats/client.md; ids and hashes are hexadecimal digits.
      *
-     * 1 and 2: `plan`, `occasion`, `id`, `gamma` ("a/b", "a/b+" or "none"), `report`. 3 and 4: `of`. 5: `of`,
-     * `moment`.
+     * 1 and 2: `plan`, `period`, `id`, `gamma` ("a/b", "a/b+" or "none"), `report`. 3 and 4: `of`. 5: `of`,
+     * `time`.
      */
     export type LedgerRecord = {
         number: number;
         kind: number;
         plan?: string;
-        occasion?: string;
+        period?: string;
         id?: string;
         gamma?: string;
         report?: Uint8Array<ArrayBuffer>;
         of?: number;
-        moment?: number;
+        time?: number;
     };
     /**
-     * A report on its way to a collector, the same bytes at every attempt.
+     * A queued report, the same bytes at every attempt.
      */
     export type Submission = {
         /**
@@ -1288,7 +1287,7 @@ declare module "assocpriv/device/book" {
         number: number;
         planId: string;
         /**
-         * 16 random bytes, by which a collector tells a repeat
+         * 16 random bytes, by which a collector recognizes a repeat
          */
         id: Uint8Array<ArrayBuffer>;
         report: Uint8Array<ArrayBuffer>;
@@ -1301,75 +1300,75 @@ declare module "assocpriv/device/book" {
 declare module "assocpriv/device/budget" {
     /** @typedef {import("../checks.js").Fraction} Fraction */
     /** @typedef {import("./book.js").Book} Book */
-    /** @typedef {Pick<import("../plan.js").Plan, "id" | "amplification" | "uncovered" | "reportsPerPerson">} Asked */
+    /** @typedef {Pick<import("../plan.js").Plan, "id" | "amplification" | "uncovered" | "reportsPerPerson">} PlanLimits */
     /**
-     * Return how many further occasions a device can report on under a plan.
+     * Return the number of further reports that a device can make under a plan.
      * @param {Book} book
-     * @param {Asked} plan
+     * @param {PlanLimits} plan
      * @param {Fraction | null} limit
      */
-    export function leftOf(book: Book, plan: Asked, limit: Fraction | null): number;
+    export function remainingReports(book: Book, plan: PlanLimits, limit: Fraction | null): number;
     /**
-     * Refuse a new report on an occasion where none may be made.
+     * Refuse a new report on a reporting period where none may be made.
      * @param {Book} book
-     * @param {Asked} plan
-     * @param {string} occasion its hash
+     * @param {PlanLimits} plan
+     * @param {string} period its hash
      * @param {Fraction | null} limit
-     * @throws {BudgetError} the occasion is answered, or no further report may be made under this plan
-     * @throws {PlanError} there is a limit, and no γ covers all that was told or is asked
+     * @throws {BudgetError} the period is answered, or no further report may be made under this plan
+     * @throws {PlanError} there is a limit, and no γ covers all reports with this one
      */
-    export function checkFurther(book: Book, plan: Asked, occasion: string, limit: Fraction | null): void;
+    export function checkFurther(book: Book, plan: PlanLimits, period: string, limit: Fraction | null): void;
     export type Fraction = import("assocpriv/checks").Fraction;
     export type Book = import("assocpriv/device/book").Book;
-    export type Asked = Pick<import("assocpriv/plan").Plan, "id" | "amplification" | "uncovered" | "reportsPerPerson">;
+    export type PlanLimits = Pick<import("assocpriv/plan").Plan, "id" | "amplification" | "uncovered" | "reportsPerPerson">;
 }
-declare module "assocpriv/device/occasion" {
+declare module "assocpriv/device/period" {
     /**
-     * Return the SHA-256 of an occasion's name in UTF-8, without blanks around it and in Unicode's form NFC.
-     * @param {string} occasion as "2026-W47"
+     * Return the SHA-256 of a reporting period's name in UTF-8, stripped of white space and in Unicode's form NFC.
+     * @param {string} period as "2026-W47"
      * @returns {Promise<string>} 64 hexadecimal digits
      * @throws {PlanError} empty, blank or longer than 1000 characters
      */
-    export function hashOccasion(occasion: string): Promise<string>;
+    export function hashPeriod(period: string): Promise<string>;
 }
 declare module "assocpriv/device/database" {
     /**
-     * Open a database, or begin one.
+     * Open a database, or make one.
      * @param {string} name
      * @param {Record<string, IDBObjectStoreParameters>} stores what it has
      * @param {number} waitSeconds
      * @returns {Promise<IDBDatabase>}
-     * @throws {LedgerError} this browser keeps nothing here, or not now
+     * @throws {LedgerError} this browser cannot store data here, or not now
      */
     export function openDatabase(name: string, stores: Record<string, IDBObjectStoreParameters>, waitSeconds: number): Promise<IDBDatabase>;
     /**
-     * Do one step: reads and writes that no other page comes between, all on disk when the promise is kept, or none.
+     * Do one step: reads and writes without those of another page in between, all on disk when the Promise resolves, or none.
      *
      * @param {IDBDatabase} database
      * @param {string[]} stores
-     * @param {(step: Step) => void} work asks, and goes on with the answers by `step.then`; what it throws undoes the step
+     * @param {(step: Step) => void} work makes requests, and continues with `step.then`; an exception reverts the step
      * @param {number} waitSeconds
      * @returns {Promise<any>} `step.result`
      * @throws {LedgerError} it could not be done
      */
     export function inOneStep(database: IDBDatabase, stores: string[], work: (step: Step) => void, waitSeconds: number): Promise<any>;
-    /** What the work of a step has. */
+    /** A step, for its work. */
     class Step {
         /** @param {IDBDatabase} database @param {string[]} stores @param {(error: any) => void} reject */
         constructor(database: IDBDatabase, stores: string[], reject: (error: any) => void);
-        /** What the step's promise is kept with. @type {any} */
+        /** The step's result. @type {any} */
         result: any;
-        /** Why it was undone. @type {any} */
+        /** Why it was reverted. @type {any} */
         refusal: any;
         transaction: IDBTransaction;
         /** @param {string} name */
         store(name: string): IDBObjectStore;
-        /** Go on with the answer to a request. @param {IDBRequest} request @param {(found: any) => void} next */
+        /** Continue with the result of a request. @param {IDBRequest} request @param {(found: any) => void} next */
         then(request: IDBRequest, next: (found: any) => void): void;
-        /** Undo the step where its work throws. @param {() => void} work */
+        /** Revert the step if its work throws. @param {() => void} work */
         guarded(work: () => void): void;
         /** @param {any} error */
-        undo(error: any): void;
+        revert(error: any): void;
         /** @param {string} why */
         failed(why: string): LedgerError;
         #private;
@@ -1383,8 +1382,8 @@ declare module "assocpriv/device/store" {
      * @typedef {object} Store
      * @property {string} name for messages
      * @property {(last: LedgerRecord | null, decide: (further: LedgerRecord[]) => LedgerRecord | null) => Promise<void>} change
-     *   hand over the records behind the `last` one that is known and write what `decide` returns, with nobody's write between
-     *   the two; done when it is on disk. What `decide` throws is thrown, and nothing is written.
+     *   pass the records after the known `last` one to `decide`, and write what it returns, without another write in between;
+     *   done when it is on disk. What `decide` throws is thrown, and nothing is written.
      * @property {() => void} close
      */
     /**
@@ -1403,8 +1402,8 @@ declare module "assocpriv/device/store" {
          */
         name: string;
         /**
-         *   hand over the records behind the `last` one that is known and write what `decide` returns, with nobody's write between
-         *   the two; done when it is on disk. What `decide` throws is thrown, and nothing is written.
+         *   pass the records after the known `last` one to `decide`, and write what it returns, without another write in between;
+         *   done when it is on disk. What `decide` throws is thrown, and nothing is written.
          */
         change: (last: LedgerRecord | null, decide: (further: LedgerRecord[]) => LedgerRecord | null) => Promise<void>;
         close: () => void;
@@ -1413,7 +1412,7 @@ declare module "assocpriv/device/store" {
 }
 declare module "assocpriv/device/ledger" {
     /**
-     * Return what is said of a ledger with a record that no device writes.
+     * Return the message for a ledger with a record that no device writes.
      * @param {string} name
      * @param {number} number of the record
      */
@@ -1422,88 +1421,88 @@ declare module "assocpriv/device/ledger" {
     /** @typedef {import("./book.js").LedgerRecord} LedgerRecord */
     /** Bytes of the id of a submission. */
     export const ID_BYTES: 16;
-    /** A device's ledger, open. */
+    /** An open budget ledger of a device. */
     export class Ledger {
         /**
          * @param {import("./store.js").Store} store
          * @param {import("../checks.js").Fraction | null} limit what γ of all reports stays below
          */
         constructor(store: import("assocpriv/device/store").Store, limit: import("assocpriv/checks").Fraction | null);
-        /** Let others have it. */
+        /** Close it, so that others can open it. */
         close(): void;
-        /** Read what is there; refuse a ledger that is damaged. */
+        /** Read the records; refuse a damaged ledger. */
         check(): Promise<void>;
         /**
-         * Return the report on an occasion: a new one, on disk before it is returned, or the one made before, whatever the
-         * record is by now: its bytes tell nothing more however often they are sent.
+         * Return the report on a reporting period: a new one, after it is on disk, or the earlier one, whatever the record is now:
+         * sending its bytes again spends no budget.
          *
-         * It is to be sent to a collector, and among `unsent()` until `acknowledge()`.
+         * It is queued for a collector, and among `queued()` until `acknowledge()`.
          * @param {Plan} plan as `loadPlan` loads it
-         * @param {string} occasion what the record is of, as "2026-W47": not secret, 1 to 1000 characters. Blanks around it,
-         *   and how Unicode composes its letters, make no other occasion
-         * @param {any} record what `plan.randomize` takes; it is read while the promise is awaited, so leave it as it is
+         * @param {string} period the reporting period, as "2026-W47": not secret, 1 to 1000 characters. White space around it and
+         *   the Unicode composition of its letters are ignored
+         * @param {any} record what `plan.randomize` takes; it is read while the Promise is pending, so do not change it
          * @param {import("../words.js").Words} [words] by default the system's
          * @returns {Promise<Submission>}
-         * @throws {import("../errors.js").BudgetError} no further report may be made: of this occasion or plan, or at all
+         * @throws {import("../errors.js").BudgetError} no further report may be made: on this period, under this plan, or at all
          * @throws {import("../errors.js").RecordError} the record does not fit the plan; nothing is spent
-         * @throws {LedgerError} the ledger cannot be read or written: nothing may be sent
-         * @throws {import("../errors.js").PlanError} the occasion is no name, or the device has a limit and no γ covers all that the plan sends
+         * @throws {LedgerError} the ledger cannot be read or written: send nothing
+         * @throws {import("../errors.js").PlanError} an invalid period, or the device has a limit and no γ covers everything that
+         *   the plan sends
          */
-        submit(plan: Plan, occasion: string, record: any, words?: import("assocpriv/words").Words): Promise<Submission>;
+        submit(plan: Plan, period: string, record: any, words?: import("assocpriv/words").Words): Promise<Submission>;
         /**
-         * Return the report on an occasion as `submit` does, to be handed out otherwise than to a collector.
+         * Return the report on a reporting period as `submit` does, without queueing it for a collector.
          * @param {Plan} plan
-         * @param {string} occasion
+         * @param {string} period
          * @param {any} record
          * @param {import("../words.js").Words} [words]
          * @returns {Promise<Uint8Array<ArrayBuffer>>}
          */
-        report(plan: Plan, occasion: string, record: any, words?: import("assocpriv/words").Words): Promise<Uint8Array<ArrayBuffer>>;
+        report(plan: Plan, period: string, record: any, words?: import("assocpriv/words").Words): Promise<Uint8Array<ArrayBuffer>>;
         /**
-         * Return the reports that no collector has acknowledged yet, what waits longest first.
+         * Return the reports that no collector has acknowledged yet, the oldest first.
          * @returns {Promise<Submission[]>}
          */
-        unsent(): Promise<Submission[]>;
+        queued(): Promise<Submission[]>;
         /**
-         * Note that a collector has a report; it is sent no more.
+         * Record that a collector has a report; it is not sent again.
          * @param {Submission} submission
          */
         acknowledge({ number, id }: Submission): Promise<void>;
         /**
-         * Return the moment at which a report is to be sent, in seconds since 1970. It is drawn uniformly from the `delay`
-         * seconds behind now and written down, so that whoever asks again gets the same, unless that is too early, or further
-         * ahead than any that is drawn now, as after a clock that was wrong.
+         * Return the time at which to send a report, in seconds since 1970. It is drawn uniformly from the `delay` seconds after
+         * now and recorded, so later calls return the same time. It is drawn again if it is too early, or later than any new one,
+         * as after a wrong clock.
          * @param {Submission} submission
          * @param {number} delay
          * @param {number} now seconds since 1970
-         * @param {number} [earliest] moment that it may have
+         * @param {number} [earliest] earliest possible time
          * @returns {Promise<number>}
          */
-        moment({ number }: Submission, delay: number, now: number, earliest?: number): Promise<number>;
+        sendTime({ number }: Submission, delay: number, now: number, earliest?: number): Promise<number>;
         /**
-         * Tell whether the report of an occasion is made already; where none may be made, refuse as `submit` does.
+         * Return whether the report of a reporting period exists; refuse as `submit` where none may be made.
          * @param {Plan} plan
-         * @param {string} occasion
+         * @param {string} period
          * @returns {Promise<boolean>}
          */
-        has(plan: Plan, occasion: string): Promise<boolean>;
+        has(plan: Plan, period: string): Promise<boolean>;
         /**
-         * Return what this device has told: reports of a plan, how many more it may make, and γ of all that it told under any
-         * plans, null where one of these states none.
+         * Return the reports made and remaining under a plan, and γ of all reports under any plans, null where one has none.
          * @param {Plan} plan
-         * @returns {Promise<{ spent: number, left: number, amplification: import("../checks.js").Fraction | null }>}
+         * @returns {Promise<{ spent: number, remaining: number, amplification: import("../checks.js").Fraction | null }>}
          */
-        spent(plan: Plan): Promise<{
+        status(plan: Plan): Promise<{
             spent: number;
-            left: number;
+            remaining: number;
             amplification: import("assocpriv/checks").Fraction | null;
         }>;
         /**
-         * Return what all reports that this device has made can have told by now, under any plans, and what is left of its
-         * limit: figures, and as `lines` two sentences for a person. Nothing of a record or an occasion is in it.
-         * @returns {Promise<import("./told.js").Told>}
+         * Return the privacy budget spent by all reports of this device, under any plans, and the budget remaining below its
+         * limit: figures, and `lines`, two sentences for a person. It contains no data of a record or a reporting period.
+         * @returns {Promise<import("./budget-spent.js").BudgetSpent>}
          */
-        told(): Promise<import("assocpriv/device/told").Told>;
+        spent(): Promise<import("assocpriv/device/budget-spent").BudgetSpent>;
         #private;
     }
     export type Submission = import("assocpriv/device/book").Submission;
@@ -1512,21 +1511,20 @@ declare module "assocpriv/device/ledger" {
 }
 declare module "assocpriv/device/open" {
     /**
-     * Open the ledger of this browser, or begin one. Pages and workers of one origin share it.
+     * Open the ledger of this browser, or make one. Pages and workers of one origin share it.
      *
-     * One person needs one ledger: two of them do not know of each other. What a browser forgets is said in
-     * docs/formats/client.md.
+     * Use one ledger for each person: two of them do not share their budget. docs/formats/client.md describes what a browser
+     * may delete.
      * @param {object} [options]
      * @param {string} [options.name] of the database, by default "assocpriv"
-     * @param {import("./bounds.js").Limit} [options.limit] answer any plans, while all reports of this ledger together keep
-     *   this promise, as { epsilon: 5.9 }: they may then tell up to that ε, whatever each plan promises. By default the
-     *   first plan is answered, as often as it promises, and no other
-     * @param {boolean} [options.persist] ask the browser to keep it when space gets short (true by default; Firefox asks
-     *   the person)
+     * @param {import("./bounds.js").Limit} [options.limit] a guarantee for all reports of this ledger together, under any
+     *   plans, as { epsilon: 5.9 }. By default only the first plan is answered, for its number of reports
+     * @param {boolean} [options.persist] ask the browser to keep it when storage is short (true by default; Firefox asks the
+     *   person)
      * @param {number} [options.waitSeconds] how long to wait for another page that has it (10)
      * @returns {Promise<Ledger>}
-     * @throws {import("../errors.js").PlanError} a limit that is no promise
-     * @throws {import("../errors.js").LedgerError} nothing can be kept here, or what was kept is damaged: send nothing
+     * @throws {import("../errors.js").PlanError} an invalid limit
+     * @throws {import("../errors.js").LedgerError} nothing can be stored here, or the ledger is damaged: send nothing
      */
     export function openLedger({ name, limit, persist, waitSeconds, ...others }?: {
         name?: string;
@@ -1536,26 +1534,26 @@ declare module "assocpriv/device/open" {
     }): Promise<Ledger>;
     import { Ledger } from "assocpriv/device/ledger";
 }
-declare module "assocpriv/tables/laws" {
+declare module "assocpriv/tables/mechanisms" {
     /**
      * Read a column's release.
      * @param {any} content
      * @param {number} inputs
      * @param {boolean} optional whether a value may be missing
      */
-    export function readLaw(content: any, inputs: number, optional: boolean): any;
+    export function readMechanism(content: any, inputs: number, optional: boolean): any;
     export const MOST_OUTPUTS: 65534;
 }
 declare module "assocpriv/tables/numbers" {
     /**
-     * Read a number of a plan, as "-5/2": a fraction in lowest terms of at most 30 digits.
+     * Parse a number of a plan, as "-5/2": a fraction in lowest terms of at most 30 digits.
      * @param {any} text
      * @param {string} name
      * @returns {import("../checks.js").Fraction}
      */
     export function readBound(text: any, name: string): import("assocpriv/checks").Fraction;
     /**
-     * Return the double nearest to a / b, of two the even one. Neither is longer than some thousand digits.
+     * Return the double nearest to a / b; of two the even one. a and b have at most some thousand digits.
      * @param {bigint} a
      * @param {bigint} b above 0
      */
@@ -1565,8 +1563,8 @@ declare module "assocpriv/tables/columns" {
     /**
      * Return the input of a raw value; that of a missing one is the number of inputs.
      * @param {any} value null, undefined and NaN are missing
-     * @param {{ name: string, optional: boolean, inputs: number, placeOf: (value: any) => number }} column `placeOf` says
-     *   −1 of a value that is none of the column's
+     * @param {{ name: string, optional: boolean, inputs: number, placeOf: (value: any) => number }} column `placeOf` returns
+     *   −1 for a value that the column does not have
      */
     export function inputOf(value: any, column: {
         name: string;
@@ -1574,10 +1572,10 @@ declare module "assocpriv/tables/columns" {
         inputs: number;
         placeOf: (value: any) => number;
     }): number;
-    /** Return a raw value as a double; NaN where it is no number. @param {any} value */
+    /** Return a raw value as a double; NaN if it is no number. @param {any} value */
     export function doubleOf(value: any): number;
     /**
-     * Return a category's place among a column's values, −1 if it is none; numbers and truths are taken as text.
+     * Return a category's index in a column's values, −1 if it is none; numbers and booleans are compared as text.
      * @param {any} value
      * @param {readonly string[]} values
      */
@@ -1589,7 +1587,7 @@ declare module "assocpriv/tables/columns" {
 }
 declare module "assocpriv/tables/records" {
     /**
-     * Return the object that one line of JSON writes; nothing of it is shown where it is none.
+     * Return the object in one line of JSON; an error shows nothing of the line.
      * @param {string} line
      * @returns {Record<string, any>}
      */
@@ -1605,15 +1603,15 @@ declare module "assocpriv/tables/records" {
 declare module "assocpriv/guided/guidance" {
     /**
      * Read guidance and check it.
-     * @param {any} guidance its JSON text, or the content of that
-     * @param {import("./plan.js").GuidedPlan} plan the plan that it is to be of
+     * @param {any} guidance its JSON text, or the parsed content
+     * @param {import("./plan.js").GuidedPlan} plan the required plan
      * @returns {Guidance}
      * @throws {PlanError} guidance that must not be answered
      */
     export function readGuidance(guidance: any, plan: import("assocpriv/guided/plan").GuidedPlan): Guidance;
-    /** What weights are of where they are mixed with a coin. */
+    /** Total of the weights when they are mixed with a fair coin. */
     export const MIXED: bigint;
-    /** Guidance of a plan, checked. */
+    /** Checked guidance of a plan. */
     export class Guidance {
         /**
          * @param {any} content
@@ -1627,24 +1625,24 @@ declare module "assocpriv/guided/guidance" {
         /** k*, the number of vectors. */
         level: number;
         /**
-         * Return the weight of each bit of a tuple: of 2^32, or of 2^49 where the plan's promise is kept by bits.
-         * @param {readonly number[]} ones places of the tuple's set bits
+         * Return the weight of each bit of a tuple: out of 2^32, or out of 2^49 if the plan's guarantee is by bits.
+         * @param {readonly number[]} ones positions of the tuple's set bits
          * @returns {bigint[]}
          */
         weights(ones: readonly number[]): bigint[];
-        /** The least coin of 0..2^16 with which a report keeps the plan's γ; 0 where the promise is not kept by bits. */
-        get coin(): number;
+        /** The smallest coin weight in 0..2^16 that keeps the plan's γ; 0 if the guarantee is not by bits. */
+        get mixingWeight(): number;
         #private;
     }
 }
 declare module "assocpriv/guided/plan" {
-    /** A plan of the kind `guided`. */
+    /** A plan of type `guided`. */
     export class GuidedPlan extends Plan {
         static fieldNames: string[];
         attributes: (Category | Cut)[];
         label: Category;
         columns: (Category | Cut)[];
-        /** Of each attribute its first bit and how many it has. */
+        /** For each attribute its first bit and its number of bits. */
         places: any;
         /** w, the bits of a tuple. */
         width: any;
@@ -1657,7 +1655,7 @@ declare module "assocpriv/guided/plan" {
             amplification: import("assocpriv/checks").Fraction;
             honest: number;
         };
-        promise: {
+        guarantee: {
             fields: {
                 prior: any;
                 posterior: any;
@@ -1681,7 +1679,7 @@ declare module "assocpriv/guided/plan" {
             mu: any;
             batch: number;
             safeguard: any;
-            promise: {
+            guarantee: {
                 prior: any;
                 posterior: any;
             };
@@ -1692,22 +1690,22 @@ declare module "assocpriv/guided/plan" {
         };
         /**
          * Turn a record into a report.
-         * @param {{ values: Record<string, any>, guidance: any, maxLevel?: number | null, announced?: number | null }} record
-         *   `values` by the columns' names, the class's among them; `guidance` as {@link readGuidance} takes or returns it;
-         *   `maxLevel` the highest level that this device answers; `announced` the level that was named beforehand
+         * @param {{ values: Record<string, any>, guidance: any, maxLevel?: number | null, announcedLevel?: number | null }} record
+         *   `values` by column name, including the class; `guidance` as {@link readGuidance} accepts or returns it;
+         *   `maxLevel` the highest level that this device answers; `announcedLevel` the level announced before
          * @param {import("../words.js").Words} [words] by default the system's
          * @returns {Uint8Array}
-         * @throws {RecordError} a value that a column does not take; it is not told
-         * @throws {PlanError} guidance that must not be answered; {@link LevelError} if of too high a level
+         * @throws {RecordError} a value that a column does not accept; the message does not show it
+         * @throws {PlanError} guidance that must not be answered; {@link LevelError} for too high a level
          */
         randomize(record: {
             values: Record<string, any>;
             guidance: any;
             maxLevel?: number | null;
-            announced?: number | null;
+            announcedLevel?: number | null;
         }, words?: import("assocpriv/words").Words): Uint8Array;
         /**
-         * Make a report, and return its bits and their weights: these tell the tuple, and are for tests alone.
+         * Make a report, and return its bits and their weights: these disclose the tuple, and are for tests only.
          * @param {any} record as `randomize` takes it
          * @param {import("../words.js").Words} words
          */
@@ -1717,32 +1715,32 @@ declare module "assocpriv/guided/plan" {
             report: Uint8Array<ArrayBuffer>;
         };
         /**
-         * Check guidance, and whether it is what was announced and no more than this device lets go.
+         * Check guidance, its announced level, and the highest level of this device.
          * @param {any} guidance
-         * @param {{ maxLevel?: number | null, announced?: number | null }} [limits]
+         * @param {{ maxLevel?: number | null, announcedLevel?: number | null }} [limits]
          * @returns {import("./guidance.js").Guidance}
          */
-        accept(guidance: any, { maxLevel, announced }?: {
+        checkGuidance(guidance: any, { maxLevel, announcedLevel }?: {
             maxLevel?: number | null;
-            announced?: number | null;
+            announcedLevel?: number | null;
         }): import("assocpriv/guided/guidance").Guidance;
         /**
-         * Read a record of a line of JSON.
+         * Parse a record from a line of JSON.
          * @param {string} line
          */
         recordFromText(line: string): {
             values: any;
             guidance: any;
             maxLevel: any;
-            announced: any;
+            announcedLevel: any;
         };
         /**
-         * Read the values of a record of a line of JSON, to which guidance comes later.
+         * Parse the values of a record from a line of JSON; the guidance is added later.
          * @param {string} line
          */
         valuesFromText(line: string): Record<string, any>;
         /**
-         * Return what a report says: as a message does.
+         * Return a report's content, as in a message.
          * @param {Uint8Array} report
          * @returns {{ guidance: number, class: string, ones: number[] }} serial number of its guidance, and the set bits
          * @throws {WireError} bytes that no client of this plan can have sent
@@ -1755,7 +1753,7 @@ declare module "assocpriv/guided/plan" {
         #private;
     }
     import { Plan } from "assocpriv/plan";
-    /** A category, or the class: its position is its place among the values. */
+    /** A category, or the class: its position is its index in the values. */
     class Category {
         constructor(name: any, values: any, optional: any);
         name: any;
@@ -1769,7 +1767,7 @@ declare module "assocpriv/guided/plan" {
             values: any;
         };
     }
-    /** Numbers by the interval between cut points that they lie in; a cut point belongs to the interval above it. */
+    /** Numbers by their interval between cut points; a cut point belongs to the interval above it. */
     class Cut {
         constructor(name: any, cuts: any);
         optional: boolean;
@@ -1787,16 +1785,16 @@ declare module "assocpriv/guided/plan" {
     export {};
 }
 declare module "assocpriv/tables/plan" {
-    /** A plan of the kind `table`: a record has a value in each column, and a report a code for each. */
+    /** A plan of type `table`: a record has a value in each column, and a report a code for each. */
     export class TablePlan extends Plan {
         static fieldNames: string[];
         columns: any[];
         /** Places of the protected columns of which each report answers some: all but labels. */
-        asked: number[];
-        answered: number;
+        protectedPlaces: number[];
+        columnsPerReport: number;
         /** Bytes of each column's code. */
         widths: (1 | 2)[];
-        promise: {
+        guarantee: {
             fields: {
                 prior: any;
                 posterior: any;
@@ -1805,8 +1803,8 @@ declare module "assocpriv/tables/plan" {
         };
         toJSON(): {
             columns: any[];
-            answered: number;
-            promise: {
+            columns_per_report: number;
+            guarantee: {
                 prior: any;
                 posterior: any;
             };
@@ -1817,15 +1815,15 @@ declare module "assocpriv/tables/plan" {
         };
         /**
          * Turn a record into a report.
-         * @param {Record<string, any>} record values by the columns' names: numbers; text, whole numbers or truths for
+         * @param {Record<string, any>} record values by column name: numbers; text, whole numbers or booleans for
          *   categories; null, NaN or no field for a missing value
          * @param {import("../words.js").Words} [words] by default the system's
          * @returns {Uint8Array}
-         * @throws {import("../errors.js").RecordError} a value that a column does not take; it is not told
+         * @throws {import("../errors.js").RecordError} a value that a column does not accept; the message does not show it
          */
         randomize(record: Record<string, any>, words?: import("assocpriv/words").Words): Uint8Array;
         /**
-         * Make a report, and return the codes that it is of.
+         * Make a report, and return its codes.
          * @param {Record<string, any>} record
          * @param {import("../words.js").Words} words
          */
@@ -1836,7 +1834,7 @@ declare module "assocpriv/tables/plan" {
         /** @param {string} line */
         recordFromText(line: string): Record<string, any>;
         /**
-         * Return the code of every column that a report has.
+         * Return the code of every column in a report.
          * @param {Uint8Array} report
          * @returns {{ codes: number[] }}
          * @throws {WireError} bytes that no client of this plan can have sent
@@ -1848,12 +1846,12 @@ declare module "assocpriv/tables/plan" {
     }
     import { Plan } from "assocpriv/plan";
 }
-declare module "assocpriv/kinds" {
+declare module "assocpriv/plan-types" {
     /**
      * Load a plan: read it, refuse one that breaks a rule, and compute its id.
      *
      * @param {string | Uint8Array} text the plan's JSON, in any layout
-     * @param {{ id?: string }} [options] `id`: what the plan's id must be, where it is known from elsewhere
+     * @param {{ id?: string }} [options] `id`: the required id of the plan, if known from elsewhere
      * @returns {Promise<import("./plan.js").Plan>}
      * @throws {import("./errors.js").PlanError} a plan that must not be answered
      */
@@ -1863,31 +1861,31 @@ declare module "assocpriv/kinds" {
 }
 declare module "assocpriv/device/publication" {
     /**
-     * Ask a collector for its plan, and check it.
+     * Fetch a collector's plan, and check it.
      * @param {import("./connection.js").Collector} collector
-     * @param {string} [pinnedId] the id that it must have, where that is known from elsewhere
+     * @param {string} [pinnedId] its required id, if known from elsewhere
      * @returns {Promise<import("../plan.js").Plan>}
-     * @throws {CollectorError} no answer, or no plan
-     * @throws {PlanError} the plan breaks a rule, or is not what was pinned
+     * @throws {CollectorError} no response, or no plan
+     * @throws {PlanError} the plan breaks a rule, or has another id than the pinned one
      */
     export function fetchPlan(collector: import("assocpriv/device/connection").Collector, pinnedId?: string): Promise<import("assocpriv/plan").Plan>;
     /**
-     * Return an answer that is there; refuse another.
-     * @param {import("./connection.js").Answer} answer
-     * @param {string} what what was asked for
+     * Return a response of status 200; refuse any other.
+     * @param {import("./connection.js").HttpResponse} answer
+     * @param {string} what the requested content, for messages
      */
-    export function good(answer: import("assocpriv/device/connection").Answer, what: string): import("assocpriv/device/connection").Answer;
+    export function requireSuccess(answer: import("assocpriv/device/connection").HttpResponse, what: string): import("assocpriv/device/connection").HttpResponse;
     /**
-     * Say of a collector that fails what became of the report.
+     * Add what became of the report to an error of the collector.
      * @template T
      * @param {string} what
      * @param {() => Promise<T>} work
      * @returns {Promise<T>}
      */
-    export function saying<T>(what: string, work: () => Promise<T>): Promise<T>;
+    export function explainOutcome<T>(what: string, work: () => Promise<T>): Promise<T>;
 }
-declare module "assocpriv/device/asking" {
-    /** Tell whether a plan's records need guidance. @param {import("../plan.js").Plan} plan */
+declare module "assocpriv/device/guided-record" {
+    /** Return whether a plan's records need guidance. @param {import("../plan.js").Plan} plan */
     export function isGuided(plan: import("assocpriv/plan").Plan): plan is GuidedPlan;
     /**
      * Refuse values that do not fit the columns of a guided plan.
@@ -1897,62 +1895,62 @@ declare module "assocpriv/device/asking" {
      */
     export function checkValues(values: any, plan: any): void;
     /**
-     * Return a record with the guidance that it answers, checked.
+     * Return a record with the collector's guidance, checked.
      * @param {Record<string, any>} values of the plan's columns, by name
      * @param {any} plan a guided one
      * @param {import("./connection.js").Collector} collector
      * @param {number} [maxLevel] the highest level that this device answers; any by default
-     * @returns {Promise<any>} what `plan.randomize` takes; null where none is published so far
-     * @throws {LevelError} a higher level is asked for; the guidance was not asked for then
-     * @throws {PlanError} guidance that is none of the plan's, or of another level than was announced
-     * @throws {CollectorError} no answer
+     * @returns {Promise<any>} what `plan.randomize` takes; null if no guidance is published yet
+     * @throws {LevelError} the level is higher; the guidance was not requested then
+     * @throws {PlanError} guidance of another plan, or of another level than announced
+     * @throws {CollectorError} no response
      */
-    export function withGuidance(values: Record<string, any>, plan: any, collector: import("assocpriv/device/connection").Collector, maxLevel?: number): Promise<any>;
+    export function fetchGuidedRecord(values: Record<string, any>, plan: any, collector: import("assocpriv/device/connection").Collector, maxLevel?: number): Promise<any>;
     import { GuidedPlan } from "assocpriv/guided/plan";
 }
-declare module "assocpriv/device/waiting" {
+declare module "assocpriv/device/record-queue" {
     /**
-     * Open what waits in this browser.
-     * @param {{ name?: string, waitSeconds?: number }} [options] `name` of the database, by default "assocpriv-waiting"
-     * @returns {Promise<Waiting>}
-     * @throws {LedgerError} nothing can be kept here
+     * Open the queue of this browser.
+     * @param {{ name?: string, waitSeconds?: number }} [options] `name` of the database, by default "assocpriv-queue"
+     * @returns {Promise<RecordQueue>}
+     * @throws {LedgerError} nothing can be stored here
      */
-    export function openWaiting({ name, waitSeconds }?: {
+    export function openRecordQueue({ name, waitSeconds }?: {
         name?: string;
         waitSeconds?: number;
-    }): Promise<Waiting>;
+    }): Promise<RecordQueue>;
     /**
-     * Write a record that waits. JSON.stringify takes no BigInt, which a plan's columns do take.
-     * @param {string} occasion
-     * @param {Record<string, any>} values of which null, undefined and NaN are missing, and left out
+     * Return the text of a queued record. JSON.stringify does not accept BigInt, which columns may hold.
+     * @param {string} period
+     * @param {Record<string, any>} values null, undefined and NaN are missing values, and omitted
      */
-    export function textOf(occasion: string, values: Record<string, any>): any;
-    /** What waits for guidance, open. */
-    export class Waiting {
+    export function textOf(period: string, values: Record<string, any>): any;
+    /** An open queue of records for guidance. */
+    export class RecordQueue {
         /** @param {IDBDatabase} database @param {number} waitSeconds */
         constructor(database: IDBDatabase, waitSeconds: number);
-        /** Let others have it. */
+        /** Close it. */
         close(): void;
         /**
-         * Keep a record, in place of one that waits for the same plan and occasion.
+         * Queue a record; it replaces one of the same plan and reporting period.
          * @param {string} planId
-         * @param {string} occasion
+         * @param {string} period
          * @param {Record<string, any>} values
          */
-        keep(planId: string, occasion: string, values: Record<string, any>): Promise<void>;
+        add(planId: string, period: string, values: Record<string, any>): Promise<void>;
         /**
-         * Return the records that wait for a plan; they go on waiting.
+         * Return the queued records of a plan; they stay queued.
          * @param {string} planId
-         * @returns {Promise<{ name: string, occasion: string, values: any }[]>}
+         * @returns {Promise<{ name: string, period: string, values: any }[]>}
          * @throws {LedgerError} one was changed, or encrypted with another key
          */
-        of(planId: string): Promise<{
+        recordsOf(planId: string): Promise<{
             name: string;
-            occasion: string;
+            period: string;
             values: any;
         }[]>;
-        /** Forget a record, its key first. @param {string} name */
-        forget(name: string): Promise<void>;
+        /** Delete a record, its key first. @param {string} name */
+        remove(name: string): Promise<void>;
         #private;
     }
 }
@@ -1961,63 +1959,63 @@ declare module "assocpriv/device/sending" {
      * @typedef {object} SendOptions
      * @property {string | Collector} collector its address, or a `Collector`
      * @property {Ledger} ledger
-     * @property {string} [occasion] what the record is of, as "2026-W47"; of `sendWaiting` none
-     * @property {string} [key] where the collection takes reports with a key only
-     * @property {string} [relay] as of `Collector`, where `collector` is an address; plans with a central promise ask for it
-     * @property {string[]} [pinnedKeys] as of `Collector`
-     * @property {string} [pinnedId] id of the plan that the collector must have, known from elsewhere
-     * @property {number} [maxLevel] of a guided plan the highest level that is answered; any by default
-     * @property {import("./waiting.js").Waiting} [waiting] where a record of a guided plan waits, encrypted, for guidance
-     * @property {boolean} [empty] report on an empty basket, too: by default that is refused, as a till may have failed
+     * @property {string} [period] the reporting period of the record, as "2026-W47"; not for `sendQueued`
+     * @property {string} [key] if the collection requires one
+     * @property {string} [relay] as for `Collector`, if `collector` is an address; plans with a central guarantee need it
+     * @property {string[]} [pinnedKeys] as for `Collector`
+     * @property {string} [pinnedId] required id of the collector's plan, if known from elsewhere
+     * @property {number} [maxLevel] highest level of guidance to answer, for a guided plan; any by default
+     * @property {import("./record-queue.js").RecordQueue} [queue] where to queue a record of a guided plan, encrypted, for guidance
+     * @property {boolean} [empty] report an empty basket, too: by default it is refused, because a till may have failed
      */
     /**
-     * What became of one record.
+     * The result for one record.
      * @typedef {object} Sent
-     * @property {"sent" | "sent before" | "waits for guidance" | "waits for its moment"} state `sent before`: nothing was sent
-     *   now; `waits for its moment`: `sendAtMoments` sends it, or `sendWaiting` after that moment
+     * @property {"sent" | "already sent" | "scheduled" | "queued for guidance"} state `already sent`: an earlier call sent it;
+     *   `scheduled`: `sendScheduled` sends it, or `sendQueued` after its send time
      * @property {string} planId
      * @property {number} reportBytes
-     * @property {boolean} isNew whether there was none of the occasion when this was asked; of calls at once all say so
-     * @property {number} [moment] at which it is to be sent, in seconds since 1970, where it waits for that
+     * @property {boolean} isNew whether the reporting period had no report before this call; true for all simultaneous calls
+     * @property {number} [sendTime] of a scheduled report, in seconds since 1970
      */
     /**
-     * Answer what a collector asks with one record. Call it again after an error: the same bytes are sent.
+     * Send the report of one record to a collector. Call it again after an error: the same bytes are sent.
      *
-     * @param {any} record what the plan's kind takes: of baskets names; of tables values by columns, also of guided plans,
-     *   whose guidance is asked for. Leave it as it is until the promise is settled
-     * @param {SendOptions & { occasion: string }} options
+     * @param {any} record the record of the plan's type: names for baskets; values by column for tables, also for guided plans,
+     *   whose guidance is fetched. Do not change it until the Promise settles
+     * @param {SendOptions & { period: string }} options
      * @returns {Promise<Sent>}
-     * @throws {CollectorError} no answer, or a refusal; a report that was made waits in the ledger
+     * @throws {CollectorError} no response, or a refusal; a report that was made stays queued
      * @throws {import("../errors.js").LedgerError} the ledger failed: nothing was sent
-     * @throws {import("../errors.js").PlanError} a plan that must not be answered, or another than was pinned
+     * @throws {import("../errors.js").PlanError} a plan that must not be answered, or another than the pinned one
      * @throws {RecordError} the record does not fit the plan
      * @throws {import("../errors.js").BudgetError} no further report may be made
      */
     export function sendRecord(record: any, options: SendOptions & {
-        occasion: string;
+        period: string;
     }): Promise<Sent>;
     /**
-     * What became of what waited.
-     * @typedef {object} SentWaiting
+     * The result of sending the queue.
+     * @typedef {object} QueueResult
      * @property {number} sent reports sent
-     * @property {number} otherPlans reports that wait on, being of plans that are not collected there
-     * @property {number} waiting records that wait on for guidance
-     * @property {number[]} later moments of the reports that wait on for theirs, in seconds since 1970, the first one first
+     * @property {number} otherPlans reports that stay queued because this collector collects another plan
+     * @property {number} records records that stay queued for guidance
+     * @property {number[]} later send times of scheduled reports, in seconds since 1970, the earliest first
      */
     /**
-     * Send what waits: reports that no collector has acknowledged, and records whose guidance is there by now.
+     * Send the queue: reports that no collector has acknowledged, and records whose guidance is published by now.
      *
-     * @param {SendOptions} options as of `sendRecord`
-     * @returns {Promise<SentWaiting>}
+     * @param {SendOptions} options as for `sendRecord`
+     * @returns {Promise<QueueResult>}
      */
-    export function sendWaiting(options: SendOptions): Promise<SentWaiting>;
+    export function sendQueued(options: SendOptions): Promise<QueueResult>;
     /**
-     * Send what waits as `sendWaiting` does, and what waits for its moment at that moment: as long as a page stays open. What
-     * is overdue waits up to a minute more, drawn at random: whoever serves the page knows when it was opened.
-     * @param {SendOptions} options as of `sendRecord`
-     * @returns {Promise<SentWaiting>} once no report waits for its moment
+     * Send the queue as `sendQueued`, and scheduled reports at their send times, while the page stays open. Overdue reports are
+     * delayed by up to a minute, drawn at random: the server of the page knows when it was opened.
+     * @param {SendOptions} options as for `sendRecord`
+     * @returns {Promise<QueueResult>} once no report scheduled
      */
-    export function sendAtMoments(options: SendOptions): Promise<SentWaiting>;
+    export function sendScheduled(options: SendOptions): Promise<QueueResult>;
     export type SendOptions = {
         /**
          * its address, or a `Collector`
@@ -2025,76 +2023,76 @@ declare module "assocpriv/device/sending" {
         collector: string | Collector;
         ledger: Ledger;
         /**
-         * what the record is of, as "2026-W47"; of `sendWaiting` none
+         * the reporting period of the record, as "2026-W47"; not for `sendQueued`
          */
-        occasion?: string;
+        period?: string;
         /**
-         * where the collection takes reports with a key only
+         * if the collection requires one
          */
         key?: string;
         /**
-         * as of `Collector`, where `collector` is an address; plans with a central promise ask for it
+         * as for `Collector`, if `collector` is an address; plans with a central guarantee need it
          */
         relay?: string;
         /**
-         * as of `Collector`
+         * as for `Collector`
          */
         pinnedKeys?: string[];
         /**
-         * id of the plan that the collector must have, known from elsewhere
+         * required id of the collector's plan, if known from elsewhere
          */
         pinnedId?: string;
         /**
-         * of a guided plan the highest level that is answered; any by default
+         * highest level of guidance to answer, for a guided plan; any by default
          */
         maxLevel?: number;
         /**
-         * where a record of a guided plan waits, encrypted, for guidance
+         * where to queue a record of a guided plan, encrypted, for guidance
          */
-        waiting?: import("assocpriv/device/waiting").Waiting;
+        queue?: import("assocpriv/device/record-queue").RecordQueue;
         /**
-         * report on an empty basket, too: by default that is refused, as a till may have failed
+         * report an empty basket, too: by default it is refused, because a till may have failed
          */
         empty?: boolean;
     };
     /**
-     * What became of one record.
+     * The result for one record.
      */
     export type Sent = {
         /**
-         * `sent before`: nothing was sent
-         * now; `waits for its moment`: `sendAtMoments` sends it, or `sendWaiting` after that moment
+         * `already sent`: an earlier call sent it;
+         * `scheduled`: `sendScheduled` sends it, or `sendQueued` after its send time
          */
-        state: "sent" | "sent before" | "waits for guidance" | "waits for its moment";
+        state: "sent" | "already sent" | "scheduled" | "queued for guidance";
         planId: string;
         reportBytes: number;
         /**
-         * whether there was none of the occasion when this was asked; of calls at once all say so
+         * whether the reporting period had no report before this call; true for all simultaneous calls
          */
         isNew: boolean;
         /**
-         * at which it is to be sent, in seconds since 1970, where it waits for that
+         * of a scheduled report, in seconds since 1970
          */
-        moment?: number;
+        sendTime?: number;
     };
     /**
-     * What became of what waited.
+     * The result of sending the queue.
      */
-    export type SentWaiting = {
+    export type QueueResult = {
         /**
          * reports sent
          */
         sent: number;
         /**
-         * reports that wait on, being of plans that are not collected there
+         * reports that stay queued because this collector collects another plan
          */
         otherPlans: number;
         /**
-         * records that wait on for guidance
+         * records that stay queued for guidance
          */
-        waiting: number;
+        records: number;
         /**
-         * moments of the reports that wait on for theirs, in seconds since 1970, the first one first
+         * send times of scheduled reports, in seconds since 1970, the earliest first
          */
         later: number[];
     };
@@ -2105,18 +2103,19 @@ declare module "assocpriv/device/sending" {
 declare module "assocpriv/recommend" {
     /** @typedef {{ antecedents: string[], consequents: string[], confidence: number }} Rule */
     /**
-     * Return the listed rules of a file (docs/formats.md#published-rules). Have `fetch` check its digest: `fetch(url, { integrity })`.
+     * Return the selected rules of a file (docs/formats.md#published-rules). Let `fetch` check its digest: `fetch(url, {
+     * integrity })`.
      * @param {any} content the file, parsed as JSON
      * @returns {Rule[]} the best first
      * @throws {PlanError} it is none of these files
      */
     export function readRules(content: any): Rule[];
     /**
-     * Return what rules suggest to a basket: of those whose antecedents it holds, in their order, what it lacks.
-     * An item is suggested once, by the first rule that has it. Nothing leaves the device: the rules are the same for all.
-     * @param {Iterable<string | number>} basket names, of which rules need not know all
+     * Return suggestions for a basket: for rules whose antecedents it holds, in their order, the consequents that it lacks.
+     * An item is suggested once, by the first rule with it. Nothing leaves the device: all devices get the same rules.
+     * @param {Iterable<string | number>} basket names; rules need not contain all of them
      * @param {Rule[]} rules as `readRules` returns them
-     * @param {number} [top] how many suggestions there may be
+     * @param {number} [top] largest number of suggestions
      * @returns {{ items: string[], because: string[], confidence: number }[]}
      * @throws {RecordError} a basket that is no collection of names
      */
@@ -2138,16 +2137,16 @@ declare module "assocpriv" {
     export { openLedger } from "assocpriv/device/open";
     export { fetchPlan } from "assocpriv/device/publication";
     export { readGuidance } from "assocpriv/guided/guidance";
-    export { loadPlan } from "assocpriv/kinds";
+    export { loadPlan } from "assocpriv/plan-types";
     export type Limit = import("assocpriv/device/bounds").Limit;
     export type SendOptions = import("assocpriv/device/sending").SendOptions;
     export type Sent = import("assocpriv/device/sending").Sent;
-    export type SentWaiting = import("assocpriv/device/sending").SentWaiting;
-    export type Told = import("assocpriv/device/told").Told;
+    export type QueueResult = import("assocpriv/device/sending").QueueResult;
+    export type BudgetSpent = import("assocpriv/device/budget-spent").BudgetSpent;
     export type Rule = import("assocpriv/recommend").Rule;
-    export { chancesOf, mostBelieved, percentAwayFrom, posterior } from "assocpriv/baskets/belief";
-    export { sendAtMoments, sendRecord, sendWaiting } from "assocpriv/device/sending";
-    export { openWaiting, Waiting } from "assocpriv/device/waiting";
+    export { shownProbabilities, highestPosterior, percentFarFrom, posterior } from "assocpriv/baskets/posterior";
+    export { sendScheduled, sendRecord, sendQueued } from "assocpriv/device/sending";
+    export { openRecordQueue, RecordQueue } from "assocpriv/device/record-queue";
     export { AssocprivError, BudgetError, CollectorError, LedgerError, LevelError, PlanError, RecordError, WireError } from "assocpriv/errors";
     export { hexOf, Plan } from "assocpriv/plan";
     export { readRules, recommend } from "assocpriv/recommend";

@@ -1,19 +1,19 @@
-/** The demonstration: a basket becomes a report in this browser, is sent, and what the server can know is shown. */
+/** The demonstration: a basket becomes a report in this browser and is sent, and the server's estimates are shown. */
 
 import {
-  AssocprivError, chancesOf, Collector, hexOf, loadPlan, mostBelieved, openLedger, percentAwayFrom, posterior, sendWaiting,
+  AssocprivError, shownProbabilities, Collector, hexOf, loadPlan, highestPosterior, openLedger, percentFarFrom, posterior, sendQueued,
 } from "/demo/client/index.js";
 
 const LEDGER = "assocpriv-demonstration";
-const OCCASION = "demonstration";
-const MOST_LISTED = 60;
-const MOST_BELIEFS = 12;
+const PERIOD = "demonstration";
+const MOST_SHOWN = 60;
+const MOST_POSTERIORS = 12;
 const LOOK_SECONDS = 2;
-const PATIENCE_SECONDS = 4; // somebody looks on
+const PATIENCE_SECONDS = 4; // a person is waiting
 const PEOPLE = 3000;
 
 const element = (id) => document.getElementById(id);
-const names = []; // chosen, in the order that they were chosen in
+const names = []; // of the chosen items, in the order of choice
 let plan;
 let planText;
 let ledger;
@@ -31,7 +31,7 @@ function make(tag, properties = {}, children = []) {
   return made;
 }
 
-/** A name as it is: its direction cannot turn what stands around it. */
+/** Return a name, isolated: its writing direction does not affect the text around it. */
 function named(name) {
   return make("bdi", { textContent: name.length > 80 ? `${name.slice(0, 80)}…` : name });
 }
@@ -44,14 +44,14 @@ function listItems() {
     const name = plan.catalogue.nameOf(id);
     if (!name.toLowerCase().includes(wanted)) continue;
     matching += 1;
-    if (found.length < MOST_LISTED + names.length && !names.includes(name)) found.push(name);
+    if (found.length < MOST_SHOWN + names.length && !names.includes(name)) found.push(name);
   }
   show(element("items"), found.map(checkboxOf));
   const hidden = matching - found.filter((name) => name.toLowerCase().includes(wanted)).length;
   const rest = hidden > 0 ? `${hidden.toLocaleString("en")} more: type a part of a name to find them.` : "";
   const text = matching > 0 ? rest : "No item has this in its name.";
   if (element("more").textContent !== text) element("more").textContent = text;
-  tellChosen();
+  showChosen();
 }
 
 function checkboxOf(name) {
@@ -59,12 +59,12 @@ function checkboxOf(name) {
   box.addEventListener("change", () => {
     if (box.checked) names.push(name);
     else names.splice(names.indexOf(name), 1);
-    tellChosen();
+    showChosen();
   });
   return make("li", {}, [make("label", {}, [box, named(name)])]);
 }
 
-function tellChosen() {
+function showChosen() {
   const counts = names.length === 1 ? "1 item is chosen" : `${names.length || "No"} items are chosen`;
   element("chosen").textContent = names.length ? counts : "No item is chosen";
   element("make").disabled = submission !== undefined || names.length === 0;
@@ -73,84 +73,84 @@ function tellChosen() {
 // ---- the report
 
 async function makeReport() {
-  // one page at a time: a report that another one made meanwhile is not of the basket chosen here
+  // one page at a time: a report made by another page is not of the basket chosen here
   submission = await navigator.locks.request(LEDGER, async () => {
-    if (await ledger.has(plan, OCCASION)) names.length = 0;
-    return ledger.submit(plan, OCCASION, names.slice());
+    if (await ledger.has(plan, PERIOD)) names.length = 0;
+    return ledger.submit(plan, PERIOD, names.slice());
   });
   showReport();
   element("report-title").focus();
 }
 
-/** Return the question that the report answers, the names of entries that it shows, and those of one's own. */
+/** Return the report type of the report, the names of the entries that it shows, and those of the chosen basket. */
 function readReport() {
-  const { question: number, shown } = plan.decode(submission.report);
-  const question = plan.questions[number];
-  const { view } = question;
+  const { reportType: number, shown } = plan.decode(submission.report);
+  const reportType = plan.reportTypes[number];
+  const { view } = reportType;
   const nameOf = (entry) => view.nameOf(entry);
   const own = view.entriesOf(plan.names.transactionOf(names)).map(nameOf);
-  return { question, own, shown: shown.filter((entry) => entry < view.count).map(nameOf) };
+  return { reportType, own, shown: shown.filter((entry) => entry < view.count).map(nameOf) };
 }
 
 function showReport() {
-  const { question, own, shown } = readReport();
+  const { reportType, own, shown } = readReport();
   element("report").hidden = false;
   element("asked").textContent =
-    plan.questions.length > 1
-      ? `Of ${plan.questions.length} questions one was drawn, whatever you chose, and they say which. They answer: ` +
-        `${question.view.kind === "items" ? "which items" : "how many items"} are in your basket?`
+    plan.reportTypes.length > 1
+      ? `One of ${plan.reportTypes.length} report types was drawn, independently of your basket. The report is about ` +
+        `${reportType.view.kind === "items" ? "the items" : "the number of items"} in your basket.`
       : "";
   element("bytes").textContent = hexOf(submission.report).replace(/../g, "$& ").trim();
   element("kept").textContent = names.length
     ? ""
-    : "This browser has answered before. It keeps the report and not the basket, so it can show you the report alone.";
-  const listed = [...own.filter((name) => shown.includes(name)), ...shown.filter((name) => !own.includes(name))];
-  const most = listed.slice(0, MOST_LISTED).map((name) => {
+    : "This browser made a report before. It stores the report but not the basket, so it can show only the report.";
+  const entries = [...own.filter((name) => shown.includes(name)), ...shown.filter((name) => !own.includes(name))];
+  const most = entries.slice(0, MOST_SHOWN).map((name) => {
     const isOwn = own.includes(name);
     return make("li", { className: isOwn ? "own" : "" }, [named(name), isOwn ? " (yours)" : ""]);
   });
-  const rest = listed.length - most.length;
+  const rest = entries.length - most.length;
   if (rest > 0) most.push(make("li", { textContent: `and ${rest.toLocaleString("en")} more` }));
-  if (!listed.length) most.push(make("li", { textContent: "nothing" }));
+  if (!entries.length) most.push(make("li", { textContent: "nothing" }));
   show(element("shown"), most);
-  showBeliefs();
+  showPosteriors();
   listItems();
 }
 
-/** Show what somebody who reads the report may believe after it. */
-function showBeliefs() {
-  const { question, own, shown } = readReport();
+/** Show the posterior probabilities for a reader of the report. */
+function showPosteriors() {
+  const { reportType, own, shown } = readReport();
   const prior = element("prior").value.split("/").map(BigInt);
-  const chances = chancesOf(question.operator);
+  const chances = shownProbabilities(reportType.operator);
   const others = shown.filter((name) => !own.includes(name));
-  const rows = [...own, ...others].slice(0, Math.max(own.length, MOST_BELIEFS)).map((name) => {
+  const rows = [...own, ...others].slice(0, Math.max(own.length, MOST_POSTERIORS)).map((name) => {
     const isShown = shown.includes(name);
     const item = make("th", { scope: "row" }, [named(name), own.includes(name) ? " (yours)" : ""]);
-    const after = percentAwayFrom(posterior(prior, chances, isShown), prior);
+    const after = percentFarFrom(posterior(prior, chances, isShown), prior);
     const cells = [isShown ? "yes" : "no", after].map((text) => make("td", { textContent: text }));
     cells[1].className = "number";
     return make("tr", {}, [item, ...cells]);
   });
-  show(element("beliefs"), rows);
+  show(element("posteriors"), rows);
   const before = element("prior").selectedOptions[0].textContent;
-  const most = percentAwayFrom(mostBelieved(prior, plan.amplification), prior);
+  const most = percentFarFrom(highestPosterior(prior, plan.amplification), prior);
   element("worst").textContent =
-    `And whoever knows more of you than this page imagines: no report of this plan can lift a belief of ${before} ` +
-    `above ${most}, whatever it is about.`;
+    `For a reader with any background knowledge: no report of this plan can raise a prior probability of ${before} ` +
+    `above ${most}, for any statement about you.`;
 }
 
 async function sendReport() {
   element("sent").textContent = "Sending …";
   try {
-    const waits = (await ledger.unsent()).some(({ planId }) => planId === plan.id);
-    if (waits) {
-      await sendWaiting({ collector: new Collector(location.origin, { patienceSeconds: PATIENCE_SECONDS }), ledger });
+    const isQueued = (await ledger.queued()).some(({ planId }) => planId === plan.id);
+    if (isQueued) {
+      await sendQueued({ collector: new Collector(location.origin, { patienceSeconds: PATIENCE_SECONDS }), ledger });
     }
-    element("sent").textContent = waits
+    element("sent").textContent = isQueued
       ? `Sent: ${count(submission.report.length, "byte")} and the random number, nothing else about your basket.`
-      : "Sent before. Your device keeps its answer and never makes a second one, so that nobody can average the noise away.";
+      : "Already sent. Your device stores its report and never makes a second one, so that the noise cannot be averaged out.";
   } catch (error) {
-    element("sent").textContent = `Not sent: ${said(error)}. The report waits in this browser, and goes out as the same bytes.`;
+    element("sent").textContent = `Not sent: ${messageOf(error)}. The report is queued in this browser, and is sent later as the same bytes.`;
   }
 }
 
@@ -169,15 +169,15 @@ async function look() {
   try {
     showEstimates(await (await ask("/demo/estimates")).json());
   } catch {
-    element("counted").textContent = "The server does not answer now; this page asks again.";
+    element("counted").textContent = "The server does not respond; this page tries again.";
   }
   setTimeout(look, 1000 * LOOK_SECONDS);
 }
 
 function showEstimates({ reports, of, working, itemsets, rules, error }) {
-  const counted = reports === 1 ? "1 report has come" : `${reports.toLocaleString("en")} reports have come`;
-  const figures = of ? ` The figures are of ${of.toLocaleString("en")}.` : error ? " They tell nothing yet." : "";
-  const text = reports ? `${counted}.${working && !of ? " Their figures are being computed …" : figures}` : "No report has come so far.";
+  const counted = reports === 1 ? "1 report has arrived" : `${reports.toLocaleString("en")} reports have arrived`;
+  const figures = of ? ` The figures are from ${of.toLocaleString("en")}.` : error ? " This is too few for estimates." : "";
+  const text = reports ? `${counted}.${working && !of ? " Their figures are being computed …" : figures}` : "No report has arrived yet.";
   if (element("counted").textContent !== text) element("counted").textContent = text;
   element("estimates").hidden = itemsets.length === 0;
   show(element("rows"), itemsets.map(rowOf));
@@ -187,11 +187,11 @@ function showEstimates({ reports, of, working, itemsets, rules, error }) {
 
 const percent = (share) => `${(100 * Math.min(Math.max(share, 0), 1)).toFixed(1)}%`;
 
-function listed(items) {
+function joined(items) {
   return items.flatMap((name, place) => (place ? [" and ", named(name)] : [named(name)]));
 }
 
-function rowOf({ itemset, support, ci_low: low, ci_high: high, sure, made_up: truth }) {
+function rowOf({ itemset, support, ci_low: low, ci_high: high, significant, true_support: truth }) {
   const bar = document.createElementNS("http://www.w3.org/2000/svg", "svg");
   bar.setAttribute("viewBox", "0 0 1000 100");
   bar.setAttribute("preserveAspectRatio", "none");
@@ -206,11 +206,11 @@ function rowOf({ itemset, support, ci_low: low, ci_high: high, sure, made_up: tr
   );
   const number = (text) => make("td", { className: "number", textContent: text });
   return make("tr", {}, [
-    make("th", { scope: "row" }, listed(itemset)),
+    make("th", { scope: "row" }, joined(itemset)),
     make("td", {}, [bar]),
     number(percent(support)),
     number(`${percent(low)} to ${percent(high)}`),
-    make("td", { textContent: sure ? "yes" : "may be chance" }),
+    make("td", { textContent: significant ? "yes" : "may be noise" }),
   ]);
 }
 
@@ -221,30 +221,30 @@ function part(name, x, width, y, height) {
 }
 
 function ruleOf({ antecedents, consequents, confidence, confidence_ci_low: low, confidence_ci_high: high }) {
-  const said = `: ${percent(confidence)}, within about ${percent(low)} to ${percent(high)}`;
-  return make("li", {}, ["Who has ", ...listed(antecedents), " also has ", ...listed(consequents), said]);
+  const text = `: ${percent(confidence)}, 95% interval ${percent(low)} to ${percent(high)}`;
+  return make("li", {}, ["Baskets with ", ...joined(antecedents), " also have ", ...joined(consequents), text]);
 }
 
 async function letShoppersAnswer() {
-  element("progress").textContent = "The shoppers set out …";
+  element("progress").textContent = "The shoppers start …";
   const { trips } = await (await ask("/demo/shoppers.json")).json();
   const worker = new Worker("/demo/shoppers.js", { type: "module" });
-  const told = await new Promise((end) => {
+  const result = await new Promise((end) => {
     worker.onmessage = ({ data: { done, people, error } }) => {
       if (error) end(`The shoppers stopped: ${error}.`);
-      else if (done === people) end(`${people.toLocaleString("en")} made-up shoppers have answered.`);
-      else element("progress").textContent = `${done.toLocaleString("en")} of ${people.toLocaleString("en")} have answered …`;
+      else if (done === people) end(`${people.toLocaleString("en")} made-up shoppers have sent reports.`);
+      else element("progress").textContent = `${done.toLocaleString("en")} of ${people.toLocaleString("en")} have sent reports …`;
     };
     worker.onerror = () => end("The shoppers cannot start in this browser.");
     worker.postMessage({ plan: planText, trips, people: PEOPLE });
   });
   worker.terminate();
-  element("progress").textContent = told;
+  element("progress").textContent = result;
 }
 
 // ---- the beginning
 
-function said(error) {
+function messageOf(error) {
   return error instanceof AssocprivError || error instanceof TypeError ? error.message : "this browser cannot do it";
 }
 
@@ -254,22 +254,22 @@ function count(number, what) {
 
 async function ask(path) {
   const answer = await fetch(path, { credentials: "omit" }).catch(() => null);
-  if (!answer?.ok) throw new TypeError("the server does not answer as it should");
+  if (!answer?.ok) throw new TypeError("the server does not respond correctly");
   return answer;
 }
 
-/** Do something; what goes wrong is told at the top. */
+/** Run an action; show an error at the top of the page. */
 async function guarded(action) {
   try {
     element("problem").textContent = "";
     await action();
   } catch (error) {
     const again = globalThis.isSecureContext ? " Reload this page to begin anew." : "";
-    element("problem").textContent = `Nothing was sent: ${said(error)}.${again}`;
+    element("problem").textContent = `Nothing was sent: ${messageOf(error)}.${again}`;
   }
 }
 
-/** Do what a button asks for, once at a time. It is not disabled meanwhile, as the keyboard would lose its place. */
+/** Run a button's action, once at a time. The button is not disabled, because keyboard focus would be lost. */
 function whenPressed(id, action) {
   const button = element(id);
   button.addEventListener("click", async () => {
@@ -284,16 +284,16 @@ async function begin() {
   planText = await (await ask("/plan")).text();
   plan = await loadPlan(planText);
   ledger = await openLedger({ name: LEDGER });
-  // somebody who answered another demonstration at this address is asked no more: play somebody else
-  if ((await ledger.told()).plans.some(({ planId }) => planId !== plan.id)) return startAgain();
-  // of an occasion that has a report that one comes back, whatever the basket
-  if (await ledger.has(plan, OCCASION)) submission = await ledger.submit(plan, OCCASION, []);
+  // a browser that answered another demonstration at this address starts again as another person
+  if ((await ledger.spent()).plans.some(({ planId }) => planId !== plan.id)) return startAgain();
+  // an earlier report of the period is returned, whatever the basket
+  if (await ledger.has(plan, PERIOD)) submission = await ledger.submit(plan, PERIOD, []);
   element("search").addEventListener("input", listItems);
   whenPressed("make", makeReport);
   whenPressed("send", sendReport);
   whenPressed("again", startAgain);
   whenPressed("shoppers", letShoppersAnswer);
-  element("prior").addEventListener("change", showBeliefs);
+  element("prior").addEventListener("change", showPosteriors);
   element("shoppers").disabled = false;
   listItems();
   if (submission) showReport();

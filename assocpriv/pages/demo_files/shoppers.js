@@ -1,4 +1,4 @@
-/** Made-up shoppers: each makes a report of a basket that nobody bought, as a device would, and sends it. */
+/** Made-up shoppers: each makes and sends a report of a made-up basket, as a device does. */
 
 import { loadPlan, systemWords } from "/demo/client/index.js";
 
@@ -33,6 +33,6 @@ function bodyOf(plan, trips, count) {
 async function send(plan, body) {
   const headers = { "Assocpriv-Plan": plan.id, "Content-Type": "application/octet-stream" };
   const answer = await fetch("/reports", { method: "POST", body, headers, credentials: "omit" }).catch(() => null);
-  if (answer === null) throw new Error("the server does not answer");
+  if (answer === null) throw new Error("the server does not respond");
   if (!answer.ok) throw new Error(`the collector refused (status ${answer.status}); try again later`);
 }

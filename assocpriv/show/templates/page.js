@@ -8,7 +8,7 @@ for (const table of document.querySelectorAll("table[id]")) {
   const cells = [...table.tHead.rows[0].cells];
   const numbers = cells.map((head) => head.className === "number");
   const heads = cells.map((head) => head.textContent.toLowerCase());
-  const told = document.getElementById(`${table.id}-told`);
+  const count = document.getElementById(`${table.id}-count`);
   const box = document.getElementById(`${table.id}-filter`);
   const more = document.createElement("button");
   let all = rows.length <= LONG;
@@ -38,7 +38,7 @@ for (const table of document.querySelectorAll("table[id]")) {
     }
     more.hidden = all || found <= LONG;
     more.textContent = `Show all ${found}`;
-    told.textContent = words.length ? `${found} of ${rows.length} rows` : "";
+    count.textContent = words.length ? `${found} of ${rows.length} rows` : "";
   };
   const sort = (head, place) => {
     const down = head.getAttribute("aria-sort") !== "descending";

@@ -1,22 +1,22 @@
 /**
  * Many devices behind a relay, each with a ledger file of its own: node bench/crowd.js, on standard input as JSON
- * { plan, collector, relay, folder, baskets, occasions, address, headers }. All requests come from an address of this machine,
- * with headers that nobody else sends. A line a report, once all were taken: submission id and report.
+ * { plan, collector, relay, folder, baskets, periods, address, headers }. All requests come from an address of this machine,
+ * with headers that no other client sends. A line a report, once all were taken: submission id and report.
  * @module
  */
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 
-import { Collector, loadPlan, sendRecord, sendWaiting } from "../src/index.js";
+import { Collector, loadPlan, sendRecord, sendQueued } from "../src/index.js";
 import { openLedgerFile } from "../src/node/index.js";
 
 const AT_A_TIME = 32;
 const AGAIN_SECONDS = 0.2;
 const PATIENCE_SECONDS = 5; // a party is away for less than the pauses that a patient device comes to
-const asked = JSON.parse(readFileSync(0, "utf8"));
-const { collector: url, relay, folder, baskets, occasions, address, headers } = asked;
-const plan = await loadPlan(readFileSync(asked.plan, "utf8"));
+const task = JSON.parse(readFileSync(0, "utf8"));
+const { collector: url, relay, folder, baskets, periods, address, headers } = task;
+const plan = await loadPlan(readFileSync(task.plan, "utf8"));
 const pause = (seconds) => new Promise((done) => { setTimeout(done, 1000 * seconds); });
 
 await fetch(relay).catch(() => null); // node makes its dispatcher with the first request
@@ -40,22 +40,22 @@ async function persist(number, what) {
   }
 }
 
-/** Make a device's reports, and return them with the moment of the first. */
+/** Make a device's reports, and return them with the earliest send time. */
 async function make(number) {
-  const moments = [];
-  for (const occasion of occasions) {
-    const { moment } = await persist(number, (options) => sendRecord(baskets[number], { ...options, occasion }));
-    moments.push(moment ?? 0); // it may come while the ledger is written
+  const times = [];
+  for (const period of periods) {
+    const { sendTime } = await persist(number, (options) => sendRecord(baskets[number], { ...options, period }));
+    times.push(sendTime ?? 0); // it may come while the ledger is written
   }
-  const made = await persist(number, ({ ledger }) => Promise.all(occasions.map((each) => ledger.submit(plan, each, []))));
-  return { made, first: Math.min(...moments) };
+  const made = await persist(number, ({ ledger }) => Promise.all(periods.map((each) => ledger.submit(plan, each, []))));
+  return { made, first: Math.min(...times) };
 }
 
-/** Send a device's reports at their moments. */
+/** Send a device's reports at their send times. */
 async function send(number, first) {
   for (let next = first; next !== undefined; ) {
     await pause(Math.max(0, next - Date.now() / 1000));
-    next = (await persist(number, sendWaiting)).later[0];
+    next = (await persist(number, sendQueued)).later[0];
   }
 }
 

@@ -1,5 +1,5 @@
 /**
- * What readers of every kind of plan ask of its fields.
+ * Checks of fields for the readers of all plan types.
  * @module
  */
 
@@ -27,21 +27,21 @@ export function exactFields(content, where, names) {
 }
 
 /**
- * Refuse options that there are not: a pin, a relay or a limit whose name is misspelt would be left out unseen.
- * @param {object} others what is left of the options that were given
+ * Refuse unknown options: otherwise a misspelt pin, relay or limit would be ignored.
+ * @param {object} others the remaining options
  */
 export function noOthers(others) {
   const [name] = Object.keys(others);
   if (name !== undefined) throw new TypeError(`there is no option ${name} here`);
 }
 
-/** Tell whether JSON content is an object, no list. */
+/** Return whether JSON content is an object, not a list. */
 export function isObject(content) {
   return typeof content === "object" && content !== null && Object.getPrototypeOf(content) === null;
 }
 
 /**
- * Return a field that is a whole number in low..high.
+ * Return a field that must be a whole number in low..high.
  * @param {any} value
  * @param {string} name
  * @param {number} low
@@ -57,27 +57,27 @@ export function wholeIn(value, name, low, high) {
 }
 
 /**
- * Return a field that is one of some texts.
+ * Return a field that must be one of the allowed texts.
  * @param {any} value
  * @param {string} name
  * @param {readonly string[]} allowed
  */
 export function oneOf(value, name, allowed) {
   if (!allowed.includes(value)) {
-    throw new PlanError(`plan field ${name} must be one of ${allowed.join(", ")}; a newer release may know others`);
+    throw new PlanError(`plan field ${name} must be one of ${allowed.join(", ")}; a newer release may accept others`);
   }
   return value;
 }
 
 /**
- * Return a promise, {"prior": "a/b", "posterior": "a/b"}, with the limit that γ of all reports must stay below.
+ * Return a guarantee, {"prior": "a/b", "posterior": "a/b"}, with the limit that γ of all reports must stay below.
  * @param {any} content
  */
-export function readPromise(content) {
-  const fields = exactFields(content, "promise", ["prior", "posterior"]);
+export function readGuarantee(content) {
+  const fields = exactFields(content, "guarantee", ["prior", "posterior"]);
   const [a, b] = readProbability(fields.prior, "prior");
   const [c, d] = readProbability(fields.posterior, "posterior");
-  if (a * d >= c * b) throw new PlanError("a promise's prior must be below its posterior");
+  if (a * d >= c * b) throw new PlanError("a guarantee's prior must be below its posterior");
   /** @type {Fraction} */
   const limit = [c * (b - a), a * (d - c)];
   return { fields: { prior: fields.prior, posterior: fields.posterior }, limit };
@@ -85,7 +85,7 @@ export function readPromise(content) {
 
 function readProbability(text, name) {
   const [a, b] = readFraction(text, name);
-  if (a >= b) throw new PlanError(`a promise's ${name} must lie between 0 and 1`);
+  if (a >= b) throw new PlanError(`a guarantee's ${name} must lie between 0 and 1`);
   return [a, b];
 }
 
@@ -99,7 +99,7 @@ export function readFraction(text, name) {
   const [a, b] = typeof text === "string" && FRACTION.test(text) ? text.split("/").map(BigInt) : [0n, 0n];
   if (b === 0n || b > LARGEST || greatestDivisor(a, b) !== 1n) {
     throw new PlanError(
-      `plan field ${name} must be text such as "1/20": a fraction in lowest terms, of a denominator of at most 10^24`,
+      `plan field ${name} must be text such as "1/20": a fraction in lowest terms with a denominator of at most 10^24`,
     );
   }
   return [a, b];
@@ -122,7 +122,7 @@ function greatestDivisor(a, b) {
 }
 
 /**
- * Tell whether a/b < c/d, denominators above 0.
+ * Return whether a/b < c/d, denominators above 0.
  * @param {Fraction} left
  * @param {Fraction} right
  */
@@ -131,14 +131,14 @@ export function isLess([a, b], [c, d]) {
 }
 
 /**
- * Refuse a plan whose γ, of all reports of a person together, is not below the limit of its promise.
+ * Refuse a plan if γ of all reports of a person together is not below the limit of its guarantee.
  * @param {Fraction} amplification
  * @param {number} reportsPerPerson
  * @param {Fraction} limit
  */
-export function checkPromise([a, b], reportsPerPerson, limit) {
+export function checkGuarantee([a, b], reportsPerPerson, limit) {
   const power = BigInt(reportsPerPerson);
   if (!isLess([a ** power, b ** power], limit)) {
-    throw new PlanError("the plan's amplification breaks its promise; do not use this plan");
+    throw new PlanError("the plan's amplification breaks its guarantee; do not use this plan");
   }
 }

@@ -1,20 +1,20 @@
 /**
- * What this client refuses. No message shows a value of a record: it may end up in a log.
+ * The errors of this client. No message shows a value of a record, because a message may be logged.
  * @module
  */
 
-/** Codes of what may go away by itself, of a collector and of guidance; after any other one the same call fails again. */
+/** Codes of temporary problems of a collector or of guidance; after any other code the same call fails again. */
 const PASSING = ["no-answer", "slow", "full", "busy", "stopping", "quota", "no-guidance", "level", "stale-key"];
 
-/** Any refusal of this package. */
+/** An error of this package. */
 export class AssocprivError extends Error {
-  /** @param {string} message @param {string} [code] a word for programs: docs/embed-a-client.md has a table */
+  /** @param {string} message @param {string} [code] for programs: see the table in docs/embed-a-client.md */
   constructor(message, code = "") {
     super(message);
     this.code = code;
   }
 
-  /** Whether the same call will fail again; else call it again later, or `sendWaiting` on another visit. */
+  /** Whether the same call will fail again; otherwise call it later, or `sendQueued` on another visit. */
   get isFinal() {
     return !PASSING.includes(this.code);
   }
@@ -23,7 +23,7 @@ export class AssocprivError extends Error {
     return /** @type {typeof AssocprivError} */ (this.constructor).errorName;
   }
 
-  /** The class's name, which minifiers leave alone. */
+  /** The class's name, which minifiers do not change. */
   static errorName = "AssocprivError";
 }
 
@@ -32,7 +32,7 @@ export class PlanError extends AssocprivError {
   static errorName = "PlanError";
 }
 
-/** Guidance that asks for more than this device lets go: the record can wait for a lower level. */
+/** Guidance of a higher level than this device answers: the record can be queued for a lower level. */
 export class LevelError extends PlanError {
   /** @param {string} message */
   constructor(message) {
@@ -42,7 +42,7 @@ export class LevelError extends PlanError {
   static errorName = "LevelError";
 }
 
-/** A record that the plan cannot take. */
+/** A record that does not fit the plan. */
 export class RecordError extends AssocprivError {
   static errorName = "RecordError";
 }
@@ -57,12 +57,12 @@ export class LedgerError extends AssocprivError {
   static errorName = "LedgerError";
 }
 
-/** A report beyond what this device may tell: send nothing. */
+/** A report beyond the privacy budget of this device: send nothing. */
 export class BudgetError extends AssocprivError {
   static errorName = "BudgetError";
 }
 
-/** A collector that does not answer, or not as it must. What is in the ledger is sent later. */
+/** A collector that does not respond, or not correctly. Queued reports are sent later. */
 export class CollectorError extends AssocprivError {
   static errorName = "CollectorError";
 }

@@ -1,7 +1,7 @@
 /**
- * JSON as plans need it: no field twice, whole numbers told from others, and one canonical text.
+ * JSON for plans: no repeated field, whole numbers distinguished from others, and one canonical text.
  *
- * JSON.parse takes the last of two equal fields, where another reader may take the first, and 1.0 for 1.
+ * JSON.parse uses the last of two equal fields, where another reader may use the first, and does not distinguish 1.0 and 1.
  * @module
  */
 
@@ -14,9 +14,9 @@ const NUMBER = /-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?/y;
 /** @type {[string, boolean | null][]} */
 const WORDS = [["true", true], ["false", false], ["null", null]];
 
-/** A number that is not written as a whole one: 1.0, 1e3. */
+/** A number that is not written as a whole number: 1.0, 1e3. */
 export class Real {
-  /** @param {string} text as it stands */
+  /** @param {string} text as written */
   constructor(text) {
     this.text = text;
     this.value = Number(text);
@@ -27,10 +27,10 @@ export class Real {
  * Read JSON text.
  *
  * @param {string} text
- * @param {string} what what it should be, for messages: "plan"
- * @returns {any} objects without a prototype, so that no name means anything; whole numbers as numbers where a double
- *   holds them and else as BigInt; other numbers as {@link Real}
- * @throws {PlanError} no JSON, or a field that is given twice
+ * @param {string} what the expected content, for messages: "plan"
+ * @returns {any} objects without a prototype, so that no name is special; whole numbers as numbers if a double holds them
+ *   and otherwise as BigInt; other numbers as {@link Real}
+ * @throws {PlanError} no JSON, or a repeated field
  */
 export function parseJson(text, what) {
   const reader = new Reader(text, what);
@@ -92,7 +92,7 @@ class Reader {
       this.blanks();
       const name = this.string();
       if (name in fields) {
-        throw new PlanError(`a field of the ${this.what} is given twice; two readers might take different ones`);
+        throw new PlanError(`a field of the ${this.what} is given twice; readers could use different ones`);
       }
       if (!this.takes(":")) this.fail();
       fields[name] = this.value(depth + 1);
@@ -125,7 +125,7 @@ class Reader {
     }
   }
 
-  /** Tell whether an odd number of backslashes stands before a place. */
+  /** Return whether an odd number of backslashes precedes a place. */
   isEscaped(place) {
     let first = place;
     while (this.text[first - 1] === "\\") first -= 1;
@@ -142,7 +142,7 @@ class Reader {
 }
 
 /**
- * Return the canonical text of JSON content: keys sorted by code point, no blanks, ASCII alone (docs/formats/plan.md).
+ * Return the canonical text of JSON content: keys sorted by code point, no blanks, ASCII only (docs/formats/plan.md).
  *
  * @param {any} content objects, lists, text, whole numbers, true, false and null
  */
@@ -156,7 +156,7 @@ export function canonicalText(content) {
   return String(content);
 }
 
-/** As JSON.stringify, and everything beyond ASCII as \u and four digits of each half. */
+/** As JSON.stringify, with other characters than ASCII as \u and four digits for each half. */
 function quoted(text) {
   return JSON.stringify(text).replace(
     /[\u0080-\uffff]/g,

@@ -1,5 +1,5 @@
 /**
- * What every kind of plan has: an identity, a promise, a report of some bytes, and how a record becomes one.
+ * The base of all plan types: an id, a guarantee, the length of a report, and the randomization of a record.
  * @module
  */
 
@@ -9,19 +9,19 @@ import { canonicalText, parseJson } from "./json.js";
 
 const FORMAT = "assocpriv-plan";
 const ENVELOPE = ["format", "version", "kind", "reports_per_person"];
-const UNKNOWN = "this plan's version or kind is unknown here; a newer release may read it";
+const UNKNOWN = "this plan's version or type is unknown here; a newer release may read it";
 const MOST_REPORTS = 1000;
-const MOST_EPSILON = 100n; // of a central promise
+const MOST_EPSILON = 100n; // of a central guarantee
 const MOST_BATCH = 10 ** 12;
 const MOST_DELAY = 7 * 86400;
 const MOST_TEXT = 64 << 20;
 const MOST_MARKS = (1 << 22) + (1 << 10);
 
 /**
- * A published plan, checked: it keeps its promise, or it would not be here.
+ * A published plan that has been checked: it keeps its guarantee.
  *
- * Derived classes are the kinds of plans; each has `fieldNames`, the fields of its text beside the envelope's, and
- * `optionalNames`, those that it may have as well.
+ * Derived classes are the plan types; each has `fieldNames`, the fields of its text in addition to the envelope's, and
+ * `optionalNames`, its optional fields.
  */
 export class Plan {
   /** 64 hexadecimal digits: SHA-256 of the canonical text. */
@@ -33,50 +33,50 @@ export class Plan {
   constructor(fields) {
     this.kind = fields.kind;
     this.reportsPerPerson = wholeIn(fields.reports_per_person, "reports_per_person", 1, MOST_REPORTS);
-    /** γ of a report as [numerator, denominator]; null where the plan states none. @type {import("./checks.js").Fraction | null} */
+    /** γ of a report as [numerator, denominator]; null where the plan has none. @type {import("./checks.js").Fraction | null} */
     this.amplification = null;
-    /** What γ of all reports of a person stays below; null where none is stated. @type {import("./checks.js").Fraction | null} */
+    /** The limit that γ of all reports of a person stays below; null without γ. @type {import("./checks.js").Fraction | null} */
     this.limit = null;
-    /** Length of a report, of all reports of the plan. */
+    /** Length of every report of the plan in bytes. */
     this.reportBytes = 0;
-    /** What reports tell that lies outside γ, in words; with it no limit for a device can hold. */
+    /** The disclosed data that γ does not cover, in words; with it no limit for a device can hold. */
     this.uncovered = "";
-    /** What readers of whole batches may learn; reports of a plan that says it go through a relay only. @type {CentralPromise | null} */
+    /** The guarantee against readers of batches; such reports go through a relay only. @type {CentralGuarantee | null} */
     this.central = null;
   }
 
-  /** The plan's JSON content, made anew from what was read. @returns {Record<string, any>} */
+  /** The plan's JSON content, rebuilt from the parsed fields. @returns {Record<string, any>} */
   toJSON() {
-    throw new TypeError("a kind of plans says what its content is");
+    throw new TypeError("a plan type must define its content");
   }
 
-  /** The text that the id is the hash of. */
+  /** The text whose hash is the id. */
   get canonical() {
     return canonicalText(this.toJSON());
   }
 
   /**
    * Turn a record into a report.
-   * @param {any} record of a plan of baskets names or ids of items, see the kinds
+   * @param {any} record of the plan's type, see the derived classes
    * @param {import("./words.js").Words} [words] by default the system's
    * @returns {Uint8Array} of `reportBytes`
    */
   randomize(record, words) { // eslint-disable-line no-unused-vars
-    throw new TypeError("a kind of plans says how a record becomes a report");
+    throw new TypeError("a plan type must define how to randomize a record");
   }
 
   /**
-   * Read a record of a line of text, as a client on a pipe gets it (docs/write-and-audit-a-client.md#a-client-on-a-pipe).
+   * Parse a record from a line of text, for a client on a pipe (docs/write-and-audit-a-client.md#a-client-on-a-pipe).
    * @param {string} line
    * @returns {any} what `randomize` takes
    */
   recordFromText(line) { // eslint-disable-line no-unused-vars
-    throw new TypeError("a kind of plans says how its records are written");
+    throw new TypeError("a plan type must define the text of its records");
   }
 }
 
 /**
- * Return the content of the text of a plan: a plan of this format and version, of some kind.
+ * Return the content of the text of a plan of this format and version, of any type.
  * @param {string | Uint8Array} text
  * @returns {Record<string, any>}
  */
@@ -107,11 +107,11 @@ function asText(text) {
 }
 
 /**
- * Read a plan by the classes of kinds, and compute its id.
+ * Read a plan with the class of its type, and compute its id.
  *
  * @param {string | Uint8Array} text the plan's JSON, in any layout
- * @param {Record<string, any>} kinds class of each kind, with `fieldNames` and `optionalNames`
- * @param {string} [id] 64 hexadecimal digits: what the plan's id must be, where it is known from elsewhere
+ * @param {Record<string, any>} kinds class of each plan type, with `fieldNames` and `optionalNames`
+ * @param {string} [id] 64 hexadecimal digits: the required id of the plan, if known from elsewhere
  * @returns {Promise<Plan>}
  */
 export async function readPlan(text, kinds, id) {
@@ -122,37 +122,37 @@ export async function readPlan(text, kinds, id) {
   const plan = new Kind(exactFields(content, "the top level", [...ENVELOPE, ...Kind.fieldNames, ...more]));
   plan.id = await sha256Hex(new TextEncoder().encode(plan.canonical));
   if (id !== undefined && id !== plan.id) {
-    throw new PlanError(`this is plan ${plan.id.slice(0, 12)}…, not the one that was asked for; nothing is answered`);
+    throw new PlanError(`this is plan ${plan.id.slice(0, 12)}…, not the required one; nothing is answered`);
   }
   return plan;
 }
 
 /**
- * The promise to whoever is told of whole batches, of which none tells who sent what; a device does not prove it.
+ * The guarantee against readers of whole batches without senders; a device does not prove it.
  *
- * `reports`: the least reports of a batch; `delay`: seconds within which a device draws the moment of sending.
- * @typedef {{ epsilon: string, delta: string, helping: string, reports: number, delay: number }} CentralPromise
+ * `reports`: minimum batch size; `delay`: seconds within which a device draws the send time.
+ * @typedef {{ epsilon: string, delta: string, colluding: string, reports: number, delay: number }} CentralGuarantee
  */
 
 /**
- * Read a central promise.
+ * Read a central guarantee.
  * @param {any} content
- * @returns {CentralPromise}
+ * @returns {CentralGuarantee}
  */
 export function readCentral(content) {
-  const names = ["epsilon", "delta", "helping", "reports", "delay"];
-  const fields = exactFields(content, "the central promise", names);
+  const names = ["epsilon", "delta", "colluding", "reports", "delay"];
+  const fields = exactFields(content, "the central guarantee", names);
   const reports = wholeIn(fields.reports, "reports", 1, MOST_BATCH);
   const delay = wholeIn(fields.delay, "delay", 1, MOST_DELAY);
-  const [epsilon, delta, helping] = names.slice(0, 3).map((name) => readFraction(fields[name], name));
-  const people = (BigInt(reports) * (helping[1] - helping[0])) / helping[1];
+  const [epsilon, delta, colluding] = names.slice(0, 3).map((name) => readFraction(fields[name], name));
+  const people = (BigInt(reports) * (colluding[1] - colluding[0])) / colluding[1];
   if (isLess([MOST_EPSILON, 1n], epsilon) || !isLess(delta, [1n, BigInt(reports)]) || people < 1n) {
-    throw new PlanError("the plan's central promise has an epsilon, delta or helping share outside its range");
+    throw new PlanError("the plan's central guarantee has an epsilon, delta or colluding share outside its range");
   }
-  return { epsilon: fields.epsilon, delta: fields.delta, helping: fields.helping, reports, delay };
+  return { epsilon: fields.epsilon, delta: fields.delta, colluding: fields.colluding, reports, delay };
 }
 
-/** Return what a plan's envelope says. @param {Plan} plan */
+/** Return a plan's envelope. @param {Plan} plan */
 export function envelopeOf(plan) {
   return { format: FORMAT, version: 1, kind: plan.kind, reports_per_person: plan.reportsPerPerson };
 }
@@ -163,12 +163,12 @@ export function envelopeOf(plan) {
  */
 export async function sha256Hex(bytes) {
   if (globalThis.crypto?.subtle === undefined) {
-    throw new TypeError("hashing needs WebCrypto, which browsers offer to pages that came over https (or from localhost)");
+    throw new TypeError("hashing needs WebCrypto, which browsers provide to pages over https (or from localhost)");
   }
   return hexOf(new Uint8Array(await globalThis.crypto.subtle.digest("SHA-256", bytes)));
 }
 
-/** Return bytes as hexadecimal digits, two a byte. @param {Uint8Array} bytes */
+/** Return bytes as hexadecimal digits, two for each byte. @param {Uint8Array} bytes */
 export function hexOf(bytes) {
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }

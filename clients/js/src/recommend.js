@@ -1,5 +1,5 @@
 /**
- * What published rules suggest to one basket, on the device: nobody is asked, and nobody is told.
+ * Apply published rules to one basket, on the device: nothing is requested or sent.
  * @module
  */
 
@@ -8,32 +8,33 @@ import { PlanError, RecordError } from "./errors.js";
 /** @typedef {{ antecedents: string[], consequents: string[], confidence: number }} Rule */
 
 /**
- * Return the listed rules of a file (docs/formats.md#published-rules). Have `fetch` check its digest: `fetch(url, { integrity })`.
+ * Return the selected rules of a file (docs/formats.md#published-rules). Let `fetch` check its digest: `fetch(url, {
+ * integrity })`.
  * @param {any} content the file, parsed as JSON
  * @returns {Rule[]} the best first
  * @throws {PlanError} it is none of these files
  */
 export function readRules(content) {
   const rules = content?.format === "assocpriv-rules" && content.version === 1 ? content.rules : null;
-  if (!Array.isArray(rules)) throw new PlanError("this is no file of published rules");
+  if (!Array.isArray(rules)) throw new PlanError("this is not a file of published rules");
   rules.forEach((rule, place) => {
     const { antecedents, consequents, confidence } = rule ?? {};
     const named = [antecedents, consequents].every(
       (side) => Array.isArray(side) && side.length > 0 && side.every((name) => typeof name === "string"),
     );
     if (!named || typeof confidence !== "number" || !(confidence >= 0 && confidence <= 1)) {
-      throw new PlanError(`rule ${place + 1}: a rule has names on both sides, and a confidence of 0 to 1`);
+      throw new PlanError(`rule ${place + 1}: a rule must have names on both sides, and a confidence of 0 to 1`);
     }
   });
-  return rules.filter(({ listed }) => listed !== false);
+  return rules.filter(({ selected }) => selected !== false);
 }
 
 /**
- * Return what rules suggest to a basket: of those whose antecedents it holds, in their order, what it lacks.
- * An item is suggested once, by the first rule that has it. Nothing leaves the device: the rules are the same for all.
- * @param {Iterable<string | number>} basket names, of which rules need not know all
+ * Return suggestions for a basket: for rules whose antecedents it holds, in their order, the consequents that it lacks.
+ * An item is suggested once, by the first rule with it. Nothing leaves the device: all devices get the same rules.
+ * @param {Iterable<string | number>} basket names; rules need not contain all of them
  * @param {Rule[]} rules as `readRules` returns them
- * @param {number} [top] how many suggestions there may be
+ * @param {number} [top] largest number of suggestions
  * @returns {{ items: string[], because: string[], confidence: number }[]}
  * @throws {RecordError} a basket that is no collection of names
  */

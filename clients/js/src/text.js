@@ -1,5 +1,5 @@
 /**
- * Text as plans take it. JavaScript's own notion of white space is another (docs/formats/plan.md, "Catalogue").
+ * Text of plans, whose white space differs from JavaScript's (docs/formats/plan.md, "Catalogue").
  * @module
  */
 
@@ -8,13 +8,13 @@ const BLANKS_AROUND = new RegExp(`^${BLANK}+|${BLANK}+$`, "g");
 const NOT_PRINTABLE = /(?! )[\p{C}\p{Z}]/u;
 const MOST_LABEL = 200;
 
-/** Return text without the blanks around it. @param {string} text */
+/** Return text stripped of white space. @param {string} text */
 export function stripped(text) {
   return text.replace(BLANKS_AROUND, "");
 }
 
 /**
- * Tell whether a value is 1..200 printable characters without blanks around them: the name of a column or a value.
+ * Return whether a value is 1..200 printable characters without white space around them: the name of a column or a value.
  * @param {any} value
  */
 export function isLabel(value) {

@@ -1,9 +1,9 @@
 /**
- * Random words and the draws made of them (docs/formats/client.md, "Random words").
+ * Random words, and the draws from them (docs/formats/client.md, "Random words").
  *
- * All randomness is a stream of independent uniform 64-bit words, and how many a draw takes is part of its definition:
- * equal words give equal reports in every client. A word is two numbers below 2^32, so that nothing but whole numbers
- * below 2^53 is computed here, which a double holds exactly, and BigInt where these do not suffice.
+ * All randomness is a stream of independent uniform 64-bit words, and the number of words of a draw is part of its
+ * definition: equal words give equal reports in every client. A word is two numbers below 2^32, so that all computations
+ * use whole numbers below 2^53, which a double holds exactly, or BigInt.
  * @module
  */
 
@@ -16,24 +16,24 @@ export class Words {
   #fill;
   #halves;
   #place;
-  /** The lower half of the word that was drawn last. */
+  /** The lower half of the last word. */
   low = 0;
   /** Its upper half. */
   high = 0;
 
   /**
    * @param {(halves: Uint32Array) => void} fill fills an array with words, the low half of each first
-   * @param {number} ahead how many words are asked for at a time
+   * @param {number} ahead number of words in one request
    */
   constructor(fill, ahead = 1) {
     this.#fill = fill;
     this.#halves = new Uint32Array(2 * ahead);
     this.#place = this.#halves.length;
-    /** How many words were drawn so far. */
+    /** Number of words drawn. */
     this.used = 0;
   }
 
-  /** Draw a word; {@link low} and {@link high} are its halves then. */
+  /** Draw a word into {@link low} and {@link high}. */
   next() {
     if (this.#place === this.#halves.length) {
       this.#fill(this.#halves);
@@ -46,7 +46,7 @@ export class Words {
   }
 
   /**
-   * Draw as many words as k bits need, the first word lowest; return the low k bits.
+   * Draw the words that k bits need, the first word lowest; return the low k bits.
    * @param {number} k
    * @returns {bigint}
    */
@@ -56,10 +56,10 @@ export class Words {
   }
 
   /**
-   * Draw a whole number below n, uniformly. n = 1 takes no word.
+   * Draw a whole number below n, uniformly. n = 1 uses no word.
    *
-   * Lemire 2019, "Fast random integer generation in an interval": the high half of word·n, again where the low half
-   * lies in the part that would come too often.
+   * Lemire 2019, "Fast random integer generation in an interval": the high half of word·n; drawn again if the
+   * low half is in the range that would be too frequent.
    * @overload
    * @param {number} n at least 1, at most 2^32
    * @returns {number}
@@ -76,7 +76,7 @@ export class Words {
 
   /**
    * Draw a place by weights: the first i with x < sums[i], x below the last of the sums.
-   * @param {readonly bigint[]} sums the weights added up: v_0, v_0 + v_1, …
+   * @param {readonly bigint[]} sums cumulative weights: v_0, v_0 + v_1, …
    */
   pick(sums) {
     const drawn = this.below(sums[sums.length - 1]);
@@ -90,16 +90,15 @@ export class Words {
   }
 
   /**
-   * Draw bits of which each is 1 with probability num / 2^digits, independently.
+   * Draw independent bits, each 1 with probability num / 2^digits.
    *
-   * 64 coins are compared with num at once: bit q of `digits` words are the digits of coin q's number, the highest
-   * first.
+   * 64 numbers are compared with num at once: bit q of `digits` words gives the digits of number q, the highest first.
    * @param {number} count
    * @param {number} num
    * @param {number} digits
-   * @returns {Uint8Array} eight bits a byte, the first lowest; the last byte's spare bits are 0
+   * @returns {Uint8Array} eight bits in a byte, the first lowest; the last byte's spare bits are 0
    */
-  coins(count, num, digits) {
+  randomBits(count, num, digits) {
     const groups = Math.ceil(count / 64);
     const halves = new Uint32Array(2 * groups);
     for (let group = 0; group < groups; group += 1) {
@@ -173,7 +172,7 @@ function bytesOf(halves, count) {
   return bytes;
 }
 
-/** Words of the system's generator, the only ones that real clients draw from. */
+/** Return words of the system's generator, the only source of real clients. */
 export function systemWords() {
   if (globalThis.crypto?.getRandomValues === undefined) {
     throw new TypeError("this JavaScript engine has no crypto.getRandomValues, so no report can be made here");
@@ -184,13 +183,13 @@ export function systemWords() {
 }
 
 /**
- * Words given beforehand, for tests: they run out with an error.
+ * Return given words, for tests; after the last one a draw fails.
  * @param {bigint[]} given each below 2^64
  */
 export function givenWords(given) {
   let place = 0;
   return new Words((halves) => {
-    if (place === given.length) throw new RangeError("no word is left of those that were given");
+    if (place === given.length) throw new RangeError("all given words are used");
     halves[0] = Number(given[place] & 0xffffffffn);
     halves[1] = Number(given[place] >> 32n);
     place += 1;

@@ -1,6 +1,6 @@
 /**
- * In pages of Chromium: the checks against tests/vectors, the ledger whatever pages and browsers do, and the one file that
- * pages pin: node test/chromium.js
+ * In pages of Chromium: the checks against tests/vectors, the ledger under faults, and the one pinned file:
+ * node test/chromium.js
  * @module
  */
 
@@ -13,7 +13,7 @@ import { runChecks, withPage } from "./page.js";
 import { planText } from "./small-plan.js";
 import { CHECKS } from "./vectors/all.js";
 
-const VECTORS = Object.fromEntries(CHECKS.map(({ says }, place) => [says, (page) => page.evaluate(inPage, place)]));
+const VECTORS = Object.fromEntries(CHECKS.map(({ title }, place) => [title, (page) => page.evaluate(inPage, place)]));
 
 async function inPage(place) {
   const { files, check } = (await import("/clients/js/test/vectors/all.js")).CHECKS[place];
@@ -30,10 +30,10 @@ async function checkPinned(page) {
   const gzip = gzipSync(script, { level: 9 }).length;
   assert.ok(gzip < 38_000, `the file has ${gzip} bytes compressed`);
   assert.equal(await lengthInPage(page, script, integrity), 1);
-  await assert.rejects(lengthInPage(page, `${script} `, integrity), /Failed to fetch/, "a file that was changed is run");
+  await assert.rejects(lengthInPage(page, `${script} `, integrity), /Failed to fetch/, "a changed file is run");
 }
 
-/** Make a report in a page whose import map says what the script must be. */
+/** Make a report in a page whose import map pins the script. */
 async function lengthInPage(first, script, integrity) {
   const map = JSON.stringify({ imports: { assocpriv: "/assocpriv.min.js" }, integrity: { "/assocpriv.min.js": integrity } });
   const html = `<!doctype html><meta charset=utf-8><script type=importmap>${map}</script>`;
@@ -45,6 +45,6 @@ async function lengthInPage(first, script, integrity) {
 }
 
 await withPage(async (page) => {
-  page.on("console", (message) => assert.ok(!message.text().includes("CANARY"), "the console shows nothing of a record"));
+  page.on("console", (message) => assert.ok(!message.text().includes("CANARY"), "the console shows no data of a record"));
   await runChecks(page, { ...VECTORS, ...LEDGER, "the file that pages pin": checkPinned });
 });

@@ -1,8 +1,8 @@
 /**
  * Use the collector's demonstration as a visitor does: node test/demo-chromium.js URL PLANS
  *
- * PLANS is a folder with a further plan, which pages get in place of the collector's: questions.json. Lines "stop" and "start"
- * ask who runs this to stop the collector and to start it again; an answer is a line.
+ * PLANS is a folder with a further plan for pages, report_types.json. Lines "stop" and "start" request the parent process to
+ * stop the collector and to start it again; it responds with a line.
  * @module
  */
 
@@ -24,7 +24,7 @@ const browser = await chromium.launch({
   args: ["--no-sandbox", "--disable-dev-shm-usage"], // roots and containers; what is opened is our own
 });
 
-/** What pages said and asked for, and the bodies that they sent. @type {{ said: string[], hosts: Set<string>, sent: string[] }} */
+/** Console messages and hosts of pages, and the bodies that they sent. @type {{ said: string[], hosts: Set<string>, sent: string[] }} */
 const seen = { said: [], hosts: new Set(), sent: [] };
 
 async function visitor() {
@@ -49,7 +49,7 @@ async function open(context) {
 
 const ready = (page) => page.locator("#items input").first().waitFor();
 const bytes = (page) => page.locator("#bytes").textContent();
-const told = (page, id, text) => page.locator(id).filter({ hasText: text }).waitFor();
+const shows = (page, id, text) => page.locator(id).filter({ hasText: text }).waitFor();
 
 async function runner(asked) {
   console.log(asked);
@@ -96,27 +96,27 @@ const cases = {
     assert.equal(await bytes(page), await bytes(other));
     const own = await Promise.all([page, other].map((each) => each.locator("#kept").textContent()));
     assert.equal(own.filter((text) => text === "").length, 1, "one of two tabs made it");
-    assert.equal(seen.sent.length, 0, "nothing leaves before it is sent");
+    assert.equal(seen.sent.length, 0, "nothing leaves before Send is pressed");
     await runner("stop");
     await page.locator("#send").click();
-    await told(page, "#sent", "Not sent");
+    await shows(page, "#sent", "Not sent");
     await runner("start");
-    seen.said.length = 0; // a browser says itself that nobody listens
+    seen.said.length = 0; // the browser itself logs the failed connection
     await page.locator("#send").dblclick();
-    await told(page, "#sent", "Sent");
+    await shows(page, "#sent", "Sent");
     await page.locator("#send:not([aria-disabled])").waitFor();
-    assert.equal(await page.evaluate(() => document.activeElement?.id), "send", "the keyboard keeps its place");
+    assert.equal(await page.evaluate(() => document.activeElement?.id), "send", "the keyboard focus stays");
     const count = seen.sent.length;
     await page.locator("#send").click();
-    await told(page, "#sent", "Sent before");
+    await shows(page, "#sent", "Already sent");
     assert.equal(seen.sent.length, count, "what is acknowledged is not sent again");
     assert.equal(new Set(seen.sent).size, 1, "always the same bytes");
     assert.ok(seen.sent[0].endsWith((await bytes(page)).replaceAll(" ", "")));
     await other.close();
 
     await page.locator("#shoppers").click();
-    await told(page, "#progress", "3,000 made-up shoppers have answered");
-    await told(page, "#counted", "The figures are of 3,001");
+    await shows(page, "#progress", "3,000 made-up shoppers have sent reports");
+    await shows(page, "#counted", "The figures are from 3,001");
     assert.ok((await page.locator("#rows tr").count()) > 3);
     await page.locator("#rules li").first().waitFor();
     const kit = await browser.newContext({ bypassCSP: true, storageState: await context.storageState() });
@@ -129,49 +129,49 @@ const cases = {
     await isClean(looked);
   },
 
-  async "a report says which question it answers"() {
-    const page = await openPlan("questions");
+  async "a report shows its report type"() {
+    const page = await openPlan("report_types");
     await page.locator("#search").fill("no such name");
-    await told(page, "#more", "No item has this");
+    await shows(page, "#more", "No item has this");
     await page.locator("#search").fill("");
     await choose(page, 6);
     const isOfItems = (await bytes(page)).startsWith("00");
-    await told(page, "#asked", `Of 2 questions one was drawn, whatever you chose, and they say which. They answer: ${isOfItems ? "which" : "how many"} items`);
-    const own = (await page.locator("#beliefs tr").allInnerTexts()).filter((row) => row.includes("(yours)"));
+    await shows(page, "#asked", `One of 2 report types was drawn, independently of your basket. The report is about ${isOfItems ? "the items" : "the number"}`);
+    const own = (await page.locator("#posteriors tr").allInnerTexts()).filter((row) => row.includes("(yours)"));
     assert.deepEqual([own.length, own[0].startsWith("5 items or more")], isOfItems ? [6, false] : [1, true], own.join(" "));
   },
 
-  async "a page that gets no plan says so"() {
+  async "a page without a plan shows an error"() {
     const context = await visitor();
     await context.route("**/plan", (route) => route.fulfill({ status: 503, body: "" }));
     const page = await open(context);
-    await told(page, "#problem", "the server does not answer as it should. Reload this page");
+    await shows(page, "#problem", "the server does not respond correctly. Reload this page");
     assert.ok(await page.locator("#shoppers").isDisabled());
-    seen.said.length = 0; // a browser says itself what failed
+    seen.said.length = 0; // the browser itself logs the failure
   },
 
-  async "a plan that breaks its promise is refused, and nothing is sent"() {
+  async "a plan that breaks its guarantee is refused, and nothing is sent"() {
     const context = await visitor();
     await context.route("**/plan", async (route) => {
       const plan = await (await route.fetch()).json();
-      await route.fulfill({ json: { ...plan, promise: { ...plan.promise, posterior: "6/100" } } });
+      await route.fulfill({ json: { ...plan, guarantee: { ...plan.guarantee, posterior: "6/100" } } });
     });
     const page = await open(context);
     const count = seen.sent.length;
-    await told(page, "#problem", "Nothing was sent");
+    await shows(page, "#problem", "Nothing was sent");
     assert.ok(await page.locator("#make").isDisabled());
     assert.equal(seen.sent.length, count);
   },
 };
 
 try {
-  for (const [says, run] of Object.entries(cases)) {
+  for (const [title, run] of Object.entries(cases)) {
     await run();
-    console.log(`ok: ${says}`);
+    console.log(`ok: ${title}`);
   }
   assert.deepEqual(seen.said, [], "the console is silent");
   assert.deepEqual([...seen.hosts], [url], "no other host is asked");
-  console.log("ok: no word on the console, no other host");
+  console.log("ok: an empty console, no other host");
 } catch (error) {
   console.log(`not ok: ${error.stack}`);
   process.exitCode = 1;

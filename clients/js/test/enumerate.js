@@ -28,7 +28,7 @@ class ScriptedWords {
   }
 
   #draw(count) {
-    if (this.answers.length === MOST_DRAWS) throw new RangeError("a randomizer that draws without end has no law");
+    if (this.answers.length === MOST_DRAWS) throw new RangeError("a randomizer that draws without end has no distribution");
     const answer = this.script[this.answers.length] ?? 0n;
     this.answers.push(answer);
     this.counts.push(count);
@@ -52,7 +52,7 @@ class ScriptedWords {
     return answer;
   }
 
-  coins(count, num, digits) {
+  randomBits(count, num, digits) {
     const answer = this.#draw(1n << BigInt(count));
     const bytes = Uint8Array.from({ length: Math.ceil(count / 8) }, (_, place) => Number((answer >> BigInt(8 * place)) & 255n));
     const ones = answer.toString(2).replaceAll("0", "").length;
@@ -67,7 +67,7 @@ class ScriptedWords {
  * @param {(words: any) => string} run is called once for every sequence of draws
  * @returns {Map<string, readonly [bigint, bigint]>} in lowest terms
  */
-export function lawOf(run) {
+export function distributionOf(run) {
   /** @type {Map<string, Map<bigint, bigint>>} of each outcome the ways in which it comes about, by their total */
   const outcomes = new Map();
   for (let script = /** @type {bigint[] | null} */ ([]); script !== null;) {
@@ -81,14 +81,14 @@ export function lawOf(run) {
 }
 
 /**
- * Return the laws of reports of some records, each report in hexadecimal with its probability as "a/b".
+ * Return the output distributions of reports of some records, each report in hexadecimal with its probability as "a/b".
  * @param {import("../src/plan.js").Plan} plan
  * @param {string[]} records as on a pipe
  */
-export async function lawsOf(plan, records) {
+export async function distributionsOf(plan, records) {
   return records.map((record) => {
-    const law = lawOf((words) => hexOf(plan.randomize(plan.recordFromText(record), words)));
-    return Object.fromEntries([...law].map(([report, fraction]) => [report, fraction.join("/")]));
+    const distribution = distributionOf((words) => hexOf(plan.randomize(plan.recordFromText(record), words)));
+    return Object.fromEntries([...distribution].map(([report, fraction]) => [report, fraction.join("/")]));
   });
 }
 

@@ -40,12 +40,12 @@ const LATER = "That did not work now. You may press again later.";
 
 async function pressed(shop) {
   await shop.getByRole("button", { name: "Send" }).click();
-  const told = shop.locator("#told").filter({ hasText: /^(?!Sending)./ });
-  await told.waitFor();
-  return told.textContent();
+  const message = shop.locator("#message").filter({ hasText: /^(?!Sending)./ });
+  await message.waitFor();
+  return message.textContent();
 }
 
-/** Open the page in a browser that knows nothing, and return it with what its console says. */
+/** Open the page in a new browser context, and return it with its console messages. */
 async function opened(shop) {
   const fresh = await (await shop.context().browser().newContext()).newPage();
   const said = [];
@@ -55,20 +55,20 @@ async function opened(shop) {
 }
 
 const CHECKS = {
-  "a shop's page sends one report, however often its button is pressed, and nothing is red": async (shop) => {
+  "a shop's page sends one report for many clicks, without console errors": async (shop) => {
     const { fresh, said } = await opened(shop);
     assert.equal(await pressed(fresh), "Thank you.");
-    assert.equal(await pressed(fresh), "You have answered already. Thank you.");
+    assert.equal(await pressed(fresh), "You have already sent a report. Thank you.");
     await fresh.reload();
-    assert.equal(await pressed(fresh), "You have answered already. Thank you.");
+    assert.equal(await pressed(fresh), "You have already sent a report. Thank you.");
     assert.deepEqual(said, []);
   },
 
-  "what could not be sent is sent on the next visit": async (shop) => {
+  "an unsent report is sent on the next visit": async (shop) => {
     const { fresh, said } = await opened(shop);
     await fresh.route("**/reports", (route) => route.abort());
     assert.equal(await pressed(fresh), LATER);
-    assert.match(said.findLast(({ type }) => type === "warning").text, /^no-answer .*waits in the ledger/);
+    assert.match(said.findLast(({ type }) => type === "warning").text, /^no-answer .*is queued in the ledger/);
     await fresh.unroute("**/reports");
     const sent = fresh.waitForResponse((response) => response.url().endsWith("/reports"));
     await fresh.reload();
@@ -77,10 +77,10 @@ const CHECKS = {
     fresh.on("request", (request) => asked.push(new URL(request.url()).pathname));
     await fresh.reload();
     await fresh.waitForTimeout(300);
-    assert.deepEqual(asked.sort(), ["/assocpriv.min.js", "/rules.json", "/shop.html", "/shop.js"]); // nothing waits: nobody is asked
+    assert.deepEqual(asked.sort(), ["/assocpriv.min.js", "/rules.json", "/shop.html", "/shop.js"]); // nothing is queued: no request
   },
 
-  "who says no is not asked again, and nothing is kept or sent": async (shop) => {
+  "after a no the page does not ask again, and nothing is stored or sent": async (shop) => {
     const { fresh } = await opened(shop);
     const asked = [];
     fresh.on("request", (request) => asked.push(request.url()));
@@ -93,7 +93,7 @@ const CHECKS = {
     assert.ok(asked.every((each) => each.startsWith(`http://127.0.0.1:${port}/`)));
   },
 
-  "whoever says yes or no sees what was learned and what suits the basket, which nobody is told": async (shop) => {
+  "after yes or no the page shows results and a suggestion, without sending the basket": async (shop) => {
     for (const answer of ["Send", "No"]) {
       const { fresh, said } = await opened(shop);
       if (answer === "Send") assert.equal(await pressed(fresh), "Thank you.");
@@ -102,8 +102,8 @@ const CHECKS = {
       fresh.on("request", (request) => asked.push(request));
       await fresh.reload();
       await fresh.locator("#suggested").filter({ hasText: "butter" }).waitFor();
-      assert.equal(await fresh.locator("#best").textContent(), "71% of those who take tea take honey.");
-      assert.equal(await fresh.locator("#suggested").textContent(), "With your bread and milk others take butter.");
+      assert.equal(await fresh.locator("#best").textContent(), "71% of baskets with tea have honey.");
+      assert.equal(await fresh.locator("#suggested").textContent(), "With your bread and milk others buy butter.");
       const [rules] = asked.filter((request) => request.url().includes("rules"));
       assert.deepEqual([rules.url(), rules.method()], [HOME.replace("shop.html", "rules.json"), "GET"]);
       assert.ok(asked.every((request) => !/bread|milk|butter/.test(request.url() + (request.postData() ?? ""))));
@@ -121,7 +121,7 @@ const CHECKS = {
     assert.ok(said.some(({ text }) => /digest|integrity/i.test(text)));
   },
 
-  "final failures are told from passing ones": async (shop) => {
+  "final failures differ from temporary ones": async (shop) => {
     const { fresh } = await opened(shop);
     const refusing = async (status, error) => {
       await fresh.unroute("**/plan");
@@ -129,7 +129,7 @@ const CHECKS = {
       await fresh.route("**/plan", (route) => route.fulfill({ status, headers, json: { error, message: "as said" } }));
       return pressed(fresh);
     };
-    assert.equal(await refusing(410, "closed"), "The survey has ended. Thank you.");
+    assert.equal(await refusing(410, "ended"), "The survey has ended. Thank you.");
     assert.equal(await refusing(401, "no-key"), "That does not work here, so nothing more is sent.");
     assert.equal(await refusing(503, "busy"), LATER);
   },
@@ -144,7 +144,7 @@ const CHECKS = {
     assert.equal(await pressed(fresh), "Thank you.");
   },
 
-  "where nothing can be kept a person is told, and no item": async (shop) => {
+  "if nothing can be stored the page says so, without an item": async (shop) => {
     const { fresh, said } = await opened(shop);
     await fresh.evaluate(() => Object.defineProperty(globalThis, "indexedDB", { value: undefined }));
     assert.equal(await pressed(fresh), "That is not possible in this window, so nothing was sent.");

@@ -26,9 +26,9 @@ const CHECKS = {
     assert.deepEqual(await call(page, "sendAll", [[item], [item], []], "1", { empty: true }), ["sent", "sent", "sent"]);
     await page.unroute("**/reports");
     reports += 1;
-    assert.deepEqual(await call(page, "sendAll", [[item]], "1"), ["sent before"]);
+    assert.deepEqual(await call(page, "sendAll", [[item]], "1"), ["already sent"]);
   },
-  "an answer that is lost, then a page that is closed: the same bytes are sent by the next page": async (page) => {
+  "after a lost response and a closed page, the next page sends the same bytes": async (page) => {
     const [first, bodies] = [await page.context().newPage(), []];
     await first.goto(page.url());
     await first.route("**/reports", async (route) => {
@@ -38,32 +38,32 @@ const CHECKS = {
     });
     await call(first, "open", url, 2);
     assert.deepEqual(await call(first, "sendAll", [[item]], "2"), ["CollectorError"]);
-    const waits = await call(first, "unsent");
+    const queued = await call(first, "queued");
     await first.close();
     await call(page, "open", url);
-    assert.deepEqual(await call(page, "unsent"), waits);
+    assert.deepEqual(await call(page, "queued"), queued);
     await page.route("**/reports", async (route) => {
       bodies.push(route.request().postDataBuffer());
       await route.continue();
     });
-    assert.deepEqual(await call(page, "sendLater"), { sent: 1, otherPlans: 0, waiting: 0, later: [] });
+    assert.deepEqual(await call(page, "sendLater"), { sent: 1, otherPlans: 0, records: 0, later: [] });
     await page.unroute("**/reports");
-    assert.ok(bodies.length > 1 && bodies.every((body) => body.toString("hex") === waits[0]));
+    assert.ok(bodies.length > 1 && bodies.every((body) => body.toString("hex") === queued[0]));
     reports += 1;
   },
-  "offline nothing is made without the plan, nothing made is lost; back online it is sent": async (page) => {
-    await call(page, "open", url, 3); // in which the plan comes on a busy machine too
+  "offline no report is made without a plan, and none is lost; online again it is sent": async (page) => {
+    await call(page, "open", url, 3); // enough for the plan on a busy machine
     await page.route("**/reports", (route) => route.abort());
     assert.deepEqual(await call(page, "sendAll", [[item]], "3"), ["CollectorError"]);
     await page.unroute("**/reports");
     await page.context().setOffline(true);
     assert.deepEqual(await call(page, "sendAll", [[item]], "4"), ["CollectorError"]);
     assert.equal(await call(page, "sendLater"), "CollectorError");
-    assert.equal((await call(page, "unsent")).length, 1);
+    assert.equal((await call(page, "queued")).length, 1);
     await page.context().setOffline(false);
     await call(page, "open", url);
-    assert.deepEqual(await call(page, "sendLater"), { sent: 1, otherPlans: 0, waiting: 0, later: [] });
-    assert.deepEqual(await call(page, "unsent"), []);
+    assert.deepEqual(await call(page, "sendLater"), { sent: 1, otherPlans: 0, records: 0, later: [] });
+    assert.deepEqual(await call(page, "queued"), []);
     reports += 1;
   },
   "a site that the collector does not allow sends nothing": async (page) => {
@@ -72,24 +72,24 @@ const CHECKS = {
     assert.deepEqual(await call(page, "sendAll", [[item]], "5"), ["CollectorError"]);
     await page.goto(page.url().replace("localhost", "127.0.0.1"));
   },
-  "a guided record waits encrypted, is answered once guidance is there, and its key is gone": async (page) => {
+  "a guided record is queued encrypted, is answered under guidance, and its key is deleted": async (page) => {
     const guided = guidedCollector();
     await page.route(`${GUIDED}/**`, guided.answer);
     await call(page, "open", GUIDED);
     assert.deepEqual(await call(page, "sendAll", [guided.record], "6"), ["BudgetError"], "this ledger has answered another plan");
-    assert.equal((await call(page, "kept")).count, 0, "so nothing waits to be answered under it");
-    await call(page, "open", GUIDED, 60, "somebody else");
-    assert.deepEqual(await call(page, "sendAll", [guided.record], "6"), ["waits for guidance"]);
+    assert.equal((await call(page, "kept")).count, 0, "so nothing is queued for it");
+    await call(page, "open", GUIDED, 60, "another person");
+    assert.deepEqual(await call(page, "sendAll", [guided.record], "6"), ["queued for guidance"]);
     const { readOut, records, count } = await call(page, "kept");
     assert.deepEqual([readOut, count], [[false], 1]);
     for (const value of Object.values(guided.record)) {
       if (typeof value === "string" && value.length > 2) assert.ok(!records.includes(value), "encrypted");
     }
-    assert.deepEqual(await call(page, "sendLater"), { sent: 0, otherPlans: 0, waiting: 1, later: [] });
+    assert.deepEqual(await call(page, "sendLater"), { sent: 0, otherPlans: 0, records: 1, later: [] });
     guided.publish();
-    assert.deepEqual(await call(page, "sendLater"), { sent: 1, otherPlans: 0, waiting: 0, later: [] });
+    assert.deepEqual(await call(page, "sendLater"), { sent: 1, otherPlans: 0, records: 0, later: [] });
     assert.deepEqual(await call(page, "kept"), { readOut: [], records: "[]", count: 0 });
-    assert.deepEqual(await call(page, "sendAll", [guided.record], "6"), ["sent before"]);
+    assert.deepEqual(await call(page, "sendAll", [guided.record], "6"), ["already sent"]);
     assert.equal(guided.stored.length, 1);
   },
 };

@@ -3,33 +3,33 @@
  * @module
  */
 
-import { Collector, hexOf, openLedger, openWaiting, sendRecord, sendWaiting } from "/clients/js/src/index.js";
+import { Collector, hexOf, openLedger, openRecordQueue, sendRecord, sendQueued } from "/clients/js/src/index.js";
 import { finished } from "/clients/js/test/ledger-page.js";
 
 let options;
 
-/** Open a ledger and name the collector; no attempt is made after some seconds. */
+/** Open a ledger, and set the collector with its patience in seconds. */
 export async function open(url, patienceSeconds = 60, name = "assocpriv") {
-  const [ledger, waiting] = [await openLedger({ name, persist: false }), await openWaiting()];
-  options = { ledger, waiting, collector: new Collector(url, { patienceSeconds }) };
+  const [ledger, queue] = [await openLedger({ name, persist: false }), await openRecordQueue()];
+  options = { ledger, queue, collector: new Collector(url, { patienceSeconds }) };
 }
 
-/** Send some records at once, as an impatient person does; what each says. */
-export function sendAll(records, occasion, more = {}) {
+/** Send records at once; return the state or the error of each. */
+export function sendAll(records, period, more = {}) {
   return Promise.all(
-    records.map((record) => sendRecord(record, { ...options, ...more, occasion }).then(({ state }) => state, nameOf)),
+    records.map((record) => sendRecord(record, { ...options, ...more, period }).then(({ state }) => state, nameOf)),
   );
 }
 
 const nameOf = (error) => error.name;
 
-export const unsent = async () => (await options.ledger.unsent()).map(({ id, report }) => hexOf(id) + hexOf(report));
+export const queued = async () => (await options.ledger.queued()).map(({ id, report }) => hexOf(id) + hexOf(report));
 
-export const sendLater = () => sendWaiting(options).then((told) => told, nameOf);
+export const sendLater = () => sendQueued(options).catch(nameOf);
 
-/** What is kept of records that wait: the texts of all bytes, and whether a key can be read out. */
+/** Return the queued records as text, and whether each key can be exported. */
 export async function kept() {
-  const database = await finished(indexedDB.open("assocpriv-waiting"));
+  const database = await finished(indexedDB.open("assocpriv-queue"));
   const all = (store) => finished(database.transaction(store).objectStore(store).getAll());
   const [keys, records] = [await all("keys"), await all("records")];
   database.close();

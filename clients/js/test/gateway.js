@@ -1,6 +1,6 @@
 /**
- * Oblivious HTTP (RFC 9458) for tests, both sides, of what the clients do not use for it: `bhttp-js`, node's HKDF and AES,
- * and of `@hpke/core` also the recipient.
+ * Oblivious HTTP (RFC 9458) for tests, both parties, from libraries that the client does not use: `bhttp-js`, node's HKDF
+ * and AES, and the recipient of `@hpke/core`.
  * @module
  */
 
@@ -33,7 +33,7 @@ export async function gatewayOf(id, handle) {
   return { keys: listOf(configuration), digest, answer: (content) => answer(pair, id, content, handle) };
 }
 
-/** Return the sealed answer to what was sealed, or null where it is of another key. */
+/** Return the encrypted response to an encrypted request, or null for another key. */
 async function answer({ privateKey }, id, content, handle) {
   if (content[0] !== id) return null;
   const info = Buffer.concat([Buffer.from("message/bhttp request\0"), content.subarray(0, 7)]);

@@ -1,5 +1,5 @@
 /**
- * Checks of the ledger in pages of Chromium, whatever pages and browsers do.
+ * Checks of the ledger in pages of Chromium, under faults of pages and browsers.
  * @module
  */
 
@@ -20,18 +20,18 @@ async function another(page) {
   return other;
 }
 
-/** Two pages, a worker and a service worker ask for the same occasions at once; return the reports that were handed out, by occasion. */
+/** Two pages, a worker and a service worker ask for the same reporting periods at once; return the reports that were handed out, by reporting period. */
 async function race(pages, name, reports, opener) {
   const text = planText(reports);
   await Promise.all(pages.map((page) => call(page, opener, text, name)));
-  const occasions = Array.from({ length: 2 * reports }, (_, place) => `week ${place}`);
-  const asked = pages.map((page, place) => call(page, "submitAll", [...occasions.slice(place), ...occasions]));
+  const periods = Array.from({ length: 2 * reports }, (_, place) => `week ${place}`);
+  const asked = pages.map((page, place) => call(page, "submitAll", [...periods.slice(place), ...periods]));
   const workers = opener === "open" ? [false, true] : [];
-  asked.push(...workers.map((isService) => call(pages[0], "submitInWorker", isService, text, name, occasions)));
+  asked.push(...workers.map((isService) => call(pages[0], "submitInWorker", isService, text, name, periods)));
   const found = await Promise.all(asked);
-  const handedOut = new Map(occasions.map((occasion) => [occasion, new Set()]));
+  const handedOut = new Map(periods.map((period) => [period, new Set()]));
   found.forEach((answers, which) => {
-    const order = which < pages.length ? [...occasions.slice(which), ...occasions] : occasions;
+    const order = which < pages.length ? [...periods.slice(which), ...periods] : periods;
     answers.forEach((answer, place) => {
       if (answer !== "BudgetError") handedOut.get(order[place]).add(answer);
     });
@@ -40,7 +40,7 @@ async function race(pages, name, reports, opener) {
 }
 
 export const LEDGER = {
-  "two pages, a worker and a service worker at once: one report an occasion, never more than a person may make": async (page) => {
+  "two pages, a worker and a service worker at once: one report a reporting period, never more than a person may make": async (page) => {
     const pages = [page, await another(page)];
     for (let round = 0; round < 3; round += 1) {
       const handedOut = await race(pages, newName(), 1 + round, "open");
@@ -63,12 +63,12 @@ export const LEDGER = {
     const made = await call(first, "submitAll", ["a", "a"]);
     await first.close({ runBeforeUnload: false });
     await call(page, "open", planText(3), name);
-    assert.deepEqual(await call(page, "unsent"), [made[0]]);
+    assert.deepEqual(await call(page, "queued"), [made[0]]);
     assert.deepEqual(await call(page, "submitAll", ["a"], null), [made[1]]);
     await call(page, "acknowledgeAll");
-    assert.deepEqual(await call(page, "unsent"), []);
+    assert.deepEqual(await call(page, "queued"), []);
   },
-  "pages closed at any moment leave reports whole or not made": async (page) => {
+  "pages closed at any time leave complete reports or none": async (page) => {
     const name = newName();
     const known = new Map();
     for (let round = 0; round < 3; round += 1) {
@@ -78,34 +78,34 @@ export const LEDGER = {
       await new Promise((done) => setTimeout(done, 5 * round));
       await shortLived.close();
       await call(page, "open", planText(20), name);
-      const found = await call(page, "unsent");
+      const found = await call(page, "queued");
       assert.ok(found.length >= known.size);
       for (const each of known.keys()) assert.ok(found.includes(each));
       found.forEach((each) => known.set(each, true));
     }
     assert.equal((await call(page, "submitAll", Array.from({ length: 20 }, (_, place) => `${place}`), [])).length, 20);
-    assert.equal((await call(page, "unsent")).length, 20);
+    assert.equal((await call(page, "queued")).length, 20);
   },
-  "whatever fails, the report is not handed out, and the next attempt makes one": async (page) => {
+  "after any failure the report is not returned, and the next attempt makes one": async (page) => {
     await call(page, "open", planText(20), newName(), { waitSeconds: 0.5 });
     const faults = await page.evaluate(async (module) => (await import(module)).faults, MODULE);
     for (const [place, fault] of faults.entries()) {
-      const { isRefused, told, before, made, again } = await call(page, "submitBroken", fault, fault, []);
-      assert.ok(isRefused, `${fault}: ${told}`);
-      assert.ok(!told.includes("CANARY"), told);
-      assert.equal(before, fault === "written and not said", fault); // then a retry finds the report
+      const { isRefused, text, before, made, again } = await call(page, "submitBroken", fault, fault, []);
+      assert.ok(isRefused, `${fault}: ${text}`);
+      assert.ok(!text.includes("CANARY"), text);
+      assert.equal(before, fault === "written, without a signal", fault); // then a retry finds the report
       assert.equal(made, again, fault);
       assert.equal(await call(page, "spent"), place + 1, fault);
     }
   },
-  "a browser that keeps nothing: do not send": async (page) => {
+  "a browser that stores nothing: do not send": async (page) => {
     for (const fault of ["missing", "forbidden", "private", "failing", "blocked", "silent"]) {
-      const { isRefused, told } = await call(page, "openBroken", planText(1), newName(), fault);
-      assert.ok(isRefused, `${fault}: ${told}`);
-      assert.ok(!told.includes("CANARY"), told);
+      const { isRefused, text } = await call(page, "openBroken", planText(1), newName(), fault);
+      assert.ok(isRefused, `${fault}: ${text}`);
+      assert.ok(!text.includes("CANARY"), text);
     }
   },
-  "storage cleared while the ledger is open: it is used no more; opened anew it has forgotten": async (page) => {
+  "storage cleared while the ledger is open: the ledger refuses; a new one is empty": async (page) => {
     for (const how of ["deleted by a page", "cleared by the browser", "emptied", "emptied and begun anew"]) {
       const [name, other] = [newName(), await another(page)];
       await call(page, "open", planText(2), name);
@@ -135,7 +135,7 @@ export const LEDGER = {
     }
   },
   "a ledger of a later version, or with a record that no device writes, is refused": async (page) => {
-    const whole = { number: 1, kind: 1, plan: "a", occasion: "b", id: "c", gamma: "7/1", report: [1] };
+    const whole = { number: 1, kind: 1, plan: "a", period: "b", id: "c", gamma: "7/1", report: [1] };
     const changes = [{ number: 2 }, { kind: 5 }, { kind: 4, of: 1 }, { gamma: "1/7" }, { report: [] }];
     for (const [place, change] of changes.entries()) {
       const name = newName();
@@ -154,8 +154,8 @@ export const LEDGER = {
     const plan = { ...PLANS["none-r1-b10-names"] };
     await call(page, "open", JSON.stringify(plan), name);
     const item = plan.catalogue.names[0];
-    const { isRefused, told } = await call(page, "submitUnknown", "CANARY item");
-    assert.ok(isRefused && !told.includes("CANARY"), told);
+    const { isRefused, text } = await call(page, "submitUnknown", "CANARY item");
+    assert.ok(isRefused && !text.includes("CANARY"), text);
     await call(page, "submitAll", ["CANARY week"], [item]);
     const content = await call(page, "contentOf", name);
     assert.ok(content.includes("report") && !content.includes("CANARY") && !content.includes(item), content);

@@ -15,14 +15,14 @@ const HEADER = Buffer.from("6173736f63707269762d6c656467657203000000", "hex");
 
 const planOf = (reports) => loadPlan(planText(reports));
 
-test("ledgers of the vectors are read as they say, repaired or refused", async (t) => {
+test("ledgers of the vectors are read, repaired or refused as expected", async (t) => {
   const path = scratch(t);
   for (const [name, { bytes, found }] of Object.entries(DEVICES.ledgers)) {
     const content = Buffer.from(bytes, "hex");
     fs.writeFileSync(path, content);
     if (found === "refuse") {
       await assert.rejects(openLedgerFile(path), LedgerError, name);
-      assert.deepEqual(fs.readFileSync(path), content, `${name}: a refused file stays as it is`);
+      assert.deepEqual(fs.readFileSync(path), content, `${name}: a refused file is unchanged`);
       continue;
     }
     const { records, end } = parseLedger(content, name);
@@ -35,56 +35,56 @@ test("ledgers of the vectors are read as they say, repaired or refused", async (
     assert.deepEqual([repaired.records, repaired.isMarked], [records, true], name);
     if (bytes.startsWith(HEADER.toString("hex"))) {
       const written = records.map((record) => Buffer.concat([recordBytes(record), Buffer.from("a76f6e206469736b", "hex")]));
-      assert.deepEqual(fs.readFileSync(path), Buffer.concat([HEADER, ...written]), `${name}: written anew`);
+      assert.deepEqual(fs.readFileSync(path), Buffer.concat([HEADER, ...written]), `${name}: written again`);
     }
   }
 });
 
-test("an occasion has one report, whatever is asked at once and whatever the record is by then", async (t) => {
+test("a reporting period has one report, for simultaneous calls and for another record", async (t) => {
   const path = scratch(t);
   const plan = await planOf(2);
   const ledger = await openLedgerFile(path);
-  const asked = ["2026-W47", " 2026-W47\u0085", "2026-W47\u3000"].map((occasion) => ledger.submit(plan, occasion, []));
+  const asked = ["2026-W47", " 2026-W47\u0085", "2026-W47\u3000"].map((period) => ledger.submit(plan, period, []));
   const [first, ...others] = await Promise.all(asked);
   for (const other of others) assert.deepEqual(other, first);
   assert.equal(fs.statSync(path).mode & 0o777, 0o600);
-  assert.deepEqual(await ledger.unsent(), [first]);
+  assert.deepEqual(await ledger.queued(), [first]);
   await ledger.acknowledge({ ...first, id: new Uint8Array(16) }); // of a ledger that this one replaced
-  assert.deepEqual(await ledger.unsent(), [first]);
+  assert.deepEqual(await ledger.queued(), [first]);
   await ledger.acknowledge(first);
   await ledger.acknowledge(first);
   ledger.close();
   const again = await openLedgerFile(path);
   t.after(() => again.close());
   assert.deepEqual(await again.submit(plan, "2026-W47", null), { ...first, acknowledged: true });
-  assert.deepEqual(await again.unsent(), []);
+  assert.deepEqual(await again.queued(), []);
   assert.notDeepEqual((await again.submit(plan, "caf\u00e9", [])).id, first.id);
   assert.deepEqual(await again.has(plan, "cafe\u0301"), true, "NFC");
-  await assert.rejects(again.submit(plan, "\ufeff2026-W47", []), BudgetError, "a character that Unicode does not call blank");
+  await assert.rejects(again.submit(plan, "\ufeff2026-W47", []), BudgetError, "a character that is not white space in Unicode");
   await assert.rejects(again.submit(plan, " ", []), PlanError);
   await assert.rejects(again.submit(plan, "a".repeat(1001), []), PlanError);
   await assert.rejects(again.submit(plan, "\ud800", []), PlanError);
 });
 
-test("a record that does not fit spends nothing, and no item stands in the file or the refusal", async (t) => {
+test("an invalid record spends nothing, and neither the file nor the error contains an item", async (t) => {
   const path = scratch(t);
   const ledger = await openLedgerFile(path);
   const plan = await planOf(1);
   const refused = await ledger.submit(plan, "a", ["CANARY"]).catch((error) => error);
   assert.ok(refused instanceof RecordError && !String(refused.stack).includes("CANARY"));
-  assert.equal((await ledger.spent(plan)).left, 1);
+  assert.equal((await ledger.status(plan)).remaining, 1);
   await ledger.submit(plan, "a", []);
   ledger.close();
   assert.ok(!fs.readFileSync(path).includes("CANARY"));
 });
 
-test("a limit for the device is an ε or two beliefs, and holds over all plans", async (t) => {
+test("a limit for the device is an ε or a prior and a posterior, and holds over all plans", async (t) => {
   const path = scratch(t);
   const ledger = await openLedgerFile(path, { limit: { epsilon: 3.9 } });
   t.after(() => ledger.close());
   for (const reports of [1, 2]) await ledger.submit(await planOf(reports), `week ${reports}`, []);
   const before = fs.readFileSync(path);
-  await assert.rejects(ledger.submit(await planOf(2), "week 3", []), { name: "BudgetError", message: /would reach the limit/ });
+  await assert.rejects(ledger.submit(await planOf(2), "week 3", []), { name: "BudgetError", message: /would reach its limit/ });
   assert.deepEqual(fs.readFileSync(path), before);
   const reversed = [{ prior: "50%", posterior: "5%" }, { prior: "0", posterior: "1/2" }, { prior: 0.05, posterior: "1/2" }];
   for (const limit of [...reversed, ...[0, -1, "", "5%", "ln 19", 56, NaN].map((epsilon) => ({ epsilon }))]) {
@@ -95,34 +95,34 @@ test("a limit for the device is an ε or two beliefs, and holds over all plans",
   }
 });
 
-test("a report that was handed out is sent under the id that it has", async (t) => {
+test("a report that was returned before is queued with the same id", async (t) => {
   const ledger = await openLedgerFile(scratch(t));
   t.after(() => ledger.close());
   const plan = await planOf(1);
   const report = await ledger.report(plan, "a", []);
-  assert.deepEqual([await ledger.unsent(), await ledger.report(plan, "a", null)], [[], report]);
+  assert.deepEqual([await ledger.queued(), await ledger.report(plan, "a", null)], [[], report]);
   const submission = await ledger.submit(plan, "a", null);
   assert.deepEqual(submission.report, report);
-  assert.deepEqual(await ledger.unsent(), [submission]);
+  assert.deepEqual(await ledger.queued(), [submission]);
 });
 
-test("no other process has the file at the same time", async (t) => {
+test("no other process can open the file at the same time", async (t) => {
   const path = scratch(t);
   const held = await openLedgerFile(path);
   await assert.rejects(openLedgerFile(path, { waitSeconds: 0 }), LedgerError);
   const taken = spawn("flock", ["-n", path, "true"]);
   assert.deepEqual((await once(taken, "exit"))[0], 1);
   held.close();
-  await assert.rejects(held.unsent(), LedgerError);
+  await assert.rejects(held.queued(), LedgerError);
   const other = spawn("flock", [path, "sh", "-c", "echo locked; read line"]);
   await once(other.stdout, "data");
   await assert.rejects(openLedgerFile(path, { waitSeconds: 0.1 }), LedgerError);
-  const waiting = openLedgerFile(path);
+  const opening = openLedgerFile(path);
   other.stdin.end("\n");
-  (await waiting).close();
+  (await opening).close();
 });
 
-test("on Windows, which has no flock and opens no folders, a file beside keeps others out, Python too", async (t) => {
+test("on Windows, without flock and open folders, a lock file excludes other processes, also Python", async (t) => {
   const path = scratch(t);
   const there = async (opened) => {
     const code = `
@@ -136,7 +136,7 @@ test("on Windows, which has no flock and opens no folders, a file beside keeps o
       const { openLedgerFile } = await import(${JSON.stringify(new URL("../src/node/index.js", import.meta.url).href)});
       try {
         const ledger = await openLedgerFile(${JSON.stringify(path)}, { waitSeconds: 0.1 });
-        console.log((await ledger.unsent()).length, fs.existsSync(${JSON.stringify(`${path}.lock`)}));
+        console.log((await ledger.queued()).length, fs.existsSync(${JSON.stringify(`${path}.lock`)}));
         ledger.close();
       } catch (error) { console.log(error.message); }`;
     const child = spawn(process.execPath, ["--input-type=module", "-e", code], { stdio: ["ignore", "pipe", "inherit"] });
@@ -150,7 +150,7 @@ test("on Windows, which has no flock and opens no folders, a file beside keeps o
   await there(/in use by another process; .*; if none is running, delete .*ledger\.bin\.lock\n$/);
 });
 
-test("what cannot be written is not handed out, and whatever is no ledger is left alone", async (t) => {
+test("a report that cannot be written is not returned, and other files are not changed", async (t) => {
   const path = scratch(t);
   const plan = await planOf(3);
   const ledger = await openLedgerFile(path);
@@ -167,7 +167,7 @@ test("what cannot be written is not handed out, and whatever is no ledger is lef
   assert.deepEqual(fs.readFileSync(path), before);
   ledger.close();
   const anew = await openLedgerFile(path);
-  assert.deepEqual(await anew.unsent(), [made]);
+  assert.deepEqual(await anew.queued(), [made]);
   anew.close();
   await assert.rejects(openLedgerFile("/dev/null"), LedgerError);
 });

@@ -1,5 +1,5 @@
 /**
- * What pages of test/ledger-chromium.js do: imported there by the browser.
+ * Functions for pages of test/ledger-chromium.js, imported there by the browser.
  * @module
  */
 
@@ -9,36 +9,36 @@ import { Ledger } from "/clients/js/src/device/ledger.js";
 let ledger;
 let plan;
 
-/** Open a ledger; what it says if that is refused. */
+/** Open a ledger. */
 export async function open(text, name, options = {}) {
   plan = await loadPlan(text);
   ledger = await openLedger({ name, ...options });
 }
 
-/** Ask for reports of occasions, all at once; of each what it says: its bytes with the id, or the error's name. */
-export function submitAll(occasions, record = []) {
-  return Promise.all(occasions.map((occasion) => ledger.submit(plan, occasion, record).then(said, nameOf)));
+/** Submit reports on reporting periods, all at once; return for each its id and bytes, or the error's name. */
+export function submitAll(periods, record = []) {
+  return Promise.all(periods.map((period) => ledger.submit(plan, period, record).then(said, nameOf)));
 }
 
 const said = ({ id, report }) => `${hexOf(id)} ${hexOf(report)}`;
 const nameOf = (error) => error.name;
 
-export async function unsent() {
-  return (await ledger.unsent()).map(said);
+export async function queued() {
+  return (await ledger.queued()).map(said);
 }
 
 export async function acknowledgeAll() {
-  for (const each of await ledger.unsent()) await ledger.acknowledge(each);
+  for (const each of await ledger.queued()) await ledger.acknowledge(each);
 }
 
-export const spent = async () => (await ledger.spent(plan)).spent;
+export const spent = async () => (await ledger.status(plan)).spent;
 
 /** Ask for reports in a worker of this page's origin. */
-export async function submitInWorker(isService, text, name, occasions) {
+export async function submitInWorker(isService, text, name, periods) {
   const script = "/clients/js/test/ledger-worker.js";
   const worker = isService ? await serviceWorker(script) : new Worker(script, { type: "module" });
   const { port1, port2 } = new MessageChannel();
-  worker.postMessage([text, name, occasions], [port2]);
+  worker.postMessage([text, name, periods], [port2]);
   return new Promise((resolve, reject) => {
     worker.onerror = () => reject(new Error("the worker did not start"));
     port1.onmessage = ({ data }) => resolve(data);
@@ -68,7 +68,7 @@ export function finished(request) {
   });
 }
 
-/** Return what waits, the first three times, until the other page has come as far, too. */
+/** Return a function that waits, the first three times, for the same call in the other page. */
 function meeting(name) {
   const channel = new globalThis.BroadcastChannel(name);
   let times = 0;
@@ -115,7 +115,7 @@ const FAULTS = {
     add.call(this, record);
     return add.call(this, record); // the same key again: a request that fails, and ends the transaction
   }],
-  "write is undone": [IDBObjectStore.prototype, "add", (add) => function undone(record) {
+  "write is reverted": [IDBObjectStore.prototype, "add", (add) => function reverted(record) {
     const request = add.call(this, record);
     request.addEventListener("success", () => this.transaction.abort());
     return request;
@@ -125,34 +125,34 @@ const FAULTS = {
     again();
     return add.call(this, record);
   }],
-  "written and not said": [IDBDatabase.prototype, "transaction", (transaction) => function silent(...given) {
+  "written, without a signal": [IDBDatabase.prototype, "transaction", (transaction) => function silent(...given) {
     return Object.defineProperty(transaction.apply(this, given), "oncomplete", { set: () => {} });
   }],
 };
 export const faults = Object.keys(FAULTS);
 
 /** Ask for a report while something is broken, then for what is in the ledger, and for the report again. */
-export async function submitBroken(fault, occasion, record) {
+export async function submitBroken(fault, period, record) {
   const [holder, method, broken] = FAULTS[fault];
   const whole = holder[method];
   holder[method] = broken(whole);
-  const refused = await ledger.submit(plan, occasion, record).then(() => null, (error) => error);
+  const refused = await ledger.submit(plan, period, record).then(() => null, (error) => error);
   holder[method] = whole;
-  const told = [refused?.message, refused?.stack, String(refused?.cause)].join();
-  const before = await ledger.has(plan, occasion);
-  const made = said(await ledger.submit(plan, occasion, record));
-  return { isRefused: refused instanceof LedgerError, told, before, made, again: said(await ledger.submit(plan, occasion, null)) };
+  const text = [refused?.message, refused?.stack, String(refused?.cause)].join();
+  const before = await ledger.has(plan, period);
+  const made = said(await ledger.submit(plan, period, record));
+  return { isRefused: refused instanceof LedgerError, text, before, made, again: said(await ledger.submit(plan, period, null)) };
 }
 
 /** Ask for a report; return how durable the transactions were asked to be. */
-export async function durabilities(occasion) {
+export async function durabilities(period) {
   const whole = IDBDatabase.prototype.transaction;
   const asked = [];
   IDBDatabase.prototype.transaction = function noted(...given) {
     asked.push([given[1], whole.apply(this, given).durability]);
     return whole.apply(this, given);
   };
-  await ledger.submit(plan, occasion, []);
+  await ledger.submit(plan, period, []);
   IDBDatabase.prototype.transaction = whole;
   return asked;
 }
@@ -179,7 +179,7 @@ export async function openBroken(text, name, fault) {
   Object.defineProperty(globalThis, "indexedDB", { get: faults[fault], configurable: true });
   const error = await open(text, name, { waitSeconds: 0.2 }).then(() => null, (found) => found);
   Object.defineProperty(globalThis, "indexedDB", whole);
-  return { isRefused: error instanceof LedgerError, told: `${error?.message} ${error?.stack}` };
+  return { isRefused: error instanceof LedgerError, text: `${error?.message} ${error?.stack}` };
 }
 
 /** Write into a ledger's database, of some version, what no device writes. */
@@ -192,8 +192,8 @@ export async function spoil(name, version, record) {
   database.close();
 }
 
-/** A record that does not fit is refused, shown nowhere and costs nothing. */
+/** Submit an invalid record: it must be refused, not shown, and spend nothing. */
 export async function submitUnknown(item) {
   const error = await ledger.submit(plan, "unknown", [item]).then(() => null, (found) => found);
-  return { isRefused: error instanceof RecordError, told: `${error?.message} ${error?.stack}` };
+  return { isRefused: error instanceof RecordError, text: `${error?.message} ${error?.stack}` };
 }

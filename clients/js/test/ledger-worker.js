@@ -1,13 +1,13 @@
 /**
- * The same as a page of test/ledger-page.js does, in a worker or a service worker.
+ * The calls of test/ledger-page.js in a worker or a service worker.
  * @module
  */
 
 import { open, submitAll } from "/clients/js/test/ledger-page.js";
 
-async function answer({ data: [text, name, occasions], ports: [port] }) {
+async function answer({ data: [text, name, periods], ports: [port] }) {
   await open(text, name, { persist: false });
-  port.postMessage(await submitAll(occasions));
+  port.postMessage(await submitAll(periods));
 }
 
 globalThis.onmessage = (event) => {

@@ -19,7 +19,7 @@ const SEALED = bytesOf(
 );
 const ANSWER = bytesOf("c789e7151fcba46158ca84b04464910d86f9013e404feea014e7be4a441f234f857fbd");
 
-test("the published exchange: key, request and answer, to the byte", async () => {
+test("the published exchange is reproduced: key, request and response, byte by byte", async () => {
   const [key] = await readKeys(listOf(CONFIGURATION));
   assert.deepEqual(key.encoded, CONFIGURATION);
   const kem = new DhkemX25519HkdfSha256();
@@ -29,11 +29,11 @@ test("the published exchange: key, request and answer, to the byte", async () =>
   assert.deepEqual(content, SEALED);
   assert.deepEqual(responseOf(await open(ANSWER)), { status: 200, headers: new Map(), body: new Uint8Array() });
   for (const changed of [ANSWER.slice(0, -1), ANSWER.slice(0, 20), new Uint8Array(), ANSWER.map((byte, at) => byte ^ (at === 0))]) {
-    await assert.rejects(open(changed), /CollectorError: the answer cannot be opened/);
+    await assert.rejects(open(changed), /CollectorError: the response cannot be decrypted/);
   }
 });
 
-test("requests and answers are read by another implementation of binary HTTP, and its answers here", async () => {
+test("another implementation of binary HTTP reads our requests, and we read its responses", async () => {
   const body = Uint8Array.from({ length: 70 }, (_, place) => place);
   for (const [sent, method] of [[body, "POST"], [undefined, "GET"]]) {
     const content = requestBytes("https://shop.example:444/x/reports", sent, { "Assocpriv-Plan": "a".repeat(64) });
@@ -52,13 +52,13 @@ test("requests and answers are read by another implementation of binary HTTP, an
   }
 });
 
-test("an answer with what comes before it and behind it; one that is cut off, or of another kind", () => {
+test("responses with informational ones and trailers; cut and malformed ones are refused", () => {
   const early = "4066" + "06" + "016103786162";
   const whole = bytesOf(`01${early}40c8${"04"}${"01620163"}${"02"}${"6869"}${"04"}${"01780179"}0000`);
   assert.deepEqual(responseOf(whole), { status: 200, headers: new Map([["b", "c"]]), body: bytesOf("6869") });
   const ends = Array.from({ length: whole.length }, (_, end) => whole.slice(0, end));
   const readable = ends.filter((content) => isRead(content)).map(({ length }) => length);
-  assert.deepEqual(readable, [12, 17, 20, 25, 26], "parts that are empty may be missing at the end");
+  assert.deepEqual(readable, [12, 17, 20, 25, 26], "empty parts may be missing at the end");
   for (const bad of ["", "00", "03", "0101", "0144ff", "01" + "ff".repeat(8), "0140c8" + "7f", "0140c8000001ff", "0140c8" + "0000" + "0001"]) {
     assert.ok(!isRead(bytesOf(bad)), bad);
   }
@@ -73,7 +73,7 @@ function isRead(content) {
   }
 }
 
-test("key configurations: those of other algorithms are passed over; none that is cut off, and no point that is none", async () => {
+test("key configurations of other algorithms are skipped; cut lists and invalid points are refused", async () => {
   const other = bytesOf("09" + "0010" + "00".repeat(65) + "000400010001");
   const chacha = bytesOf("02" + "0020" + "00".repeat(32) + "000400010003");
   const found = await readKeys(listOf(other, CONFIGURATION, chacha));
@@ -81,12 +81,12 @@ test("key configurations: those of other algorithms are passed over; none that i
   assert.equal(found[0].digest, createHash("sha256").update(CONFIGURATION).digest("hex"));
   const list = listOf(CONFIGURATION);
   for (let end = 0; end < list.length; end += 1) await assert.rejects(readKeys(list.slice(0, end)), CollectorError);
-  await assert.rejects(readKeys(listOf(other, chacha)), /no key is of X25519/);
+  await assert.rejects(readKeys(listOf(other, chacha)), /there is no key for X25519/);
   const low = CONFIGURATION.slice().fill(0, 3, 35);
-  await assert.rejects(seal(REQUEST, (await readKeys(listOf(low)))[0]), /CollectorError: nothing can be sealed/);
+  await assert.rejects(seal(REQUEST, (await readKeys(listOf(low)))[0]), /CollectorError: cannot encrypt for/);
 });
 
-test("a gateway made of other libraries opens what is sealed here, and is read here", async () => {
+test("a gateway of other libraries decrypts our requests, and we decrypt its responses", async () => {
   const gateway = await gatewayOf(7, async (request) => new Response(await request.text(), { status: 201 }));
   const [key] = await readKeys(gateway.keys);
   const { content, open } = await seal(requestBytes("http://127.0.0.1/", new Uint8Array([104, 105]), {}), key);
@@ -95,5 +95,5 @@ test("a gateway made of other libraries opens what is sealed here, and is read h
   const answer = await gateway.answer(content);
   const { status, body } = responseOf(await open(answer));
   assert.deepEqual([status, new TextDecoder().decode(body)], [201, "hi"]);
-  await assert.rejects(again.open(answer), CollectorError, "an answer to another request");
+  await assert.rejects(again.open(answer), CollectorError, "a response to another request");
 });

@@ -12,7 +12,7 @@ import { chromium } from "playwright-core";
 
 const ROOT = resolve(dirname(fileURLToPath(import.meta.url)), "../../..");
 const TYPES = { ".js": "text/javascript", ".json": "application/json" };
-/** A page that shares nothing with others has a clock of 5 µs; else it is 100 µs. */
+/** An isolated page has a clock of 5 µs; otherwise it is 100 µs. */
 const ALONE = { "cross-origin-opener-policy": "same-origin", "cross-origin-embedder-policy": "require-corp" };
 const EMPTY = "<!doctype html><meta charset=utf-8><title>test</title>";
 
@@ -56,12 +56,12 @@ export const callerOf = (module) => (page, name, ...given) =>
   page.evaluate(async ([from, each, values]) => (await import(from))[each](...values), [module, name, given]);
 
 /**
- * Run checks in a page, one after another; print what each says, and set the exit status.
+ * Run checks in a page, one after another; print each result, and set the exit status.
  * @param {import("playwright-core").Page} page
  * @param {Record<string, (page: import("playwright-core").Page) => Promise<void>>} checks
  */
 export async function runChecks(page, checks) {
-  for (const [says, check] of Object.entries(checks)) {
+  for (const [title, check] of Object.entries(checks)) {
     /** @type {any} */
     let timer;
     const late = new Promise((_, reject) => {
@@ -69,9 +69,9 @@ export async function runChecks(page, checks) {
     });
     try {
       await Promise.race([check(page), late]);
-      console.log(`ok: ${says}`);
+      console.log(`ok: ${title}`);
     } catch (error) {
-      console.log(`not ok: ${says}\n    ${error instanceof Error ? error.stack : error}`);
+      console.log(`not ok: ${title}\n    ${error instanceof Error ? error.stack : error}`);
       process.exitCode = 1;
     }
     clearTimeout(timer);

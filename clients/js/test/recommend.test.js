@@ -6,7 +6,7 @@ import { PlanError, readRules, recommend, RecordError } from "../src/index.js";
 const rule = { antecedents: ["tea"], consequents: ["milk"], confidence: 0.6 };
 const published = (rules) => ({ format: "assocpriv-rules", version: 1, rules });
 
-test("what is no file of rules, or no rule, is refused by its place", () => {
+test("an invalid file of rules, or an invalid rule, is refused with its place", () => {
   for (const content of [null, [], {}, { ...published([]), version: 2 }, published(null)]) {
     assert.throws(() => readRules(content), PlanError);
   }
@@ -16,7 +16,7 @@ test("what is no file of rules, or no rule, is refused by its place", () => {
   }
 });
 
-test("a basket that is none is refused, and not shown", () => {
+test("an invalid basket is refused, and not shown", () => {
   for (const basket of ["CANARY", 7, null, {}, new Map([["CANARY", 0]])]) {
     assert.throws(() => recommend(basket, []), (error) => error instanceof RecordError && !/CANARY/.test(error.message));
   }

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { runInNewContext } from "node:vm";
 
-import { textOf } from "../src/device/waiting.js";
+import { textOf } from "../src/device/record-queue.js";
 import { loadPlan, PlanError } from "../src/index.js";
 import { parseJson } from "../src/json.js";
 import { givenWords } from "../src/words.js";
@@ -11,7 +11,7 @@ import { givenWords } from "../src/words.js";
 const { plans } = JSON.parse(readFileSync(new URL("../../../tests/vectors/tables.json", import.meta.url), "utf8"));
 const plan = await loadPlan(JSON.stringify(plans.find(({ name }) => name === "sampled-one").plan));
 
-test("a record in which no column could be found is refused, and none is made of missing values", () => {
+test("a record without any column is refused, not read as missing values", () => {
   const given = { w: 1, p: "3", r: true };
   class Row {}
   Object.assign(Row.prototype, given);
@@ -25,18 +25,18 @@ test("a plain object of another page is a record", () => {
   assert.equal(plan.randomize(record).length, plan.reportBytes);
 });
 
-test("a record that waits is afterwards what it was, whatever its numbers are", () => {
+test("a queued record is read back unchanged, also its numbers", () => {
   const words = () => givenWords(Array.from({ length: 50 }, (_, place) => BigInt(place) << 58n));
   for (const record of [{ w: 1n, p: 3n, r: true }, { w: 0.1 + 0.2, p: "3", r: "x" }, { w: -0, p: 3, r: true }]) {
     const later = parseJson(textOf("é", record), "record");
-    assert.equal(later.occasion, "é");
+    assert.equal(later.period, "é");
     assert.deepEqual(plan.randomize(later.values, words()), plan.randomize(record, words()));
   }
   const left = parseJson(textOf(null, { a: null, b: undefined, c: NaN, ["__proto__"]: 2n ** 64n }), "record");
-  assert.deepEqual([left.occasion, Object.entries(left.values)], [null, [["__proto__", 2n ** 64n]]]);
+  assert.deepEqual([left.period, Object.entries(left.values)], [null, [["__proto__", 2n ** 64n]]]);
 });
 
-test("a whole number of more digits than any plan has is not read at all", () => {
+test("a whole number with more digits than any plan has is refused", () => {
   assert.equal(parseJson(`-${"7".repeat(4300)}`, "plan"), -BigInt("7".repeat(4300)));
   for (const sign of ["", "-"]) assert.throws(() => parseJson(sign + "7".repeat(4301), "plan"), PlanError);
 });

@@ -1,6 +1,6 @@
 /**
  * From a page of Chromium through a relay to a collector: node test/relay-chromium.js PORT COLLECTOR RELAY ITEM, a page
- * from 127.0.0.1:PORT, which both allow, and an item of the collector's plan, whose moments come within seconds.
+ * from 127.0.0.1:PORT, which both allow, and an item of the collector's plan, whose send times are within seconds.
  * @module
  */
 
@@ -13,7 +13,7 @@ const [port, url, relay, item] = process.argv.slice(2);
 const call = callerOf("/clients/js/test/relay-page.js");
 const GATEWAY = "/.well-known/ohttp-gateway";
 
-/** Call what a page does; return what it says, and all its requests to relay and collector. */
+/** Call a function in a page; return its result, and all requests to relay and collector. */
 async function watched(page, name, ...given) {
   const requests = [];
   const note = (request) => (/ohttp|plan|reports/.test(new URL(request.url()).pathname) ? requests.push(request) : 0);
@@ -25,37 +25,37 @@ async function watched(page, name, ...given) {
 }
 
 const CHECKS = {
-  "a page that stays open sends at the moment, and nothing names who sends it": async (page) => {
+  "an open page sends at the scheduled time, without identifying the sender": async (page) => {
     await page.context().addCookies([{ name: "who", value: "somebody", url: "http://127.0.0.1/" }]);
     await call(page, "open", url, { relay });
     const made = await watched(page, "send", [item], "1");
-    assert.deepEqual([made.said.state, made.said.isNew], ["waits for its moment", true]);
+    assert.deepEqual([made.said.state, made.said.isNew], ["scheduled", true]);
     const sent = await watched(page, "stayOpen");
-    assert.deepEqual(sent.said, { sent: 1, otherPlans: 0, waiting: 0, later: [] });
+    assert.deepEqual(sent.said, { sent: 1, otherPlans: 0, records: 0, later: [] });
     assert.deepEqual([...new Set([...made.asked, ...sent.asked])].sort(), [`GET ${url}${GATEWAY}`, `GET ${relay}${GATEWAY}`, `POST ${relay}${GATEWAY}`].sort());
     for (const headers of [...made.headers, ...sent.headers]) {
       const named = ["cookie", "referer", "authorization", "assocpriv-plan"].filter((name) => name in headers);
       assert.deepEqual(named, []);
     }
     assert.ok(sent.headers.every((headers) => (headers["content-type"] ?? "message/ohttp-req") === "message/ohttp-req"));
-    assert.equal((await call(page, "send", [item], "1")).state, "sent before");
+    assert.equal((await call(page, "send", [item], "1")).state, "already sent");
   },
-  "a page that is closed before: the next one has the same moment, and sends after it, from offline too": async (page) => {
+  "after a closed page the next one has the same send time, and sends after it, also after being offline": async (page) => {
     const first = await page.context().newPage();
     await first.goto(page.url());
     await call(first, "open", url, { relay });
-    const { moment } = await call(first, "send", [item], "2");
+    const { sendTime } = await call(first, "send", [item], "2");
     await first.close();
     await call(page, "open", url, { relay, patienceSeconds: 2 });
     const again = await call(page, "send", [], "2");
-    if (again.state !== "sent") assert.equal(again.moment, moment);
+    if (again.state !== "sent") assert.equal(again.sendTime, sendTime);
     await page.context().setOffline(true);
     assert.equal(await call(page, "sendLater"), "CollectorError no-answer");
     await page.context().setOffline(false);
     const { sent } = await call(page, "stayOpen");
     assert.equal(sent, again.state === "sent" ? 0 : 1);
   },
-  "a page from the relay's own address: no cookie either; with a pinned key nobody but the relay is asked": async (page) => {
+  "a page from the relay's own address: no cookie; with a pinned key only the relay is asked": async (page) => {
     const home = page.url();
     const other = await page.context().newPage();
     await other.route(({ origin, pathname }) => origin === relay && pathname !== GATEWAY, async (route) => {
@@ -67,11 +67,11 @@ const CHECKS = {
     const digest = createHash("sha256").update(keys.subarray(2, 2 + keys.readUInt16BE(0))).digest("hex");
     await call(other, "open", url, { relay, pinnedKeys: [digest] });
     const { said, asked, headers } = await watched(other, "send", [item], "1");
-    assert.deepEqual([said.state, asked], ["waits for its moment", [`GET ${relay}${GATEWAY}`, `POST ${relay}${GATEWAY}`]]);
+    assert.deepEqual([said.state, asked], ["scheduled", [`GET ${relay}${GATEWAY}`, `POST ${relay}${GATEWAY}`]]);
     assert.ok(headers.every((each) => !("cookie" in each) && !("referer" in each)));
     await other.close();
   },
-  "without a relay, or with another key than is pinned, nothing is sent": async (page) => {
+  "without a relay, or with another key than the pinned one, nothing is sent": async (page) => {
     await call(page, "open", url, {});
     assert.equal(await call(page, "send", [item], "3"), "PlanError no-relay");
     await call(page, "open", url, { relay, pinnedKeys: ["0".repeat(64)] });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { Collector, loadPlan, PlanError, sendAtMoments, sendRecord, sendWaiting } from "../src/index.js";
+import { Collector, loadPlan, PlanError, sendScheduled, sendRecord, sendQueued } from "../src/index.js";
 import { openLedgerFile } from "../src/node/index.js";
 import { gatewayOf } from "./gateway.js";
 import { CENTRAL, listening, planText, scratch } from "./small-plan.js";
@@ -10,7 +10,7 @@ const PATH = "/.well-known/ohttp-gateway";
 const KEY_PROBLEM = JSON.stringify({ type: "https://iana.org/assignments/http-problem-types#ohttp-key", title: "no key" });
 const START = 1_800_000_000;
 
-/** A collector with a gateway, and a relay; what each was asked, and faults of the relay's POSTs and of what is inside. */
+/** Return a collector with a gateway, and a relay: their requests, and the faults of the next POSTs of either. */
 async function channel(t, more = { central: CENTRAL }) {
   const plan = await loadPlan(planText(9, more));
   const state = { plan, faults: [], inner: [], stored: [], direct: [], relayed: [], now: START, waits: [] };
@@ -41,7 +41,7 @@ async function channel(t, more = { central: CENTRAL }) {
     if (answer === null) response.writeHead(400, { "content-type": "application/problem+json" }).end(KEY_PROBLEM);
     else response.writeHead(200, { "content-type": "message/ohttp-res" }).end(answer);
   });
-  const waiting = async (seconds) => {
+  const wait = async (seconds) => {
     state.waits.push(seconds);
     state.now += Math.ceil(seconds);
   };
@@ -49,30 +49,30 @@ async function channel(t, more = { central: CENTRAL }) {
   state.path = scratch(t);
   state.ledger = await openLedgerFile(state.path, { limit: { epsilon: 30 } });
   t.after(() => state.ledger.close());
-  state.of = (options = {}) => new Collector(collector, { relay, waiting, now: () => state.now, ...options });
-  state.send = (occasion, options = {}) =>
-    sendRecord([1], { collector: state.of(options), ledger: state.ledger, occasion });
-  state.rest = (options = {}) => sendWaiting({ collector: state.of(options), ledger: state.ledger });
+  state.of = (options = {}) => new Collector(collector, { relay, wait, now: () => state.now, ...options });
+  state.send = (period, options = {}) =>
+    sendRecord([1], { collector: state.of(options), ledger: state.ledger, period });
+  state.rest = (options = {}) => sendQueued({ collector: state.of(options), ledger: state.ledger });
   return state;
 }
 
-test("a report waits for a moment of its own, which outlives a restart, and goes alone, unnamed, through the relay", async (t) => {
+test("a report is scheduled, also over a restart, and is sent alone and without a name through the relay", async (t) => {
   const state = await channel(t);
-  const told = await state.send("a");
-  assert.deepEqual([told.state, told.isNew], ["waits for its moment", true]);
-  assert.ok(told.moment > START && told.moment <= START + CENTRAL.delay);
+  const result = await state.send("a");
+  assert.deepEqual([result.state, result.isNew], ["scheduled", true]);
+  assert.ok(result.sendTime > START && result.sendTime <= START + CENTRAL.delay);
   assert.deepEqual(state.stored, []);
   state.ledger.close();
   state.ledger = await openLedgerFile(state.path, { limit: { epsilon: 30 } });
-  state.now = told.moment - 1;
-  assert.deepEqual(await state.rest(), { sent: 0, otherPlans: 0, waiting: 0, later: [told.moment] });
-  assert.deepEqual(await state.send("a"), { ...told, isNew: false });
-  state.now = told.moment;
-  const [{ id, report }] = await state.ledger.unsent();
+  state.now = result.sendTime - 1;
+  assert.deepEqual(await state.rest(), { sent: 0, otherPlans: 0, records: 0, later: [result.sendTime] });
+  assert.deepEqual(await state.send("a"), { ...result, isNew: false });
+  state.now = result.sendTime;
+  const [{ id, report }] = await state.ledger.queued();
   assert.equal((await state.rest()).sent, 1);
   assert.deepEqual(state.stored, [Buffer.concat([id, report]).toString("hex")]);
-  assert.equal((await state.send("a")).state, "sent before");
-  assert.deepEqual([...new Set(state.direct.map(({ url }) => url))], [PATH], "the collector itself is asked for its keys alone");
+  assert.equal((await state.send("a")).state, "already sent");
+  assert.deepEqual([...new Set(state.direct.map(({ url }) => url))], [PATH], "the device asks the collector only for its keys");
   for (const { request: { headers, method }, body } of state.relayed) {
     const named = ["cookie", "referer", "authorization", "assocpriv-plan", "origin"].filter((name) => name in headers);
     assert.deepEqual([named, headers["content-type"]], [[], method === "POST" ? "message/ohttp-req" : undefined]);
@@ -80,70 +80,70 @@ test("a report waits for a moment of its own, which outlives a restart, and goes
   }
 });
 
-test("moments are uniform over the delay, and drawn anew where a clock was wrong", async (t) => {
+test("send times are uniform over the delay, and drawn again after a wrong clock", async (t) => {
   const state = await channel(t);
   const submission = await state.ledger.submit(state.plan, "a", []);
   const counts = [0, 0, 0, 0];
   for (let place = 0; place < 200; place += 1) {
-    const moment = await state.ledger.moment(submission, 4, START, Infinity);
-    counts[moment - START - 1] += 1;
-    assert.equal(await state.ledger.moment(submission, 4, START + 9), moment);
+    const time = await state.ledger.sendTime(submission, 4, START, Infinity);
+    counts[time - START - 1] += 1;
+    assert.equal(await state.ledger.sendTime(submission, 4, START + 9), time);
   }
-  const back = await state.ledger.moment(submission, 4, START - 1000);
+  const back = await state.ledger.sendTime(submission, 4, START - 1000);
   assert.ok(back > START - 1000 && back <= START - 996);
   await state.ledger.acknowledge(submission);
-  assert.equal(await state.ledger.moment(submission, 4, 0, Infinity), back, "of what is sent nothing is drawn");
+  assert.equal(await state.ledger.sendTime(submission, 4, 0, Infinity), back, "no time is drawn for a sent report");
   const square = counts.reduce((sum, count) => sum + (count - 50) ** 2 / 50, 0);
-  assert.ok(square < 30.7, `χ² of 3 degrees of freedom, which is as large once in a million times: ${counts}`);
+  assert.ok(square < 30.7, `χ² with 3 degrees of freedom exceeds this with probability 10^-6: ${counts}`);
 });
 
-test("of several that are overdue one is sent; a page that stays open sends each at its moment", async (t) => {
+test("of several overdue reports one is sent; an open page sends each at its time", async (t) => {
   const state = await channel(t);
-  for (const occasion of ["a", "b", "c"]) await state.send(occasion);
+  for (const period of ["a", "b", "c"]) await state.send(period);
   state.now += 2 * CENTRAL.delay;
   const { sent, later } = await state.rest();
   assert.deepEqual([sent, later.length], [1, 2]);
-  assert.ok(later.every((moment) => moment > state.now && moment <= state.now + CENTRAL.delay));
+  assert.ok(later.every((time) => time > state.now && time <= state.now + CENTRAL.delay));
   const posts = state.relayed.length;
-  const told = await sendAtMoments({ collector: state.of(), ledger: state.ledger });
-  assert.deepEqual(told, { sent: 2, otherPlans: 0, waiting: 0, later: [] });
+  const result = await sendScheduled({ collector: state.of(), ledger: state.ledger });
+  assert.deepEqual(result, { sent: 2, otherPlans: 0, records: 0, later: [] });
   assert.ok(state.now >= later[1] && state.now <= later[1] + 60);
   assert.equal(new Set(state.stored).size, 3);
   assert.ok(state.stored.every((body) => body.length === 2 * (16 + state.plan.reportBytes)));
   assert.ok(state.relayed.length >= posts + 4);
 });
 
-test("what is overdue leaves within a minute after a page was opened, drawn anew each time; what is not there waits for nothing", async (t) => {
+test("overdue reports leave at a random time within a minute after a page opens; an empty queue does not wait", async (t) => {
   const state = await channel(t);
   const opened = async () => {
     await state.send(String(state.now));
     state.now += 2 * CENTRAL.delay;
     state.waits = [];
-    await sendAtMoments({ collector: state.of(), ledger: state.ledger });
+    await sendScheduled({ collector: state.of(), ledger: state.ledger });
     return state.waits[0];
   };
   const waits = [];
   for (let visit = 0; visit < 9; visit += 1) waits.push(await opened());
   assert.ok(waits.every((wait) => wait >= 0 && wait < 60));
-  assert.ok(new Set(waits).size > 4, "of 60,000 moments"); // fewer by chance: once in 10^15
+  assert.ok(new Set(waits).size > 4, "of 60,000 times"); // fewer by chance: once in 10^15
   state.waits = [];
-  await sendAtMoments({ collector: state.of(), ledger: state.ledger });
+  await sendScheduled({ collector: state.of(), ledger: state.ledger });
   assert.deepEqual(state.waits, []);
 });
 
-test("without a relay nothing is made of such a plan; a plan without a central promise goes through one at once", async (t) => {
+test("such a plan needs a relay; reports of a plan without a central guarantee leave at once", async (t) => {
   const state = await channel(t);
   await assert.rejects(state.send("a", { relay: undefined }), (error) => error instanceof PlanError && error.code === "no-relay");
-  assert.deepEqual([await state.ledger.unsent(), state.stored], [[], []]);
+  assert.deepEqual([await state.ledger.queued(), state.stored], [[], []]);
   const other = await channel(t, {});
   assert.equal((await other.send("a")).state, "sent");
-  for (const occasion of ["b", "c"]) await other.ledger.submit(other.plan, occasion, []);
+  for (const period of ["b", "c"]) await other.ledger.submit(other.plan, period, []);
   assert.equal((await other.rest()).sent, 2);
-  assert.equal(new Set(other.stored.map((body) => body.length)).size, 1, "each in a request of its own");
+  assert.equal(new Set(other.stored.map((body) => body.length)).size, 1, "each in its own request");
   assert.ok(other.direct.every(({ url }) => url === PATH));
 });
 
-test("the key is one that is pinned, or that the collector hands out, too; else nothing is sent", async (t) => {
+test("the key must be pinned, or published by the collector, too; otherwise nothing is sent", async (t) => {
   const state = await channel(t);
   const { digest } = state.gateway;
   const other = await gatewayOf(2, async () => new Response());
@@ -157,7 +157,7 @@ test("the key is one that is pinned, or that the collector hands out, too; else 
   state.direct.length = 0;
   state.keysOfRelay = Buffer.concat([other.keys, state.gateway.keys]);
   await state.send("b", { pinnedKeys: [digest] });
-  assert.deepEqual(state.direct, [], "with a pinned key the collector sees nobody");
+  assert.deepEqual(state.direct, [], "with a pinned key no request goes to the collector");
   state.keysOfRelay = Buffer.from("<html>");
   await assert.rejects(state.send("c"), /key configurations is malformed/);
   for (const options of [{ relay: state.of().url }, { key: "k" }, { pinnedKeys: ["ab"] }, { relay: "ftp://a" }, { relay: "http://relay.example" }]) {
@@ -165,14 +165,14 @@ test("the key is one that is pinned, or that the collector hands out, too; else 
   }
 });
 
-test("a key that was replaced is asked for anew, once; what fails otherwise is final or passes", async (t) => {
+test("a replaced key is fetched again, once; other failures are final or temporary", async (t) => {
   const state = await channel(t);
   const collector = state.of();
-  const send = (occasion) => sendRecord([1], { collector, ledger: state.ledger, occasion });
+  const send = (period) => sendRecord([1], { collector, ledger: state.ledger, period });
   await send("a");
   await state.rotate(2);
   state.keysOfRelay = state.keysOfCollector = state.gateway.keys;
-  assert.equal((await send("b")).state, "waits for its moment", "its plan was asked for by the new key");
+  assert.equal((await send("b")).state, "scheduled", "its plan was fetched with the new key");
   await state.rotate(3);
   await assert.rejects(send("c"), { code: "stale-key", isFinal: false });
   state.keysOfRelay = state.keysOfCollector = state.gateway.keys;
@@ -182,19 +182,19 @@ test("a key that was replaced is asked for anew, once; what fails otherwise is f
   state.faults = [[503, "{}", { "Retry-After": "7" }]];
   state.inner = [[503, '{"error": "busy", "message": "later"}']];
   state.waits = [];
-  assert.equal((await state.rest()).sent, 1, "busy, wherever: again, later");
+  assert.equal((await state.rest()).sent, 1, "a busy relay or collector is tried again");
   assert.deepEqual([state.waits.length, state.waits[0] >= 7], [2, true]);
-  const sealed = posts().slice(before);
-  assert.equal(new Set(sealed).size, sealed.length, "every attempt is sealed anew");
+  const messages = posts().slice(before);
+  assert.equal(new Set(messages).size, messages.length, "every attempt is encrypted anew");
   state.now += 2 * CENTRAL.delay;
   for (const [faults, inner, code, isFinal, says] of [
-    [[], [[410, '{"error": "closed", "message": "over"}']], "closed", true, /the collector refuses \(status 410\): over; the report waits/],
+    [[], [[410, '{"error": "ended", "message": "over"}']], "ended", true, /the collector refuses \(status 410\): over; the report is queued/],
     [[undefined, [404, "<html>"]], [], "status-404", true, /the relay refuses \(status 404\)/],
-    [[undefined, [302, "", { Location: "/" }]], [], "", true, /sends elsewhere, .* of the relay itself/],
-    [[undefined, [200, "no seal"]], [], "", true, /cannot be opened/],
-    [[undefined, [200, "x".repeat(140_000)]], [], "", true, new RegExp(`^${state.relay} answers with more than 131072 bytes`)],
-    [[], [[200, "x".repeat(5000)]], "", true, new RegExp(`^${collector.url} answers with more than 4096 bytes`)],
-    [[undefined, ...Array(9).fill([429, "{}"])], [], "no-answer", false, /took nothing in \d+ attempts through the relay http.*: status 429/],
+    [[undefined, [302, "", { Location: "/" }]], [], "", true, /redirects, .* of the relay/],
+    [[undefined, [200, "not encrypted"]], [], "", true, /cannot be decrypted/],
+    [[undefined, [200, "x".repeat(140_000)]], [], "", true, new RegExp(`^${state.relay} sends more than 131072 bytes`)],
+    [[], [[200, "x".repeat(5000)]], "", true, new RegExp(`^${collector.url} sends more than 4096 bytes`)],
+    [[undefined, ...Array(9).fill([429, "{}"])], [], "no-answer", false, /did not accept the request in \d+ attempts through the relay http.*: status 429/],
   ]) {
     [state.faults, state.inner] = [[...faults], [...inner]];
     await assert.rejects(state.rest({ patienceSeconds: 2 }), (error) => {

@@ -2,15 +2,15 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import {
-  Collector, CollectorError, loadPlan, openLedger, PlanError, RecordError, sendRecord, sendWaiting,
+  Collector, CollectorError, loadPlan, openLedger, PlanError, RecordError, sendRecord, sendQueued,
 } from "../src/index.js";
 import { openLedgerFile } from "../src/node/index.js";
 import { listening, planText, scratch, vectorsOf } from "./small-plan.js";
 
-const OCCASION = "2026-W47";
+const PERIOD = "2026-W47";
 const GUIDED = vectorsOf("guided");
 
-/** A collector of the simplest kind: what it has at which path, and what goes wrong at which of its POSTs. */
+/** Return a simple collector: its responses by path, and the faults of its next POSTs. */
 async function scripted(t, pages = {}) {
   const state = { pages, faults: [], posts: [], asked: [], waits: [], stored: new Map() };
   const url = await listening(t, (request, body, response) => {
@@ -28,8 +28,8 @@ async function scripted(t, pages = {}) {
     const [status, headers, text] = fault ?? receipt ?? state.pages[request.url] ?? [404, {}, "{}"];
     response.writeHead(status, headers).end(text);
   });
-  const waiting = async (seconds) => void state.waits.push(seconds);
-  state.of = (options = {}) => new Collector(`${url}/`, { waiting, ...options });
+  const wait = async (seconds) => void state.waits.push(seconds);
+  state.of = (options = {}) => new Collector(`${url}/`, { wait, ...options });
   return state;
 }
 
@@ -59,9 +59,9 @@ const refused = (status, reason = "x") => [status, {}, `{"error": "${reason}", "
 test("the same bytes are sent until they are acknowledged, and each report counts once", async (t) => {
   const { plan, state, ledger } = await ready(t);
   state.faults = [[503, { "Retry-After": "3" }, "{}"], "lost", "cut", refused(408)];
-  const told = await sendRecord([1], { collector: state.of(), ledger, occasion: OCCASION });
+  const result = await sendRecord([1], { collector: state.of(), ledger, period: PERIOD });
   const expected = { state: "sent", planId: plan.id, isNew: true };
-  assert.deepEqual(told, { ...expected, reportBytes: plan.reportBytes });
+  assert.deepEqual(result, { ...expected, reportBytes: plan.reportBytes });
   assert.equal(state.posts.length, 5);
   for (const body of state.posts) assert.deepEqual(body, state.posts[0]);
   assert.equal(state.stored.size, 1);
@@ -69,22 +69,22 @@ test("the same bytes are sent until they are acknowledged, and each report count
   assert.ok(state.waits[0] >= 3 && state.waits.slice(1).every((wait, place) => wait >= 0.5 * 2 ** place));
   const { cookie, referer, authorization } = state.asked.at(-1).headers;
   assert.deepEqual([cookie, referer, authorization], [undefined, undefined, undefined]);
-  const again = await sendRecord(null, { collector: state.of(), ledger, occasion: OCCASION });
-  assert.deepEqual([again.state, again.isNew, state.posts.length], ["sent before", false, 5]);
+  const again = await sendRecord(null, { collector: state.of(), ledger, period: PERIOD });
+  assert.deepEqual([again.state, again.isNew, state.posts.length], ["already sent", false, 5]);
 });
 
-test("what a collector does not take waits in the ledger, and is sent later as it is", async (t) => {
+test("a report that a collector refuses stays queued, and the same bytes are sent later", async (t) => {
   const { plan, state, ledger } = await ready(t, 3, { epsilon: 20 });
-  const send = (options = {}) => sendRecord([1], { collector: state.of({ patienceSeconds: 5 }), ledger, occasion: OCCASION, ...options });
+  const send = (options = {}) => sendRecord([1], { collector: state.of({ patienceSeconds: 5 }), ledger, period: PERIOD, ...options });
   for (const [fault, says, code = "", isFinal = true] of [
-    [refused(401, "no-key"), /refuses \(status 401\): no more  ?of this; the report waits/, "no-key"],
-    [refused(410, "closed"), /status 410/, "closed"],
+    [refused(401, "no-key"), /refuses \(status 401\): no more  ?of this; the report is queued/, "no-key"],
+    [refused(410, "ended"), /status 410/, "ended"],
     [refused(429, "quota"), /refuses \(status 429\)/, "quota", false],
-    [[403, {}, "<html>"], /status 403\): it does not say why/, "status-403"],
-    [[503, { "Retry-After": "3600" }, "{}"], /1 attempt: status 503: it does not say why; it asks to come again in 3600/, "no-answer", false],
-    [[302, { Location: "/elsewhere" }, ""], /sends elsewhere/],
-    [[200, {}, '{"accepted": 1, "duplicates": 1}'], /does not say that it has what was sent/],
-    [[200, {}, '{"accepted": 1.0, "duplicates": 0}'], /does not say/],
+    [[403, {}, "<html>"], /status 403\): no reason given/, "status-403"],
+    [[503, { "Retry-After": "3600" }, "{}"], /1 attempt: status 503: no reason given; try again in 3600/, "no-answer", false],
+    [[302, { Location: "/elsewhere" }, ""], /redirects/],
+    [[200, {}, '{"accepted": 1, "duplicates": 1}'], /does not confirm that it has the reports/],
+    [[200, {}, '{"accepted": 1.0, "duplicates": 0}'], /does not confirm/],
     [[200, {}, '{"accepted": 1, "accepted": 1, "duplicates": 0}'], /is no receipt/],
     [[200, {}, "x".repeat(5000)], /more than 4096 bytes/],
     [[400, {}, "x".repeat(70_000)], /more than 65536 bytes/],
@@ -95,47 +95,47 @@ test("what a collector does not take waits in the ledger, and is sent later as i
       return says.test(error.message);
     }, String(says));
   }
-  assert.equal((await ledger.unsent()).length, 1);
-  assert.deepEqual(await sendWaiting({ collector: state.of(), ledger }), { sent: 1, otherPlans: 0, waiting: 0, later: [] });
+  assert.equal((await ledger.queued()).length, 1);
+  assert.deepEqual(await sendQueued({ collector: state.of(), ledger }), { sent: 1, otherPlans: 0, records: 0, later: [] });
   for (const body of state.posts) assert.deepEqual(body, state.posts[0]);
   const other = await loadPlan(planText(2));
   await ledger.submit(other, "other", []);
   await ledger.submit(plan, "b", []);
   await ledger.submit(plan, "c", []);
   state.asked = [];
-  assert.deepEqual(await sendWaiting({ collector: state.of({ key: "k" }), ledger }), { sent: 2, otherPlans: 1, waiting: 0, later: [] });
+  assert.deepEqual(await sendQueued({ collector: state.of({ key: "k" }), ledger }), { sent: 2, otherPlans: 1, records: 0, later: [] });
   assert.ok(state.asked.every(({ headers }) => headers.authorization === "Bearer k"));
   assert.equal(state.stored.size, 3);
 });
 
-test("an answer that does not come, or never ends, is waited for so long and no longer", async (t) => {
+test("a response that is missing or does not end is awaited for a limited time", async (t) => {
   const { state, ledger } = await ready(t);
   state.faults = ["silent", "slow"];
-  const told = await sendRecord([1], { collector: state.of({ answerSeconds: 2 }), ledger, occasion: OCCASION });
-  assert.deepEqual([told.state, state.posts.length], ["sent", 3]);
+  const result = await sendRecord([1], { collector: state.of({ answerSeconds: 2 }), ledger, period: PERIOD });
+  assert.deepEqual([result.state, state.posts.length], ["sent", 3]);
   state.faults = ["slow"];
   const collector = state.of({ answerSeconds: 0.5, patienceSeconds: 0.5 });
-  await assert.rejects(sendRecord([1], { collector, ledger, occasion: "b" }), /1 attempt: no answer in time; the report waits/);
+  await assert.rejects(sendRecord([1], { collector, ledger, period: "b" }), /1 attempt: no response in time; the report is queued/);
 });
 
-test("patience ends an attempt and a pause that are under way", { timeout: 20_000 }, async (t) => {
+test("patience ends an attempt and a pause in progress", { timeout: 20_000 }, async (t) => {
   const { state, ledger } = await ready(t);
-  const collector = state.of({ answerSeconds: 1000, patienceSeconds: 0.5, waiting: () => new Promise(() => {}) });
+  const collector = state.of({ answerSeconds: 1000, patienceSeconds: 0.5, wait: () => new Promise(() => {}) });
   for (const faults of [["silent"], [[503, {}, "{}"]]]) {
     state.faults = faults;
-    const sent = sendRecord([1], { collector, ledger, occasion: OCCASION });
-    await assert.rejects(sent, { code: "no-answer", message: /1 attempt: .*the report waits/ });
+    const sent = sendRecord([1], { collector, ledger, period: PERIOD });
+    await assert.rejects(sent, { code: "no-answer", message: /1 attempt: .*the report is queued/ });
   }
 });
 
-test("what is published is checked before anything is made", async (t) => {
+test("the published plan is checked before a report is made", async (t) => {
   const { plan, state, ledger } = await ready(t);
   const other = await loadPlan(planText(2));
-  const send = (options = {}) => sendRecord([1], { collector: state.of(), ledger, occasion: OCCASION, ...options });
+  const send = (options = {}) => sendRecord([1], { collector: state.of(), ledger, period: PERIOD, ...options });
   await assert.rejects(send({ pinnedId: other.id }), PlanError);
   await assert.rejects(send({ pinnedId: plan.id.slice(0, 12) }), PlanError);
-  await assert.rejects(send({ occasion: undefined }), TypeError);
-  await assert.rejects(sendRecord([], { collector: state.of(), ledger, occasion: OCCASION }), RecordError);
+  await assert.rejects(send({ period: undefined }), TypeError);
+  await assert.rejects(sendRecord([], { collector: state.of(), ledger, period: PERIOD }), RecordError);
   for (const [answer, Kind] of [
     [page(plan, { "Assocpriv-Plan": other.id }), CollectorError],
     [[200, {}, plan.canonical], CollectorError],
@@ -145,24 +145,24 @@ test("what is published is checked before anything is made", async (t) => {
     [refused(404), CollectorError],
   ]) {
     state.pages["/plan"] = answer;
-    const patienceSeconds = answer[0] === 500 ? 0.1 : 60; // that one alone is asked again
+    const patienceSeconds = answer[0] === 500 ? 0.1 : 60; // only this response is retried
     await assert.rejects(send({ collector: state.of({ patienceSeconds }) }), Kind);
   }
-  assert.deepEqual([state.posts, await ledger.unsent()], [[], []]);
+  assert.deepEqual([state.posts, await ledger.queued()], [[], []]);
   for (const url of ["http://shop.example", "https://a@b", "https://a/?q", "ftp://a", "/plan", "https://a\n", "", "https://"]) {
     assert.throws(() => new Collector(url), CollectorError, url);
   }
   for (const url of ["http://localhost", "http://[::1]:1/x/", "http://127.0.0.1"]) new Collector(url);
   for (const key of ["", "a\n", "ä", "k".repeat(513)]) assert.throws(() => new Collector("https://a", { key }), CollectorError);
-  assert.throws(() => new Collector("https://a", { key: "k\n" }), /without the line's end of its file/);
+  assert.throws(() => new Collector("https://a", { key: "k\n" }), /without the line end of its file/);
 });
 
-test("an option that would be left out unseen is refused: misspelt, or beside a Collector that is made without it", async (t) => {
+test("unknown options, and options that belong to a Collector, are refused", async (t) => {
   const { plan, state, ledger } = await ready(t);
-  const send = (options) => sendRecord([1], { collector: state.of(), ledger, occasion: OCCASION, ...options });
+  const send = (options) => sendRecord([1], { collector: state.of(), ledger, period: PERIOD, ...options });
   await assert.rejects(send({ pinnedID: plan.id }), { name: "TypeError", message: "there is no option pinnedID here" });
-  for (const beside of [{ relay: "https://relay.example" }, { key: "k" }, { pinnedKeys: [] }]) {
-    await assert.rejects(send(beside), { name: "TypeError", message: /give them to `new Collector`/ });
+  for (const extra of [{ relay: "https://relay.example" }, { key: "k" }, { pinnedKeys: [] }]) {
+    await assert.rejects(send(extra), { name: "TypeError", message: /give them to `new Collector`/ });
   }
   assert.throws(() => new Collector("https://a", { Relay: "https://relay.example" }), /no option Relay/);
   await assert.rejects(loadPlan(planText(1), { pinnedId: plan.id }), /no option pinnedId/);
@@ -171,14 +171,14 @@ test("an option that would be left out unseen is refused: misspelt, or beside a 
   assert.deepEqual(state.asked, []);
 });
 
-test("of a guided plan the level is asked for first, and the guidance only where it is answered", async (t) => {
+test("for a guided plan the level is fetched first, and the guidance only if the level is accepted", async (t) => {
   const { state, ledger } = await ready(t);
   const { plan: name, guidance } = GUIDED.guidance[0];
   const { record } = GUIDED.reports.find(({ plan: of }) => of === name);
   const plan = await loadPlan(JSON.stringify(GUIDED.plans.find((each) => each.name === name).plan));
   Object.assign(state, { reportBytes: plan.reportBytes, pages: { "/plan": page(plan) } });
-  const send = (options = {}) => sendRecord(record, { collector: state.of(), ledger, occasion: OCCASION, ...options });
-  await assert.rejects(send(), CollectorError, "no guidance so far");
+  const send = (options = {}) => sendRecord(record, { collector: state.of(), ledger, period: PERIOD, ...options });
+  await assert.rejects(send(), CollectorError, "no guidance yet");
   const level = { plan: plan.id, serial: guidance.serial, level: guidance.level };
   state.pages["/guidance"] = [200, {}, JSON.stringify(guidance)];
   for (const [announced, options, Kind] of [
@@ -192,7 +192,7 @@ test("of a guided plan the level is asked for first, and the guidance only where
     state.asked = [];
     await assert.rejects(send(options), Kind);
     const asked = state.asked.some(({ url }) => url === "/guidance");
-    assert.equal(asked, announced.level === level.level + 1, "guidance is asked for after a level that is answered alone");
+    assert.equal(asked, announced.level === level.level + 1, "guidance is fetched only after an accepted level");
   }
   state.pages["/guidance/level"] = [200, {}, JSON.stringify(level)];
   assert.equal((await send({ maxLevel: level.level })).state, "sent");

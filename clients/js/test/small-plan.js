@@ -1,6 +1,5 @@
 /**
- * What tests of a device share: a plan of a few items, which a person may answer as often as is wanted, a place for a
- * ledger, a server.
+ * Helpers for tests of a device: a plan of a few items with any number of reports, a path for a ledger, a server.
  * @module
  */
 
@@ -17,27 +16,27 @@ export function vectorsOf(name) {
 /** Plans of the vectors, by name. */
 export const PLANS = Object.fromEntries(vectorsOf("plans").plans.map(({ name, plan }) => [name, plan]));
 
-/** A central promise, which asks for a relay and a moment within an hour. */
-export const CENTRAL = { epsilon: "1/1", delta: "1/100000000", reports: 1000, helping: "1/10", delay: 3600 };
+/** A central guarantee, which needs a relay and a send time within an hour. */
+export const CENTRAL = { epsilon: "1/1", delta: "1/100000000", reports: 1000, colluding: "1/10", delay: 3600 };
 
 /**
- * The text of a plan whose γ is 7, of a promise weak enough for some reports.
- * @param {number} reports a person's
+ * Return the text of a plan with γ 7, whose guarantee is weak enough for several reports.
+ * @param {number} reports of a person
  * @param {object} [more] further fields
  */
 export function planText(reports, more = {}) {
-  const promise = { prior: "1/1000000000000", posterior: "999999999999/1000000000000" };
-  return JSON.stringify({ ...PLANS["worked-example"], reports_per_person: reports, promise, ...more });
+  const guarantee = { prior: "1/1000000000000", posterior: "999999999999/1000000000000" };
+  return JSON.stringify({ ...PLANS["worked-example"], reports_per_person: reports, guarantee, ...more });
 }
 
-/** A place for a ledger, until a test ends. */
+/** Return a path for a ledger, until the test ends. */
 export function scratch(t) {
   const folder = mkdtempSync(join(tmpdir(), "ledger-"));
   t.after(() => rmSync(folder, { recursive: true }));
   return join(folder, "ledger.bin");
 }
 
-/** The address of a server that gives requests with their bodies to a function, until a test ends. */
+/** Return the address of a server that passes requests with their bodies to a function, until the test ends. */
 export async function listening(t, answer) {
   const server = createServer(async (request, response) => {
     const parts = [];

@@ -1,5 +1,5 @@
 /**
- * A till for tests: node test/till.js LEDGER PLAN, a line of JSON in, one out. {"occasion": …, "record": …} is answered
+ * A till for tests: node test/till.js LEDGER PLAN, a line of JSON in, one out. {"period": …, "record": …} is answered
  * with the submission's id and its report in hexadecimal digits; the last line closes the ledger.
  * @module
  */
@@ -16,8 +16,8 @@ const ledger = await openLedgerFile(path, { waitSeconds: 0.2 }).catch((error) =>
 
 for await (const line of createInterface({ input: process.stdin })) {
   if (ledger === undefined) break;
-  const { occasion, record } = JSON.parse(line);
-  const { id, report } = await ledger.submit(plan, occasion, record);
+  const { period, record } = JSON.parse(line);
+  const { id, report } = await ledger.submit(plan, period, record);
   console.log(`${hexOf(id)} ${hexOf(report)}`);
 }
 ledger?.close();

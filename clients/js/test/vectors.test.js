@@ -6,4 +6,4 @@ import { CHECKS } from "./vectors/all.js";
 
 const vectors = (name) => readFileSync(new URL(`../../../tests/vectors/${name}.json`, import.meta.url), "utf8");
 
-for (const { says, files, check } of CHECKS) test(says, () => check(...files.map(vectors), assert));
+for (const { title, files, check } of CHECKS) test(title, () => check(...files.map(vectors), assert));

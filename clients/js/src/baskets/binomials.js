@@ -1,5 +1,5 @@
 /**
- * Binomial coefficients, and sets numbered by them: the combinatorial number system (docs/formats/reports.md).
+ * Binomial coefficients, and ranks of sets: the combinatorial number system (docs/formats/reports.md).
  * @module
  */
 
@@ -27,7 +27,7 @@ export function rankOfSet(numbers) {
 }
 
 /**
- * Return the set of `size` numbers below n that has a rank, rising.
+ * Return the set of `size` numbers below n with a rank, rising.
  * @param {bigint} rank below C(n, size)
  * @param {number} n
  * @param {number} size

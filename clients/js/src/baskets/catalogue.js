@@ -1,5 +1,5 @@
 /**
- * Names of items: what is one, and the catalogue of those that a plan asks about (docs/formats/plan.md, "Catalogue").
+ * Names of items, and the catalogue of a plan's items (docs/formats/plan.md, "Catalogue").
  * @module
  */
 
@@ -12,32 +12,32 @@ export const MOST_NAMES = 1 << 20;
 const NO_TEXT = /[\u0000-\u001f\u007f]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/;
 const DECIMAL = /^(?:0|[1-9][0-9]{0,6})$/;
 
-/** Tell whether a value is text that may be a name. @param {any} value */
+/** Return whether a value is text that may be a name. @param {any} value */
 export function isName(value) {
   return typeof value === "string" && value !== "" && !NO_TEXT.test(value) && stripped(value) === value;
 }
 
 /**
- * Return the name that an item of a basket stands for: text without blanks around it; 7 is the name "7".
+ * Return the name of an item of a basket: text stripped of white space; 7 is the name "7".
  * @param {any} item
- * @throws {RecordError} no name; nothing of it is told
+ * @throws {RecordError} no name; the message does not show it
  */
 export function nameOf(item) {
-  if (typeof item !== "string" && !Number.isSafeInteger(item)) throw new RecordError("an item of the basket is no name");
+  if (typeof item !== "string" && !Number.isSafeInteger(item)) throw new RecordError("an item of the basket is not a name");
   const name = stripped(String(item));
   if (name === "" || NO_TEXT.test(name)) {
-    throw new RecordError("an item of the basket is empty, has control characters or is no text");
+    throw new RecordError("an item of the basket is empty, has control characters or is not valid text");
   }
   return name;
 }
 
-/** The items that can be reported: distinct names, an item's id being its position. */
+/** The items that can be reported: distinct names; an item's id is its position. */
 export class Catalogue {
   #index;
 
   /**
    * @param {number} count
-   * @param {string[] | null} names null where they are "0" … "count − 1"
+   * @param {string[] | null} names null for "0" … "count − 1"
    */
   constructor(count, names) {
     this.count = count;
@@ -59,13 +59,13 @@ export class Catalogue {
   static of(names) {
     if (names.length < 1 || names.length > MOST_NAMES) throw new PlanError(`a catalogue must hold 1..${MOST_NAMES} items`);
     if (!names.every(isName)) {
-      throw new PlanError("a catalogue's entries must be names without control characters or blanks around them");
+      throw new PlanError("a catalogue's entries must be names without control characters, and without white space around them");
     }
     if (new Set(names).size !== names.length) throw new PlanError("a catalogue's names must be distinct");
     return new Catalogue(names.length, names.every((name, id) => name === String(id)) ? null : names);
   }
 
-  /** Return an item's id; undefined where there is none of the name. @param {string} name */
+  /** Return an item's id; undefined if no item has the name. @param {string} name */
   idOf(name) {
     if (this.#index) return this.#index.get(name);
     return DECIMAL.test(name) && Number(name) < this.count ? Number(name) : undefined;

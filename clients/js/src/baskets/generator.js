@@ -1,7 +1,7 @@
 /**
- * How a report's bits follow from its seed: as codes over GF(2^w) (docs/formats/plan.md, "Generator", and reports.md).
+ * The bits of a report from its seed: codes over GF(2^w) (docs/formats/plan.md, "Generator", and reports.md).
  *
- * Item i owns r columns of as many bits as a seed has; the parity of (column AND seed) is a bit of the item's value.
+ * Item i has r columns with the bits of a seed each; the parity of (column AND seed) is a bit of the item's value.
  * Source: EGS03, section 6; MacWilliams and Sloane, The Theory of Error-Correcting Codes, chapters 7 and 10.
  * @module
  */
@@ -55,7 +55,7 @@ export class Field {
     return power;
   }
 
-  /** Tell whether the powers of x run through all elements but 0. */
+  /** Whether the powers of x are all elements except 0. */
   get isPrimitive() {
     const proper = primeFactors(this.order).map((prime) => this.powerOfX(this.order / prime));
     return this.powerOfX(this.order) === 1 && !proper.includes(1);
@@ -93,16 +93,16 @@ export class Generator {
     if (!this.field.isPrimitive) throw new PlanError("plan field field_polynomial is not primitive of degree field_bits");
   }
 
-  /** Whether a report is the bits themselves. */
+  /** Whether a report consists of the bits themselves. */
   get isSeedless() {
     return this.kind === "none";
   }
 
   /**
-   * Refuse a generator that is too short for so many items, or lets too few of them be independent.
+   * Refuse a generator that is too short for the items, or makes too few of them independent.
    * @param {number} items with padding
    * @param {number} bitsPerItem r
-   * @param {number} independent how many items' values must be independent
+   * @param {number} independent number of items whose values must be independent
    */
   check(items, bitsPerItem, independent) {
     if (this.isSeedless) return;
@@ -114,7 +114,7 @@ export class Generator {
     if (found < Math.min(independent, items)) throw new PlanError("the generator makes too few items independent");
   }
 
-  /** Return how narrow the field may be for so many items; 0 without a field. */
+  /** Return the smallest number of field bits for the items; 0 without a field. */
   leastFieldBits(items, bitsPerItem) {
     if (this.isSeedless) return 0;
     if (this.kind === "bch") return Math.max(2, bitLength(items * bitsPerItem));
@@ -126,7 +126,7 @@ export class Generator {
   }
 
   /**
-   * Return an item's r columns, each of as many bits as a seed, 32 a word, the first lowest.
+   * Return an item's r columns, each with the bits of a seed, 32 in a word, the first lowest.
    * @param {number} item
    * @param {number} bitsPerItem r
    * @returns {Uint32Array[]}
@@ -174,10 +174,10 @@ function bitLength(number) {
   return number === 0 ? 0 : number.toString(2).length;
 }
 
-/** Write an element's bits from a place on. */
+/** Write an element's bits at a place. */
 function put(column, place, element) {
   const [word, shift] = [place >>> 5, place & 31];
   column[word] |= element << shift;
-  // of an element of at most 24 bits: what the word has no room for
+  // the part of an element of at most 24 bits that does not fit into the word
   if (shift > 8 && word + 1 < column.length) column[word + 1] |= element >>> (32 - shift);
 }

@@ -1,5 +1,5 @@
 /**
- * How a basket of names becomes a transaction of the catalogue's items (docs/formats/plan.md, "Names").
+ * Map a basket of names to a transaction of the catalogue's items (docs/formats/plan.md, "Names").
  * @module
  */
 
@@ -12,22 +12,22 @@ const MOST_ANCESTORS = 64;
 const UNKNOWN = -1;
 const LEFT_OUT = -2;
 
-/** What becomes of names, checked against a plan's catalogue. */
+/** The mapping of names to items, checked against a plan's catalogue. */
 export class Names {
   /**
    * @param {any} content the plan's field
    * @param {import("./catalogue.js").Catalogue} catalogue
    */
   constructor(content, catalogue) {
-    const fields = exactFields(content, "names", ["others", "parents", "left_out"]);
+    const fields = exactFields(content, "names", ["unlisted", "parents", "left_out"]);
     this.catalogue = catalogue;
-    this.others = oneOf(fields.others, "others", ["error", "drop"]);
+    this.unlisted = oneOf(fields.unlisted, "unlisted", ["error", "drop"]);
     this.leftOut = readLeftOut(fields.left_out);
     this.parents = readParents(fields.parents);
     this.dropped = new Set(this.leftOut);
     const led = this.parents.size + this.leftOut.length;
     if (led && catalogue.count + led > MOST_NAMES) {
-      throw new PlanError(`items, names with a parent and those left out must be at most ${MOST_NAMES} in all`);
+      throw new PlanError(`items, names with a parent and dropped names must be at most ${MOST_NAMES} in all`);
     }
     if (this.leftOut.some((name) => catalogue.idOf(name) !== undefined)) {
       throw new PlanError("a name that is left out must not be an item");
@@ -35,25 +35,25 @@ export class Names {
   }
 
   /**
-   * Return the items of the catalogue that a basket comes to, by increasing id.
+   * Return the items of a basket in the catalogue, by rising id.
    * @param {Iterable<string | number>} basket names; 7 is the name "7"
-   * @param {{ unknown?: "error" | "drop", repeats?: "error" | "merge" }} [options] what becomes of a name that the plan
-   *   does not know, and of one that stands twice
+   * @param {{ unknown?: "error" | "drop", repeats?: "error" | "merge" }} [options] treatment of a name that the plan
+   *   does not have, and of a repeated name
    * @returns {number[]}
    * @throws {RecordError}
    */
   transactionOf(basket, { unknown = "error", repeats = "error" } = {}) {
-    const drops = this.others === "drop" || unknown === "drop";
+    const drops = this.unlisted === "drop" || unknown === "drop";
     const numbers = new Map(); // by name
     for (const item of basket) {
       const name = nameOf(item);
       const number = this.#rollUp(name);
       if (number === UNKNOWN && !drops) {
-        throw new RecordError("an item of the basket is not in the plan's catalogue; leave it out");
+        throw new RecordError("an item of the basket is not in the plan's catalogue; remove it");
       }
       if (number === UNKNOWN) continue;
       if (numbers.has(name) && repeats !== "merge") {
-        throw new RecordError("the basket repeats an item; a basket is a set; name it once");
+        throw new RecordError("the basket repeats an item; a basket is a set: give each item once");
       }
       numbers.set(name, number);
     }
@@ -61,7 +61,7 @@ export class Names {
     return [...items].sort((left, right) => left - right);
   }
 
-  /** Return the item that a name comes to by the nearest name above, itself first; LEFT_OUT or UNKNOWN where none. */
+  /** Return the item of a name or of its nearest ancestor with an item; otherwise LEFT_OUT or UNKNOWN. */
   #rollUp(name) {
     for (let above = name; above !== undefined; above = this.parents.get(above)) {
       const id = this.catalogue.idOf(above);
@@ -73,7 +73,7 @@ export class Names {
 
   toJSON() {
     const parents = Object.assign(Object.create(null), Object.fromEntries(this.parents));
-    return { others: this.others, parents, left_out: this.leftOut };
+    return { unlisted: this.unlisted, parents, left_out: this.leftOut };
   }
 }
 
@@ -87,12 +87,12 @@ function readLeftOut(names) {
   return names;
 }
 
-/** Return a taxonomy, child to parent, in which every name leads to a top in a few steps. */
+/** Return a taxonomy, child to parent, without cycles and with few levels. */
 function readParents(content) {
   if (!isObject(content)) throw new PlanError("plan field parents must be an object, child to parent");
   const parents = new Map(Object.entries(content));
   const names = new Set([...parents].flat());
-  if (names.size > MOST_NAMES || ![...names].every(isName)) throw new PlanError("a taxonomy must lead from names to names");
+  if (names.size > MOST_NAMES || ![...names].every(isName)) throw new PlanError("a taxonomy must map names to names");
   const heights = new Map(); // number of ancestors, of names that were followed
   for (const start of parents.keys()) {
     const path = [];
@@ -104,7 +104,7 @@ function readParents(content) {
     let height = heights.get(name) ?? 0;
     for (const each of path.reverse()) heights.set(each, (height += 1));
     if (height > MOST_ANCESTORS) {
-      throw new PlanError(`the taxonomy goes in circles, or above more than ${MOST_ANCESTORS} ancestors`);
+      throw new PlanError(`the taxonomy has a cycle, or more than ${MOST_ANCESTORS} levels`);
     }
   }
   return parents;

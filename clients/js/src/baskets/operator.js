@@ -1,7 +1,7 @@
 /**
- * The two kinds of operator, as whole numbers (docs/formats/plan.md, "Operator", and "Operators of the kind fixed-size").
+ * The two kinds of operators, in integers (docs/formats/plan.md, "Operator", and "Operators of the kind fixed-size").
  *
- * Both keep j of the M items of a transaction and add others; a report's likelihood depends on j alone.
+ * Both keep j of the M items of a transaction and add other items; a report's likelihood depends only on j.
  * @module
  */
 
@@ -21,7 +21,7 @@ const WEIGHT = /^(?:0|[1-9][0-9]{0,399})$/;
 export class SelectASize {
   static kind = "select-a-size";
 
-  /** @param {any} content a question's operator */
+  /** @param {any} content a report type's operator */
   constructor(content) {
     const names = ["kind", "size", "insert_bits", "insert_num", "weight_bits", "keep_weights"];
     const fields = exactFields(content, "operator", names);
@@ -59,7 +59,7 @@ export class SelectASize {
 export class FixedSize {
   static kind = "fixed-size";
 
-  /** @param {any} content a question's operator */
+  /** @param {any} content a report type's operator */
   constructor(content) {
     const fields = exactFields(content, "operator", ["kind", "size", "items", "report_size", "keep_weights"]);
     this.size = wholeIn(fields.size, "size", 1, MOST_TRANSACTION_SIZE);
@@ -68,20 +68,20 @@ export class FixedSize {
     this.sets = binomial(this.items, this.reportSize);
     this.reportBits = Math.max(1, this.sets === 1n ? 0 : (this.sets - 1n).toString(2).length);
     if (this.reportBits > MOST_FIXED_BITS || this.items * this.reportSize * this.reportBits > MOST_RANKING_BITS) {
-      throw new PlanError("reports of a fixed size may take at most 512 bits, and so many items are too many");
+      throw new PlanError("reports of a fixed size may have at most 512 bits; use fewer items");
     }
     this.weights = readWeights(fields.keep_weights, this.size);
     if (this.weights.some((weight, j) => (weight > 0n) !== this.canKeep(j) || weight > 1n << 1024n)) {
-      throw new PlanError("plan field keep_weights must be 1..2^1024 for what can be kept, and 0 for what cannot");
+      throw new PlanError("plan field keep_weights must be 1..2^1024 for possible numbers of kept items, and 0 for others");
     }
   }
 
-  /** Tell whether a report can hold j of a transaction's items. @param {number} j */
+  /** Return whether a report can hold j of a transaction's items. @param {number} j */
   canKeep(j) {
     return j <= this.reportSize && this.reportSize - j <= this.items - this.size;
   }
 
-  /** γ, the largest of the weights that occur over the least. */
+  /** γ, the largest possible weight divided by the smallest. */
   get amplification() {
     return spread(this.weights.filter((weight) => weight > 0n).map((weight) => [weight, 1n]));
   }
@@ -107,14 +107,14 @@ export function readOperator(content) {
 /** @returns {bigint[]} */
 function readWeights(texts, size) {
   if (!Array.isArray(texts) || !texts.every((text) => typeof text === "string" && WEIGHT.test(text))) {
-    throw new PlanError("plan field keep_weights must be a list of whole numbers written as text");
+    throw new PlanError("plan field keep_weights must be a list of whole numbers as text");
   }
   if (texts.length !== size + 1) throw new PlanError(`plan needs ${size + 1} keep_weights`);
   return texts.map(BigInt);
 }
 
 /**
- * Return the largest of some fractions over the least.
+ * Return the largest fraction divided by the smallest.
  * @param {import("../checks.js").Fraction[]} fractions
  * @returns {import("../checks.js").Fraction}
  */

@@ -1,22 +1,22 @@
 /**
- * The plan of baskets: read and checked, and how a basket becomes a report of it (docs/formats/plan.md and client.md).
+ * The plan of baskets: its checks, and the randomization of a basket (docs/formats/plan.md and client.md).
  * @module
  */
 
-import { checkPromise, isLess, readPromise, wholeIn } from "../checks.js";
+import { checkGuarantee, isLess, readGuarantee, wholeIn } from "../checks.js";
 import { PlanError, RecordError, WireError } from "../errors.js";
 import { canonicalText } from "../json.js";
 import { envelopeOf, Plan, readCentral } from "../plan.js";
 import { systemWords } from "../words.js";
 import { Catalogue } from "./catalogue.js";
 import { Names } from "./names.js";
-import { MOST_WEIGHT, Question } from "./question.js";
+import { MOST_WEIGHT, ReportType } from "./report-type.js";
 import { ItemsView } from "./views.js";
 
-const MOST_QUESTIONS = 16;
+const MOST_REPORT_TYPES = 16;
 const IDS = /^(?:(?:0|[1-9][0-9]{0,6})(?: (?:0|[1-9][0-9]{0,6}))*)?$/;
 
-/** Items of the catalogue by their ids, in place of a basket of names: what a plan makes of one. */
+/** Items of the catalogue by their ids, in place of a basket of names. */
 export class Transaction {
   /** @param {number[]} items distinct ids */
   constructor(items) {
@@ -24,9 +24,9 @@ export class Transaction {
   }
 }
 
-/** A plan of the kind `baskets`. */
+/** A plan of type `baskets`. */
 export class BasketPlan extends Plan {
-  static fieldNames = ["catalogue", "names", "questions", "promise"];
+  static fieldNames = ["catalogue", "names", "report_types", "guarantee"];
   static optionalNames = ["central"];
 
   #sums;
@@ -36,18 +36,18 @@ export class BasketPlan extends Plan {
     super(fields);
     this.catalogue = Catalogue.read(fields.catalogue);
     this.names = new Names(fields.names, this.catalogue);
-    this.questions = readQuestions(fields.questions, this.catalogue);
-    this.promise = readPromise(fields.promise);
-    this.limit = this.promise.limit;
+    this.reportTypes = readReportTypes(fields.report_types, this.catalogue);
+    this.guarantee = readGuarantee(fields.guarantee);
+    this.limit = this.guarantee.limit;
     if ("central" in fields) this.central = readCentral(fields.central);
-    const all = this.questions.map((question) => question.amplification);
+    const all = this.reportTypes.map((reportType) => reportType.amplification);
     this.amplification = all.reduce((most, each) => (isLess(most, each) ? each : most));
-    checkPromise(this.amplification, this.reportsPerPerson, this.limit);
+    checkGuarantee(this.amplification, this.reportsPerPerson, this.limit);
     let sum = 0n;
-    this.#sums = this.questions.map(({ weight }) => (sum += BigInt(weight)));
-    /** Bytes of a report that say its question, where there are several. */
-    this.numberBytes = this.questions.length > 1 ? 1 : 0;
-    this.reportBytes = this.numberBytes + Math.max(...this.questions.map(({ form }) => form.length));
+    this.#sums = this.reportTypes.map(({ weight }) => (sum += BigInt(weight)));
+    /** Bytes of a report for the number of its report type, if there are several. */
+    this.numberBytes = this.reportTypes.length > 1 ? 1 : 0;
+    this.reportBytes = this.numberBytes + Math.max(...this.reportTypes.map(({ form }) => form.length));
   }
 
   toJSON() {
@@ -55,8 +55,8 @@ export class BasketPlan extends Plan {
       ...envelopeOf(this),
       catalogue: this.catalogue.toJSON(),
       names: this.names.toJSON(),
-      questions: this.questions.map((question) => question.toJSON()),
-      promise: this.promise.fields,
+      report_types: this.reportTypes.map((reportType) => reportType.toJSON()),
+      guarantee: this.guarantee.fields,
       ...(this.central === null ? {} : { central: this.central }),
     };
   }
@@ -64,30 +64,30 @@ export class BasketPlan extends Plan {
   /**
    * Turn a basket into a report.
    * @param {Iterable<string | number> | Transaction} basket names, in any order (7 is the name "7"), which the plan
-   *   makes a transaction of; or a transaction
+   *   maps to a transaction; or a transaction
    * @param {import("../words.js").Words} [words] by default the system's
    * @returns {Uint8Array}
-   * @throws {RecordError} a name that the plan does not know, or one twice; its text is not told
+   * @throws {RecordError} a name that the plan does not have, or a repeated one; the message does not show it
    */
   randomize(basket, words = systemWords()) {
     return this.draw(basket, words).report;
   }
 
   /**
-   * Make a report, and return every step on the way to it: they tell the basket, and are for tests alone.
+   * Make a report, and return every intermediate step: they disclose the basket, and are for tests only.
    * @param {Iterable<string | number> | Transaction} basket
    * @param {import("../words.js").Words} words
    */
   draw(basket, words) {
     const transaction = this.#transactionOf(basket);
-    const number = this.numberBytes ? words.pick(this.#sums) : 0; // whatever the transaction holds
-    const { view, form } = this.questions[number];
+    const number = this.numberBytes ? words.pick(this.#sums) : 0; // independent of the transaction
+    const { view, form } = this.reportTypes[number];
     const entries = view.entriesOf(transaction);
     const steps = form.draw(entries, words);
     const report = new Uint8Array(this.reportBytes);
     if (this.numberBytes) report[0] = number;
     report.set(steps.report, this.numberBytes);
-    return { ...steps, question: number, entries, report };
+    return { ...steps, reportType: number, entries, report };
   }
 
   #transactionOf(basket) {
@@ -108,31 +108,31 @@ export class BasketPlan extends Plan {
   }
 
   /**
-   * Read a transaction of a line, ids with a blank between.
+   * Parse a transaction from a line, ids separated by one blank.
    * @param {string} line
    */
   recordFromText(line) {
-    if (!IDS.test(line)) throw new RecordError("a transaction is item ids in decimal with one blank between two");
+    if (!IDS.test(line)) throw new RecordError("a transaction must be item ids in decimal, separated by one blank");
     return new Transaction(line === "" ? [] : line.split(" ").map(Number));
   }
 
   /**
-   * Return what a report shows: it stands for these entries of its question, and says nothing else.
+   * Return the entries of its report type that a report shows.
    * @param {Uint8Array} report
-   * @returns {{ question: number, shown: number[] }} `question` its number; `shown` entries, rising: those from the
-   *   view's `count` on are padding and stand for none
+   * @returns {{ reportType: number, shown: number[] }} `reportType` its number; `shown` entries, rising: those from the
+   *   view's `count` on are padding items
    * @throws {WireError} bytes that no client of this plan can have sent
    */
   decode(report) {
     if (report.length !== this.reportBytes) throw new WireError(`a report of this plan has ${this.reportBytes} bytes`);
     const number = this.numberBytes ? report[0] : 0;
-    if (number >= this.questions.length) throw new WireError("a report answers a question that the plan does not have");
-    const { form } = this.questions[number];
+    if (number >= this.reportTypes.length) throw new WireError("a report has the number of a report type that the plan does not have");
+    const { form } = this.reportTypes[number];
     const end = this.numberBytes + form.length;
-    if (report.subarray(end).some((byte) => byte !== 0)) throw new WireError("a report has bits set beyond its answer");
+    if (report.subarray(end).some((byte) => byte !== 0)) throw new WireError("a report has bits set after its response");
     const answer = report.subarray(this.numberBytes, end);
     form.check(answer);
-    return { question: number, shown: form.shown(answer) };
+    return { reportType: number, shown: form.shown(answer) };
   }
 }
 
@@ -140,18 +140,18 @@ export class BasketPlan extends Plan {
  * @param {any} contents
  * @param {Catalogue} catalogue
  */
-function readQuestions(contents, catalogue) {
-  if (!Array.isArray(contents) || contents.length < 1 || contents.length > MOST_QUESTIONS) {
-    throw new PlanError(`plan field questions must be a list of 1 to ${MOST_QUESTIONS}`);
+function readReportTypes(contents, catalogue) {
+  if (!Array.isArray(contents) || contents.length < 1 || contents.length > MOST_REPORT_TYPES) {
+    throw new PlanError(`plan field report_types must be a list of 1 to ${MOST_REPORT_TYPES}`);
   }
-  const questions = contents.map((content) => new Question(content, catalogue));
-  if (new Set(questions.map((question) => canonicalText(question.toJSON()))).size < questions.length) {
-    throw new PlanError("no two questions of a plan may be equal");
+  const reportTypes = contents.map((content) => new ReportType(content, catalogue));
+  if (new Set(reportTypes.map((reportType) => canonicalText(reportType.toJSON()))).size < reportTypes.length) {
+    throw new PlanError("the report types of a plan must differ");
   }
-  const weight = wholeIn(questions.reduce((sum, each) => sum + each.weight, 0), "share", 1, MOST_WEIGHT);
-  if (questions.some(({ total }) => total !== weight)) {
-    throw new PlanError(`the shares of a plan's questions must add up to all: ${weight} of as many`);
+  const weight = wholeIn(reportTypes.reduce((sum, each) => sum + each.weight, 0), "share", 1, MOST_WEIGHT);
+  if (reportTypes.some(({ total }) => total !== weight)) {
+    throw new PlanError(`the shares of a plan's report types must add up to the whole: ${weight} of ${weight}`);
   }
-  if (!questions.some(({ view }) => view instanceof ItemsView)) throw new PlanError("a plan must ask about items");
-  return questions;
+  if (!reportTypes.some(({ view }) => view instanceof ItemsView)) throw new PlanError("a plan must have a report type of items");
+  return reportTypes;
 }

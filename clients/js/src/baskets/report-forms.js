@@ -1,9 +1,9 @@
 /**
- * The forms of reports: drawing a report, and reading what one shows (docs/formats/client.md, "One report", and
+ * The forms of reports: drawing a report, and the items that it shows (docs/formats/client.md, "One report", and
  * reports.md).
  *
- * Transactions count as exactly M of n items, padded by the ids n, n + 1, … or sampled. This module sees raw
- * items; it draws from {@link import("../words.js").Words} and from nothing else.
+ * A transaction becomes exactly M of n items: it is padded with the ids n, n + 1, …, or sampled. This module sees raw items;
+ * its only source of randomness is {@link import("../words.js").Words}.
  *
  * Source: EGS03, definitions 5 (select-a-size) and 9 (pseudorandom select-a-size).
  * @module
@@ -13,13 +13,13 @@ import { WireError } from "../errors.js";
 import { binomial, rankOfSet, setOfRank } from "./binomials.js";
 
 /**
- * @typedef {object} Steps what was drawn on the way to a report, for tests alone
+ * @typedef {object} Steps intermediate results of a report, for tests only
  * @property {number[]} fitted the M items, padding included
  * @property {number} keptMask bit p is 1 iff the item in place p is kept
  * @property {Uint8Array} report
  */
 
-/** A form of reports, for an operator; each says `bits`, the length of one. */
+/** A form of reports, for an operator; `bits` is the length of a report. */
 class ReportForm {
   /**
    * @param {number} items n
@@ -38,14 +38,14 @@ class ReportForm {
   }
 
   /**
-   * Fill a transaction up with padding, or sample M of its items: the first M places of a Fisher–Yates shuffle.
+   * Pad a transaction, or sample M of its items: the first M places of a Fisher–Yates shuffle.
    * @param {number[]} transaction ids, rising
    * @param {import("../words.js").Words} words
    */
   fit(transaction, words) {
     const size = this.operator.size;
     const fitted = transaction.slice();
-    for (let dummy = this.items; fitted.length < size; dummy += 1) fitted.push(dummy);
+    for (let paddingItem = this.items; fitted.length < size; paddingItem += 1) fitted.push(paddingItem);
     if (fitted.length === size) return fitted;
     for (let place = 0; place < size; place += 1) {
       const other = place + words.below(fitted.length - place);
@@ -54,21 +54,21 @@ class ReportForm {
     return fitted.slice(0, size);
   }
 
-  /** Refuse bytes that are no report of this form. @param {Uint8Array} report */
+  /** Refuse bytes that are not a report of this form. @param {Uint8Array} report */
   check(report) {
     if (report.length !== this.length) throw new WireError(`a report of this plan has ${this.length} bytes`);
     if (this.bits % 8 && report[report.length - 1] >>> (this.bits % 8)) {
-      throw new WireError("a report has a 1 in a bit that is not used");
+      throw new WireError("a report has a 1 in an unused bit");
     }
   }
 }
 
-/** Reports of an operator that keeps subsets with weights v_j: those without a generator and those of a seed. */
+/** Reports of an operator that keeps subsets with weights v_j: without a generator, or by a seed. */
 class SubsetForm extends ReportForm {
   #subsets;
 
   /**
-   * Draw which places are kept: of all subsets of the M places, by size and then as numbers, one by its weight.
+   * Draw the kept places: one of the subsets of the M places, ordered by size and then as numbers, by its weight.
    * @param {import("../words.js").Words} words
    */
   drawKept(words) {
@@ -85,7 +85,7 @@ function weighted({ size, weights }) {
   return { masks: bySize.flat(), sums };
 }
 
-/** A report is a bit an item: generator `none`. */
+/** A report has one bit for each item: generator `none`. */
 export class BitForm extends SubsetForm {
   constructor(items, operator) {
     super(items, operator);
@@ -96,16 +96,16 @@ export class BitForm extends SubsetForm {
   draw(transaction, words) {
     const fitted = this.fit(transaction, words);
     const keptMask = this.drawKept(words);
-    const coins = words.coins(this.padded, this.operator.insertNum, this.operator.insertBits);
-    const report = coins.slice();
+    const randomBits = words.randomBits(this.padded, this.operator.insertNum, this.operator.insertBits);
+    const report = randomBits.slice();
     fitted.forEach((item, place) => {
       const bit = 1 << (item % 8);
       report[item >>> 3] = (report[item >>> 3] & ~bit) | (((keptMask >>> place) & 1) * bit);
     });
-    return { fitted, keptMask, coins, report };
+    return { fitted, keptMask, randomBits, report };
   }
 
-  /** Return the padded items that a report shows, rising. @param {Uint8Array} report */
+  /** Return the items that a report shows, padding included, rising. @param {Uint8Array} report */
   shown(report) {
     return upTo(this.padded).filter((item) => (report[item >>> 3] >>> (item % 8)) & 1);
   }
@@ -130,7 +130,7 @@ export class SeedForm extends SubsetForm {
     const rest = 2 ** insertBits - a;
     const fitted = this.fit(transaction, words);
     const keptMask = this.drawKept(words);
-    // so much is drawn whether an item is kept or not, and both values are computed
+    // the number of random words does not depend on which items are kept, and both values are computed
     const itemValues = fitted.map((_, place) => {
       const drawn = words.below(a * rest);
       return [a + (drawn % rest), drawn % a][(keptMask >>> place) & 1];
@@ -143,7 +143,7 @@ export class SeedForm extends SubsetForm {
     return { fitted, keptMask, itemValues, firstSeed, report: new Uint8Array(seed.buffer, 0, this.length) };
   }
 
-  /** Return the padded items that a report shows, rising. @param {Uint8Array} report */
+  /** Return the items that a report shows, padding included, rising. @param {Uint8Array} report */
   shown(report) {
     const seed = new Uint32Array(Math.ceil(this.bits / 32));
     report.forEach((byte, place) => (seed[place >>> 2] |= byte << (8 * (place & 3))));
@@ -157,10 +157,10 @@ export class SeedForm extends SubsetForm {
 }
 
 /**
- * Correct a uniform seed so that parity(column AND seed) is what each equation wants; it is uniform among such seeds.
+ * Change a uniform seed so that it solves each equation parity(column AND seed) = wanted; it is uniform among the solutions.
  *
- * Each equation gets a pivot bit that stands in no other, and flipping that bit makes the equation true alone: an affine
- * projection onto the solutions, all of whose fibres have one size.
+ * Each equation gets a pivot bit that is in no other equation, so flipping that bit changes only this equation: an affine
+ * projection onto the solutions, whose fibres have equal size.
  */
 function solve(equations, seed) {
   const reduced = [];
@@ -219,7 +219,7 @@ export class RankForm extends ReportForm {
     const { possible, sums, keptChoices, addedChoices, addedBound } = this.#draws;
     const fitted = this.fit(transaction, words);
     const choice = words.pick(sums);
-    const keptRank = words.below(2n * keptChoices[choice]) / 2n; // twice: a bound of 1 would draw nothing
+    const keptRank = words.below(2n * keptChoices[choice]) / 2n; // times 2, because a bound of 1 would use no word
     const addedRank = (words.below(addedBound) * addedChoices[choice]) / addedBound;
     const kept = setOfRank(keptRank, size, possible[choice]).map((place) => fitted[place]);
     const held = new Set(fitted);
@@ -233,16 +233,16 @@ export class RankForm extends ReportForm {
   /** @param {Uint8Array} report */
   check(report) {
     super.check(report);
-    if (numberOf(report) >= this.operator.sets) throw new WireError("a report's rank is beyond the plan's last set");
+    if (numberOf(report) >= this.operator.sets) throw new WireError("a report's rank is larger than that of the plan's last set");
   }
 
-  /** Return the padded items that a report shows, rising. @param {Uint8Array} report */
+  /** Return the items that a report shows, padding included, rising. @param {Uint8Array} report */
   shown(report) {
     return setOfRank(numberOf(report), this.operator.items, this.operator.reportSize);
   }
 }
 
-/** The draws of an operator, by the number j of items kept, of those that can occur. */
+/** The draws of an operator, by the possible numbers j of kept items. */
 function setDraws(operator) {
   const { size, items, reportSize, weights } = operator;
   const possible = upTo(size + 1).filter((j) => operator.canKeep(j));
@@ -254,7 +254,7 @@ function setDraws(operator) {
 }
 
 /**
- * Return a number that all of some divide, no power of two but 1: how much is drawn must not tell which it was.
+ * Return a common multiple that is no power of two except 1: the number of random words must not depend on the choice.
  * @param {bigint[]} numbers
  * @returns {bigint}
  */

@@ -1,5 +1,5 @@
 /**
- * The view of sizes: in which class the number of a transaction's items lies, from a least number on.
+ * The view of sizes: the class of a transaction's number of items, from a smallest number on.
  * @module
  */
 
@@ -8,7 +8,7 @@ import { PlanError } from "../errors.js";
 
 const MOST_CLASSES = 64;
 
-/** Entry i are sizes from `bounds[i]` up to the next bound, the last is open; a smaller transaction holds no entry. */
+/** Entry i is the sizes from `bounds[i]` to below the next bound; the last class is open; smaller transactions have none. */
 export class SizesView {
   static kind = "sizes";
 

@@ -1,15 +1,15 @@
 /**
- * The views: which entries of what a question asks about a transaction holds (docs/formats/plan.md, "Views").
+ * The views of report types: they map a transaction to entries (docs/formats/plan.md, "Views").
  *
- * A view has a `kind`, says of how many entries it is (`count`), which of them a transaction holds (`entriesOf`, rising)
- * and how people call an entry (`nameOf`). A new one is a class in a file of its own, and an entry of {@link VIEWS}.
+ * A view has a `kind`, a number of entries (`count`), the entries of a transaction (`entriesOf`, rising) and the name of an
+ * entry (`nameOf`). A new view is a class in its own file, and an entry of {@link VIEWS}.
  * @module
  */
 
 import { exactFields, isObject, oneOf } from "../checks.js";
 import { SizesView } from "./sizes-view.js";
 
-/** Which items a transaction holds: the entries are the items themselves. */
+/** The items of a transaction: the entries are the items. */
 export class ItemsView {
   static kind = "items";
 
@@ -42,7 +42,7 @@ export class ItemsView {
 const VIEWS = { [ItemsView.kind]: ItemsView, [SizesView.kind]: SizesView };
 
 /**
- * Read a question's view.
+ * Read a report type's view.
  * @param {any} content
  * @param {import("./catalogue.js").Catalogue} catalogue
  */

@@ -1,7 +1,7 @@
 /**
- * What the records of a ledger say together: reports by occasion, what is spent, what waits for a collector.
+ * The records of a ledger, evaluated: reports by reporting period, budget spent, queued reports.
  *
- * Of a person's record it holds what may be sent, and nothing of what it was made of.
+ * It holds randomized reports, and no data of a person's raw record.
  * @module
  */
 
@@ -10,20 +10,20 @@ import { gammaOf, multiply } from "./bounds.js";
 /** @typedef {import("../checks.js").Fraction} Fraction */
 
 /**
- * A record of a ledger, as docs/formats/client.md has it by kinds; ids and hashes are hexadecimal digits.
+ * A record of a ledger, by the kinds of docs/formats/client.md; ids and hashes are hexadecimal digits.
  *
- * 1 and 2: `plan`, `occasion`, `id`, `gamma` ("a/b", "a/b+" or "none"), `report`. 3 and 4: `of`. 5: `of`,
- * `moment`.
- * @typedef {{ number: number, kind: number, plan?: string, occasion?: string, id?: string, gamma?: string,
- *   report?: Uint8Array<ArrayBuffer>, of?: number, moment?: number }} LedgerRecord
+ * 1 and 2: `plan`, `period`, `id`, `gamma` ("a/b", "a/b+" or "none"), `report`. 3 and 4: `of`. 5: `of`,
+ * `time`.
+ * @typedef {{ number: number, kind: number, plan?: string, period?: string, id?: string, gamma?: string,
+ *   report?: Uint8Array<ArrayBuffer>, of?: number, time?: number }} LedgerRecord
  */
 
 /**
- * A report on its way to a collector, the same bytes at every attempt.
+ * A queued report, the same bytes at every attempt.
  * @typedef {object} Submission
  * @property {number} number of the report's record in the ledger
  * @property {string} planId
- * @property {Uint8Array<ArrayBuffer>} id 16 random bytes, by which a collector tells a repeat
+ * @property {Uint8Array<ArrayBuffer>} id 16 random bytes, by which a collector recognizes a repeat
  * @property {Uint8Array<ArrayBuffer>} report
  * @property {boolean} acknowledged whether a collector has it
  */
@@ -32,18 +32,18 @@ import { gammaOf, multiply } from "./bounds.js";
 export class Book {
   count = 0;
   reports = 0;
-  /** γ of all reports together that state one. @type {Fraction} */
+  /** γ of all reports together, of plans that have one. @type {Fraction} */
   product = [1n, 1n];
   #entries = new Map();
-  /** @type {Map<string, import("./told.js").ToldPlan>} */
+  /** @type {Map<string, import("./budget-spent.js").PlanBudget>} */
   #plans = new Map();
-  #forCollector = new Set(); // numbers of those that wait or waited, in this order
+  #forCollector = new Set(); // numbers of reports that are or were queued, in order
   #acknowledged = new Set();
-  #moments = new Map();
+  #times = new Map();
   #numbers = new Map();
 
   /**
-   * Take in the next record; false, and nothing is taken in, for one that cannot stand here.
+   * Add the next record; return false, and add nothing, if it is invalid here.
    * @param {LedgerRecord} record
    */
   add(record) {
@@ -54,32 +54,32 @@ export class Book {
 
   #addKind(record) {
     if (record.kind === 1 || record.kind === 2) return this.#addReport(record);
-    if (record.kind === 3) return this.#addWaiting(record);
+    if (record.kind === 3) return this.#addQueued(record);
     if (record.kind === 4) return this.#addAcknowledged(record);
-    return record.kind === 5 && this.#addMoment(record);
+    return record.kind === 5 && this.#addTime(record);
   }
 
   #addReport(record) {
     const found = gammaOf(record.gamma);
     if (found === undefined || !(record.report?.length > 0)) return false;
-    const { number, plan, occasion } = record;
-    const name = `${plan} ${occasion}`;
+    const { number, plan, period } = record;
+    const name = `${plan} ${period}`;
     this.#entries.set(number, record);
     if (!this.#numbers.has(name)) this.#numbers.set(name, number);
     if (record.kind === 2) this.#forCollector.add(number);
-    this.#addTold(plan, found);
+    this.#addSpent(plan, found);
     return true;
   }
 
-  #addTold(planId, { gamma, outside }) {
-    const known = this.#plans.get(planId) ?? { reports: 0, amplification: [1n, 1n], outside: false };
+  #addSpent(planId, { gamma, uncovered }) {
+    const known = this.#plans.get(planId) ?? { reports: 0, amplification: [1n, 1n], uncovered: false };
     const amplification = multiply(known.amplification, gamma);
-    this.#plans.set(planId, { planId, reports: known.reports + 1, amplification, outside: known.outside || outside });
+    this.#plans.set(planId, { planId, reports: known.reports + 1, amplification, uncovered: known.uncovered || uncovered });
     this.reports += 1;
     this.product = multiply(this.product, gamma) ?? this.product;
   }
 
-  #addWaiting({ of }) {
+  #addQueued({ of }) {
     if (!this.#entries.has(of) || this.#forCollector.has(of)) return false;
     this.#forCollector.add(of);
     return true;
@@ -91,48 +91,48 @@ export class Book {
     return true;
   }
 
-  #addMoment({ of, moment }) {
-    if (!this.#forCollector.has(of) || this.#acknowledged.has(of) || !Number.isSafeInteger(moment) || moment < 0) return false;
-    this.#moments.set(of, moment);
+  #addTime({ of, time }) {
+    if (!this.#forCollector.has(of) || this.#acknowledged.has(of) || !Number.isSafeInteger(time) || time < 0) return false;
+    this.#times.set(of, time);
     return true;
   }
 
-  /** Return what was made under each plan, in the order of their first reports. */
+  /** Return the reports under each plan, in the order of their first reports. */
   plans() {
     return [...this.#plans.values()];
   }
 
-  /** γ of all reports together; null where a plan stated none. @returns {Fraction | null} */
+  /** γ of all reports together; null where a plan has none. @returns {Fraction | null} */
   get amplification() {
     return this.plans().some((plan) => plan.amplification === null) ? null : this.product;
   }
 
-  /** Return how many reports were made under a plan. @param {string} planId */
+  /** Return the number of reports under a plan. @param {string} planId */
   spent(planId) {
     return this.#plans.get(planId)?.reports ?? 0;
   }
 
   /**
-   * Return the record of the report of an occasion.
+   * Return the record of the report of a reporting period.
    * @param {string} planId
-   * @param {string} occasion its hash
+   * @param {string} period its hash
    * @returns {any} undefined for none
    */
-  find(planId, occasion) {
-    return this.#entries.get(this.#numbers.get(`${planId} ${occasion}`));
+  find(planId, period) {
+    return this.#entries.get(this.#numbers.get(`${planId} ${period}`));
   }
 
   /**
-   * Return the id of the plan under which an occasion was answered.
-   * @param {string} occasion its hash
+   * Return the id of the plan under which a reporting period was answered.
+   * @param {string} period its hash
    * @returns {string | undefined}
    */
-  planOf(occasion) {
-    return [...this.#entries.values()].find((each) => each.occasion === occasion)?.plan;
+  planOf(period) {
+    return [...this.#entries.values()].find((each) => each.period === period)?.plan;
   }
 
   /**
-   * Return a report as it is sent to a collector; null if it was not made or named for one.
+   * Return a report in the form sent to a collector; null if it was never queued.
    * @param {number} number of its record
    * @returns {Submission | null}
    */
@@ -143,15 +143,15 @@ export class Book {
     return { number, planId: plan, id: bytesOf(id), report: report.slice(), acknowledged };
   }
 
-  /** Return when a report is to be sent, in seconds since 1970; infinite while no moment was drawn. @param {number} number */
-  moment(number) {
-    return this.#moments.get(number) ?? Infinity;
+  /** Return when a report is to be sent, in seconds since 1970; infinite if no time was drawn. @param {number} number */
+  sendTime(number) {
+    return this.#times.get(number) ?? Infinity;
   }
 
-  /** Return what waits for a collector, what waits longest first. @returns {Submission[]} */
-  unsent() {
-    const waiting = [...this.#forCollector].filter((number) => !this.#acknowledged.has(number));
-    return waiting.map((number) => /** @type {Submission} */ (this.submission(number)));
+  /** Return the queued reports, the oldest first. @returns {Submission[]} */
+  queued() {
+    const queued = [...this.#forCollector].filter((number) => !this.#acknowledged.has(number));
+    return queued.map((number) => /** @type {Submission} */ (this.submission(number)));
   }
 }
 

@@ -1,9 +1,10 @@
 /**
- * γ of several reports together: their product, and the limit that it stays below (docs/formats/client.md#the-clients-ledger, "Using").
+ * γ of several reports together: their product, and the limit that it must stay below
+ * (docs/formats/client.md#the-clients-ledger, "Using").
  * @module
  */
 
-import { mostBelieved } from "../baskets/belief.js";
+import { highestPosterior } from "../baskets/posterior.js";
 import { isLess, reduced } from "../checks.js";
 import { PlanError } from "../errors.js";
 
@@ -18,38 +19,38 @@ const GAMMA = /^([1-9][0-9]{0,499})\/([1-9][0-9]{0,499})(\+?)$/;
 const LARGEST_WRITTEN = 10n ** 500n;
 const PRODUCT_STEPS = 1n << 192n; // a product whose denominator is larger is rounded up to a multiple of 2^-192
 
-/** Beyond the limit of every promise; products end here. @type {Fraction} */
+/** Above the limit of every guarantee; products are capped here. @type {Fraction} */
 export const LARGEST_PRODUCT = [1n << 192n, 1n];
 
-/** What stands for γ where the plan states none. */
+/** In place of γ, for a plan without γ. */
 export const UNSTATED = "none";
 
 /**
- * A promise for all reports of a device together: prior and posterior, each as "5%", "0.05" or "1/20"; or ε in nats, as 5.9.
+ * A guarantee for all reports of a device together: prior and posterior, each as "5%", "0.05" or "1/20"; or ε in nats, as 5.9.
  * @typedef {{ prior: string, posterior: string } | { epsilon: number | string }} Limit
  */
 
 /**
- * Return what γ of all reports of a device stays below, so that together they keep a promise.
- * @param {Limit} promise
+ * Return the limit that γ of all reports of a device must stay below, so that together they keep a guarantee.
+ * @param {Limit} guarantee
  * @returns {Fraction}
  */
-export function limitOf(promise) {
-  if (typeof promise !== "object" || promise === null) {
+export function limitOf(guarantee) {
+  if (typeof guarantee !== "object" || guarantee === null) {
     throw new PlanError('a limit must be { epsilon: 5.9 } or { prior: "1%", posterior: "80%" }');
   }
-  if ("epsilon" in promise) return limitOfEpsilon(String(promise.epsilon));
-  const { prior, posterior } = promise;
+  if ("epsilon" in guarantee) return limitOfEpsilon(String(guarantee.epsilon));
+  const { prior, posterior } = guarantee;
   const [a, b] = probability(prior, "prior");
   const [c, d] = probability(posterior, "posterior");
   if (a === 0n || c >= d || !isLess([a, b], [c, d])) {
-    throw new PlanError("a promise needs 0 < prior < posterior < 1: a belief before reports, and what none may reach");
+    throw new PlanError("a guarantee needs 0 < prior < posterior < 1");
   }
   return [c * (b - a), a * (d - c)];
 }
 
 /**
- * Return e^ε rounded down to 12 decimals; to fewer where 1/20 could not become a fraction whose denominator is 10^24 at most.
+ * Return e^ε rounded down to 12 decimals; to fewer if the posterior of 1/20 had a denominator above 10^24.
  * @param {string} text
  * @returns {Fraction}
  */
@@ -58,12 +59,12 @@ function limitOfEpsilon(text) {
   const power = found === null ? 0n : scaledPower(BigInt(found[1] + (found[2] ?? "")), 10n ** BigInt(found[2]?.length ?? 0));
   for (let unit = 10n ** 12n; unit >= 1n; unit /= 10n) {
     const limit = reduced((power * unit) >> BITS, unit);
-    if (isLess([1n, 1n], limit) && mostBelieved([1n, 20n], limit)[1] <= LARGEST_DENOMINATOR) return limit;
+    if (isLess([1n, 1n], limit) && highestPosterior([1n, 20n], limit)[1] <= LARGEST_DENOMINATOR) return limit;
   }
-  throw new PlanError("epsilon of a limit must be a number above 0, as 5.9, and at most 55: more bounds nothing");
+  throw new PlanError("epsilon of a limit must be a number above 0 and at most 55, as 5.9");
 }
 
-/** Return e^(a/b) · 2^320, too small by a little: the square, ten times, of 1 + x + x²/2 + … at x = a/b · 2^-10. */
+/** Return e^(a/b) · 2^320, slightly too small: the square, ten times, of 1 + x + x²/2 + … at x = a/b · 2^-10. */
 function scaledPower(a, b) {
   const x = (a << BITS) / b >> 10n;
   let sum = 0n;
@@ -89,8 +90,8 @@ function fractionOf([, above, below, whole, digits = "", percent]) {
 }
 
 /**
- * Return a product of γ, rounded up where its denominator is longer than 192 bits; 2^192 at most. So its length does
- * not grow with the number of reports. Where one of them is not stated, neither is the product.
+ * Return a product of γ, rounded up if its denominator is longer than 192 bits; at most 2^192. So its length does not grow
+ * with the number of reports. null if a plan has no γ.
  * @param {Fraction | null} product
  * @param {Fraction | null} gamma
  * @returns {Fraction | null}
@@ -108,27 +109,27 @@ function roundUp([above, below], steps) {
 }
 
 /**
- * Write a γ as ledgers hold it: one of more than 500 digits is rounded up to a multiple of 10^-24.
+ * Return the text of a γ in ledgers: one of more than 500 digits is rounded up to a multiple of 10^-24.
  * @param {Fraction | null} gamma
- * @param {boolean} outside whether the plan also sends what γ does not cover
+ * @param {boolean} uncovered whether the plan also sends data that γ does not cover
  */
-export function gammaText(gamma, outside) {
+export function gammaText(gamma, uncovered) {
   if (gamma === null) return UNSTATED;
   const isLong = gamma[0] >= LARGEST_WRITTEN || gamma[1] >= LARGEST_WRITTEN;
   const [above, below] = isLong ? roundUp(gamma, LARGEST_DENOMINATOR) : reduced(gamma[0], gamma[1]);
-  return `${above}/${below}${outside ? "+" : ""}`;
+  return `${above}/${below}${uncovered ? "+" : ""}`;
 }
 
 /**
- * Read a γ of a ledger.
+ * Parse a γ of a ledger.
  * @param {any} text
- * @returns {{ gamma: Fraction | null, outside: boolean } | undefined} null where none is stated, and whether the plan also
- *   sends what γ does not cover; undefined for what no ledger holds
+ * @returns {{ gamma: Fraction | null, uncovered: boolean } | undefined} null for a plan without γ, and whether the plan
+ *   also sends data that γ does not cover; undefined for text that no ledger holds
  */
 export function gammaOf(text) {
-  if (text === UNSTATED) return { gamma: null, outside: false };
+  if (text === UNSTATED) return { gamma: null, uncovered: false };
   const found = typeof text === "string" ? GAMMA.exec(text) : null;
   if (found === null) return undefined;
   const [above, below] = [BigInt(found[1]), BigInt(found[2])];
-  return above < below ? undefined : { gamma: [above, below], outside: found[3] === "+" };
+  return above < below ? undefined : { gamma: [above, below], uncovered: found[3] === "+" };
 }

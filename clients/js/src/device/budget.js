@@ -1,84 +1,85 @@
 /**
- * What a device may tell further (docs/formats/client.md#the-clients-ledger, "Using"): an occasion is answered once; without a limit a
- * device answers one plan for life, the first that it answered, as often as that promises; with a limit any plans,
- * while γ of all reports stays below it. Python decides the same in the same words (assocpriv/client/ledger_book.py).
+ * The further reports that a device may make (docs/formats/client.md#the-clients-ledger, "Using").
+ *
+ * A reporting period is answered once. Without a limit a device answers only its first plan, for the number of reports that
+ * this plan allows; with a limit any plans, while γ of all reports stays below it. Python has the same rules and messages
+ * (assocpriv/client/ledger_book.py).
  * @module
  */
 
 import { isLess } from "../checks.js";
 import { BudgetError, PlanError } from "../errors.js";
 import { limitOf, multiply } from "./bounds.js";
-import { logarithm } from "./told.js";
+import { logarithm } from "./budget-spent.js";
 
 /** @typedef {import("../checks.js").Fraction} Fraction */
 /** @typedef {import("./book.js").Book} Book */
-/** @typedef {Pick<import("../plan.js").Plan, "id" | "amplification" | "uncovered" | "reportsPerPerson">} Asked */
+/** @typedef {Pick<import("../plan.js").Plan, "id" | "amplification" | "uncovered" | "reportsPerPerson">} PlanLimits */
 
 /**
- * Return how many further occasions a device can report on under a plan.
+ * Return the number of further reports that a device can make under a plan.
  * @param {Book} book
- * @param {Asked} plan
+ * @param {PlanLimits} plan
  * @param {Fraction | null} limit
  */
-export function leftOf(book, plan, limit) {
-  if (limit === null ? !isAlone(book, plan) : uncoveredBy(book, plan)) return 0;
+export function remainingReports(book, plan, limit) {
+  if (limit === null ? !isAlone(book, plan) : uncoveredReason(book, plan)) return 0;
   const allowed = plan.reportsPerPerson - book.spent(plan.id);
-  let left = 0;
-  for (let product = book.amplification; left < allowed; left += 1) {
+  let further = 0;
+  for (let product = book.amplification; further < allowed; further += 1) {
     product = multiply(product, plan.amplification);
     if (limit !== null && !isBelow(product, limit)) break;
   }
-  return left;
+  return further;
 }
 
 /**
- * Refuse a new report on an occasion where none may be made.
+ * Refuse a new report on a reporting period where none may be made.
  * @param {Book} book
- * @param {Asked} plan
- * @param {string} occasion its hash
+ * @param {PlanLimits} plan
+ * @param {string} period its hash
  * @param {Fraction | null} limit
- * @throws {BudgetError} the occasion is answered, or no further report may be made under this plan
- * @throws {PlanError} there is a limit, and no γ covers all that was told or is asked
+ * @throws {BudgetError} the period is answered, or no further report may be made under this plan
+ * @throws {PlanError} there is a limit, and no γ covers all reports with this one
  */
-export function checkFurther(book, plan, occasion, limit) {
+export function checkFurther(book, plan, period, limit) {
   const name = nameOf(plan.id);
-  const answered = book.planOf(occasion);
+  const answered = book.planOf(period);
   if (answered !== undefined) {
     throw new BudgetError(
-      `this device has answered this occasion under ${nameOf(answered)}, and an occasion is answered once, whatever ` +
-        "the plan; make no further report of it",
+      `this device answered this reporting period under ${nameOf(answered)}, and a period is answered once, whatever the plan; ` +
+        "make no further report on it",
     );
   }
-  const uncovered = uncoveredBy(book, plan);
+  const uncovered = uncoveredReason(book, plan);
   if (limit !== null && uncovered) {
     throw new PlanError(
-      `${name} ${uncovered}, so no limit for this device holds with its reports; answer plans whose γ covers all that ` +
-        "they send, or set no limit",
+      `${name} ${uncovered}, so no limit for this device can hold; answer plans whose γ covers everything that they send, or ` +
+        "set no limit",
     );
   }
   const spent = book.spent(plan.id);
   if (spent >= plan.reportsPerPerson) {
     throw new BudgetError(
-      `the ledger of this device counts ${spent} of the ${plan.reportsPerPerson} reports that ${name} allows a person; ` +
-        "make no further one. Sending one of them again is free: name its occasion",
+      `this device has made ${spent} of the ${plan.reportsPerPerson} reports that ${name} allows a person; make no further ` +
+        "one. To send one of them again, which spends nothing, name its reporting period",
     );
   }
   const product = multiply(book.amplification, plan.amplification);
   if (limit === null && !isAlone(book, plan)) {
     const first = book.plans()[0].planId;
     const rule = first === plan.id
-      ? `has answered other plans beside ${name}, its first, so it answers none`
-      : `answers ${nameOf(first)}, the first that it answered, and no other`;
-    const cost = uncovered ? `no limit can allow this report, for ${name} ${uncovered}` : costOf(book, product);
-    throw new BudgetError(`this device ${rule} without a limit; ${cost}`);
+      ? `no further plan, because it has answered others than ${name}, its first`
+      : `only ${nameOf(first)}, its first one`;
+    const cost = uncovered ? `no limit can allow this report: ${name} ${uncovered}` : neededLimit(book, product);
+    throw new BudgetError(`without a limit this device answers ${rule}; ${cost}`);
   }
   if (limit !== null && !isBelow(product, limit)) {
     throw new BudgetError(
       book.reports === 0
-        ? `one report of ${name} alone would reach the limit that is set for this device; it can answer plans of a ` +
-          "smaller γ only"
-        : `with a further report of ${name} all ${book.reports + 1} of this device would reach the limit that is set for ` +
-          "it; only a plan of a smaller γ may be answered, if any",
+        ? `one report of ${name} would reach the limit of this device; answer plans of a smaller γ only`
+        : `with this report of ${name} the ${book.reports + 1} reports of this device would reach its limit; only a plan ` +
+          "of a smaller γ may be answered, if any",
     );
   }
 }
@@ -86,22 +87,22 @@ export function checkFurther(book, plan, occasion, limit) {
 /** @param {string} planId */
 const nameOf = (planId) => `plan ${planId.slice(0, 12)}`;
 
-/** Tell whether a device has answered no other plan. @param {Book} book @param {Asked} plan */
+/** Return whether a device has answered no other plan. @param {Book} book @param {PlanLimits} plan */
 const isAlone = (book, plan) => book.plans().every(({ planId }) => planId === plan.id);
 
 /** @param {Fraction | null} product @param {Fraction} limit */
 const isBelow = (product, limit) => product !== null && isLess(product, limit);
 
-/** Return why no limit could hold with a plan's reports; empty where one can. @param {Book} book @param {Asked} plan */
-function uncoveredBy(book, plan) {
-  if (plan.amplification === null) return "states no γ";
-  if (plan.uncovered) return `sends ${plan.uncovered}, which lie outside γ`;
-  if (book.amplification === null) return "comes after a report whose plan states no γ";
-  return book.plans().some((each) => each.outside) ? "comes after a report that told what lies outside γ" : "";
+/** Return why no limit could hold with a plan's reports; empty where one can. @param {Book} book @param {PlanLimits} plan */
+function uncoveredReason(book, plan) {
+  if (plan.amplification === null) return "has no γ";
+  if (plan.uncovered) return `sends ${plan.uncovered}, which γ does not cover`;
+  if (book.amplification === null) return "follows a report of a plan without γ";
+  return book.plans().some((each) => each.uncovered) ? "follows a report of data that γ does not cover" : "";
 }
 
-/** Say which limit would allow a report with which γ of all is `product`, and what it costs in ε. */
-function costOf(book, product) {
+/** Return in words the limit for a report after which γ of all reports is `product`, and the ε that it spends. */
+function neededLimit(book, product) {
   const hundredths = (gamma) => Math.ceil(100 * logarithm(gamma, true));
   let most = Math.max(1, hundredths(product));
   try {
@@ -111,7 +112,7 @@ function costOf(book, product) {
     throw error;
   }
   return (
-    `a limit of epsilon ${most / 100} would allow this report: all of them together could then tell up to ε = ` +
-    `${most / 100}, where by now they can have told ε = ${hundredths(book.amplification) / 100} at most`
+    `a limit of epsilon ${most / 100} would allow this report, and all reports together could then spend up to ε = ` +
+    `${most / 100}; at most ε = ${hundredths(book.amplification) / 100} is spent now`
   );
 }

@@ -1,9 +1,9 @@
 /**
  * A device's requests to a collector over HTTP: bounded in time and size, repeated where that can help.
  *
- * Nothing that a collector answers is trusted: bodies are read up to a limit, redirects are not followed, and what is
- * shown of an answer is one line of printable text. No cookie and no referrer is sent. With a relay every request goes
- * there, sealed for the collector. Source of the wire: docs/formats/collector.md.
+ * No response is trusted: bodies are read up to a limit, redirects are not followed, and at most one line of printable text
+ * of a response is shown. No cookie and no referrer is sent. With a relay every request goes there, encrypted for the
+ * collector. The protocol is in docs/formats/collector.md.
  * @module
  */
 
@@ -13,21 +13,21 @@ import { parseJson } from "../json.js";
 import { systemWords } from "../words.js";
 import { GATEWAY, joined, MOST_AROUND, MOST_KEYS_BYTES, readKeys, REQUEST_TYPE, requestBytes, responseOf, seal } from "./oblivious.js";
 
-const FIRST_PAUSE = 0.5; // seconds between attempts; each about twice the one before
+const FIRST_PAUSE = 0.5; // seconds between attempts; each about twice the previous one
 const LONGEST_PAUSE = 60;
-const AGAIN = [408, 429, 500, 502, 503, 504]; // answers after which the same request may be taken
-const MOST_SAID = 300; // characters shown of a collector's message
+const AGAIN = [408, 429, 500, 502, 503, 504]; // statuses after which the same request may succeed
+const MOST_SHOWN = 300; // characters shown of a collector's message
 const MOST_ERROR_BYTES = 1 << 16;
 const UNPRINTABLE = /(?! )[\p{C}\p{Z}]/gu;
 const CODE = /^[a-z-]{1,30}$/;
 const ADDRESS = /^https?:\/\/[^@?#\\]+$/i;
 const KEY = /^[\x20-\x7e]{1,512}$/;
 const DIGEST = /^[0-9a-f]{64}$/;
-const KEY_PROBLEM = "https://iana.org/assignments/http-problem-types#ohttp-key"; // of what cannot be opened
+const KEY_PROBLEM = "https://iana.org/assignments/http-problem-types#ohttp-key"; // of a message that the gateway cannot decrypt
 const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/;
 
-/** One answer of a collector. */
-export class Answer {
+/** A response of a collector. */
+export class HttpResponse {
   /** @param {number} status @param {{ get: (name: string) => any }} headers @param {Uint8Array<ArrayBuffer>} body */
   constructor(status, headers, body) {
     this.status = status;
@@ -40,7 +40,7 @@ export class Answer {
     try {
       return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(this.body);
     } catch {
-      throw new CollectorError(`the collector's answer is no ${what}`);
+      throw new CollectorError(`the collector's response is no ${what}`);
     }
   }
 
@@ -49,31 +49,31 @@ export class Answer {
     try {
       return parseJson(this.text(what), what);
     } catch (error) {
-      if (error instanceof PlanError) throw new CollectorError(`the collector's answer is no ${what}`);
+      if (error instanceof PlanError) throw new CollectorError(`the collector's response is no ${what}`);
       throw error;
     }
   }
 
-  /** Return what the collector says of a refusal: one line of printable text. */
-  said() {
+  /** Return the collector's message in a refusal, one line of printable text. */
+  message() {
     const message = this.#field("message");
-    const text = typeof message === "string" ? message : "it does not say why";
-    return [...text].slice(0, MOST_SAID).join("").replace(UNPRINTABLE, " ").trim();
+    const text = typeof message === "string" ? message : "no reason given";
+    return [...text].slice(0, MOST_SHOWN).join("").replace(UNPRINTABLE, " ").trim();
   }
 
-  /** The reason of a refusal, as docs/formats/collector.md has it; of what no collector answers, its status. */
+  /** The reason of a refusal (docs/formats/collector.md); for other responses the status. */
   get code() {
     const reason = this.#field("error");
     return typeof reason === "string" && CODE.test(reason) ? reason : `status-${this.status}`;
   }
 
-  /** Tell whether the same request may be taken soon; a quota that is used up does not come back. */
-  mayPass() {
+  /** Return whether the same request may succeed soon; a used-up quota does not come back. */
+  isRetryable() {
     return AGAIN.includes(this.status) && this.code !== "quota";
   }
 
-  /** Tell whether a gateway says that it has no key that opens what it was sent. */
-  get isOfKey() {
+  /** Whether a gateway has no key for the message. */
+  get isKeyProblem() {
     return this.status === 400 && this.#field("type") === KEY_PROBLEM;
   }
 
@@ -86,12 +86,12 @@ export class Answer {
   }
 }
 
-/** Where a collector is, and how long to try. */
+/** The address of a collector, and how long to try. */
 export class Collector {
   #address;
   #relay = "";
   #pinnedKeys;
-  /** What is sealed for, once it was found. @type {import("./oblivious.js").GatewayKey | null} */
+  /** The key to encrypt for, once it was found. @type {import("./oblivious.js").GatewayKey | null} */
   #gatewayKey = null;
   #key;
   #answerSeconds;
@@ -100,65 +100,65 @@ export class Collector {
   /**
    * @param {string} url as https://shop.example or https://shop.example/collection
    * @param {object} [options]
-   * @param {string} [options.key] sent with every request where given; never shown. A key in a page is known to all who
-   *   can load the page
-   * @param {boolean} [options.insecure] allow http:// beyond this machine: who reports can then be seen, and anybody on
-   *   the way may put another plan in place
-   * @param {number} [options.answerSeconds] in which one answer must be there, whole (30; 120 behind
-   *   a relay, which holds messages for a batch)
-   * @param {number} [options.patienceSeconds] for all attempts of one request; sending a record takes two requests (60;
-   *   240 behind a relay)
-   * @param {string} [options.relay] address of somebody else's relay, through which all requests go: it sees who sends,
-   *   and nothing of what; the collector sees what, and nothing of who
-   * @param {string[]} [options.pinnedKeys] SHA-256 in hexadecimal digits of key configurations of the collector: no other
-   *   key is used behind a relay. Without them the relay's must be one that the collector hands out, too, asked directly
-   * @param {(seconds: number) => Promise<void>} [options.waiting] how to wait; tests have another
-   * @param {() => number} [options.now] seconds since 1970; tests have other ones
-   * @throws {CollectorError} an address that is no such URL, or not a safe one; a key that no header can hold, or behind
-   *   a relay, where it would name who sends
+   * @param {string} [options.key] sent with every request, if given; never shown. Everyone who loads a page can read a
+   *   key in it
+   * @param {boolean} [options.insecure] allow http:// to other machines: an observer then sees who reports, and can replace
+   *   the plan
+   * @param {number} [options.answerSeconds] for a complete response (30; 120 through a relay, which delays
+   *   messages for a batch)
+   * @param {number} [options.patienceSeconds] for all attempts of one request; sending a record needs two requests (60;
+   *   240 through a relay)
+   * @param {string} [options.relay] address of a relay that another party runs, for all requests: it sees who sends,
+   *   but not what; the collector sees what, but not who
+   * @param {string[]} [options.pinnedKeys] SHA-256, in hexadecimal digits, of the collector's key configurations: no other key
+   *   is used with a relay. Without them the relay's key must be one that the collector, asked directly, publishes, too
+   * @param {(seconds: number) => Promise<void>} [options.wait] how to wait; tests replace it
+   * @param {() => number} [options.now] seconds since 1970; tests replace it
+   * @throws {CollectorError} an address that is no such URL, or not a safe one; a key that no header can hold, or with
+   *   a relay, where it would identify the sender
    */
   constructor(url, options = {}) {
-    const { key, insecure = false, relay, pinnedKeys, waiting, now, answerSeconds, patienceSeconds, ...others } = options;
+    const { key, insecure = false, relay, pinnedKeys, wait, now, answerSeconds, patienceSeconds, ...others } = options;
     noOthers(others);
     this.#address = addressOf(url, insecure);
     this.url = shown(url);
     if (relay !== undefined) {
       this.#relay = addressOf(relay, insecure);
       if (new URL(this.#relay).origin === new URL(this.#address).origin) {
-        throw new CollectorError("the relay is the collector itself, who would see who sends; give somebody else's");
+        throw new CollectorError("the relay is the collector itself, which would see who sends; give another party's");
       }
-      if (key !== undefined) throw new CollectorError("a key says who sends, which a relay is to hide; give one of the two");
+      if (key !== undefined) throw new CollectorError("a key identifies the sender, whom a relay hides; give one of the two");
     }
     if (key !== undefined && (typeof key !== "string" || !KEY.test(key))) {
-      throw new CollectorError("a key is 1 to 512 printable ASCII characters, without the line's end of its file; this one is not");
+      throw new CollectorError("a key must have 1 to 512 printable ASCII characters, without the line end of its file");
     }
     if (pinnedKeys?.some((digest) => !DIGEST.test(digest))) {
-      throw new CollectorError("a pinned key is the SHA-256 of a key configuration: 64 lowercase hexadecimal digits");
+      throw new CollectorError("pinnedKeys must be SHA-256 of key configurations: 64 lowercase hexadecimal digits");
     }
     this.#pinnedKeys = pinnedKeys;
     this.#key = key;
     /** How to wait. */
-    this.waiting = waiting ?? pause;
+    this.wait = wait ?? pause;
     /** Whole seconds since 1970. */
     this.now = now ?? (() => Math.floor(Date.now() / 1000));
     this.#answerSeconds = answerSeconds ?? (relay === undefined ? 30 : 120);
     this.#patience = patienceSeconds ?? (relay === undefined ? 60 : 240);
   }
 
-  /** Whether it is asked through a relay. */
+  /** Whether requests go through a relay. */
   get isRelayed() {
     return this.#relay !== "";
   }
 
   /**
-   * Return the answer to GET, or to POST of a body: the same bytes at every attempt, behind a relay sealed anew.
+   * Return the response to GET, or to POST of a body: the same bytes at every attempt, encrypted anew for a relay.
    * @param {string} path as "/plan"
    * @param {object} options
    * @param {number} options.mostBytes
    * @param {Uint8Array<ArrayBuffer>} [options.body]
    * @param {Record<string, string>} [options.headers]
-   * @returns {Promise<Answer>}
-   * @throws {CollectorError} no answer in time, one that is too long, or a redirect
+   * @returns {Promise<HttpResponse>}
+   * @throws {CollectorError} no response in time, one that is too long, or a redirect
    */
   async ask(path, { mostBytes, body, headers = {} }) {
     const late = AbortSignal.timeout(1000 * this.#patience);
@@ -169,19 +169,20 @@ export class Collector {
     for (let attempt = 1; ; attempt += 1) {
       const { answer, problem, asked } = await this.#attempt(path, mostBytes, body, headers, late);
       if (answer !== null) return answer;
-      const wait = Math.max(asked, (pauseBefore(attempt) * (1 + systemWords().below(1025) / 1024)) / 2);
-      waited += wait;
-      if (waited <= this.#patience && !late.aborted) await Promise.race([this.waiting(wait), over]);
+      const seconds = Math.max(asked, (pauseBefore(attempt) * (1 + systemWords().below(1025) / 1024)) / 2);
+      waited += seconds;
+      if (waited <= this.#patience && !late.aborted) await Promise.race([this.wait(seconds), over]);
       if (waited > this.#patience || late.aborted) {
-        const later = asked ? `; it asks to come again in ${asked} ${asked === 1 ? "second" : "seconds"}` : "";
+        const later = asked ? `; try again in ${asked} ${asked === 1 ? "second" : "seconds"}` : "";
         const attempts = attempt === 1 ? "1 attempt" : `${attempt} attempts`;
         const through = this.isRelayed ? ` through the relay ${this.#relay}` : "";
-        throw new CollectorError(`${this.url} took nothing in ${attempts}${through}: ${problem}${later}`, "no-answer");
+        const failed = `${this.url} did not accept the request in ${attempts}${through}`;
+        throw new CollectorError(`${failed}: ${problem}${later}`, "no-answer");
       }
     }
   }
 
-  /** Try once; without an answer to go by, say why and what the collector asks to wait. */
+  /** Try once; without a final response, return the problem and the requested pause. */
   async #attempt(path, mostBytes, body, headers, late) {
     const limit = new AbortController(); // AbortSignal.any forgets a timeout that nothing else holds, on node 20
     const end = () => limit.abort();
@@ -189,11 +190,11 @@ export class Collector {
     late.addEventListener("abort", end);
     try {
       const answer = await this.#once(path, mostBytes, body, headers, limit.signal);
-      if (!answer.mayPass()) return { answer, problem: "", asked: 0 };
-      return { answer: null, problem: `status ${answer.status}: ${answer.said()}`, asked: retryAfter(answer) };
+      if (!answer.isRetryable()) return { answer, problem: "", asked: 0 };
+      return { answer: null, problem: `status ${answer.status}: ${answer.message()}`, asked: retryAfter(answer) };
     } catch (error) {
       if (error instanceof CollectorError) throw error;
-      return { answer: null, problem: limit.signal.aborted ? "no answer in time" : this.#noConnection(), asked: 0 };
+      return { answer: null, problem: limit.signal.aborted ? "no response in time" : this.#noConnection(), asked: 0 };
     } finally {
       clearTimeout(timer);
       late.removeEventListener("abort", end);
@@ -208,30 +209,32 @@ export class Collector {
 
   async #throughRelay(path, mostBytes, body, headers, signal, isAgain = false) {
     this.#gatewayKey ??= await this.#findKey(signal);
-    const message = requestBytes(new URL(path, this.#address).href, body, headers); // whatever stands before a collector
+    const message = requestBytes(new URL(path, this.#address).href, body, headers); // with any path prefix of the collector
     const { content, open } = await seal(message, this.#gatewayKey);
     const most = Math.max(mostBytes, MOST_ERROR_BYTES) + MOST_AROUND;
     const sealed = await this.#fetched(this.#relay + GATEWAY, most, content, { "Content-Type": REQUEST_TYPE }, signal);
     if (sealed.status === 200) {
       const { status, headers: found, body: answered } = responseOf(await open(sealed.body));
       checkLength(answered.length, status === 200 ? mostBytes : MOST_ERROR_BYTES, this.url);
-      return new Answer(status, found, answered);
+      return new HttpResponse(status, found, answered);
     }
-    if (sealed.mayPass()) return sealed;
-    if (!sealed.isOfKey) throw new CollectorError(`the relay refuses (status ${sealed.status}): ${sealed.said()}`, sealed.code);
-    this.#gatewayKey = null; // it may have been replaced meanwhile: it is asked for anew, once
-    if (isAgain) throw new CollectorError("the collector has no key for what the relay says is its key", "stale-key");
+    if (sealed.isRetryable()) return sealed;
+    if (!sealed.isKeyProblem) {
+      throw new CollectorError(`the relay refuses (status ${sealed.status}): ${sealed.message()}`, sealed.code);
+    }
+    this.#gatewayKey = null; // the key may have been replaced: fetch it again, once
+    if (isAgain) throw new CollectorError("the collector does not have the key that the relay published", "stale-key");
     return this.#throughRelay(path, mostBytes, body, headers, signal, true);
   }
 
-  /** Return the key to seal for: one that is pinned, else the relay's first if the collector hands it out, too. */
+  /** Return the key to encrypt for: a pinned one, or the relay's first if the collector publishes it, too. */
   async #findKey(signal) {
     const offered = await this.#keysAt(this.#relay, signal);
     const good = this.#pinnedKeys ?? (await this.#keysAt(this.#address, signal)).map(({ digest }) => digest);
     const found = this.#pinnedKeys ? offered.find(({ digest }) => good.includes(digest)) : offered[0];
     if (found === undefined || !good.includes(found.digest)) {
-      const whose = this.#pinnedKeys ? "is pinned here" : "the collector hands out";
-      throw new CollectorError(`the relay hands out no key that ${whose}: it may be meant for this device alone`, "other-key");
+      const which = this.#pinnedKeys ? "is pinned" : "the collector publishes";
+      throw new CollectorError(`the relay publishes no key that ${which}: its key may be for this device only`, "other-key");
     }
     return found;
   }
@@ -239,8 +242,8 @@ export class Collector {
   async #keysAt(address, signal) {
     const answer = await this.#fetched(address + GATEWAY, MOST_KEYS_BYTES, undefined, {}, signal);
     if (answer.status === 200) return readKeys(answer.body);
-    const code = answer.mayPass() ? "no-answer" : answer.code;
-    throw new CollectorError(`${shown(address)} gives no keys (status ${answer.status}): ${answer.said()}`, code);
+    const code = answer.isRetryable() ? "no-answer" : answer.code;
+    throw new CollectorError(`${shown(address)} publishes no keys (status ${answer.status}): ${answer.message()}`, code);
   }
 
   async #fetched(url, mostBytes, body, headers, signal) {
@@ -250,56 +253,56 @@ export class Collector {
       headers,
       credentials: "omit",
       cache: "no-store",
-      redirect: "manual", // "error" could not be told from a lost connection
+      redirect: "manual", // "error" would look like a lost connection
       referrerPolicy: "no-referrer",
       signal,
     });
     const { origin } = new URL(url);
     if (response.type === "opaqueredirect" || (response.status >= 300 && response.status < 400)) {
-      const whose = this.isRelayed ? "relay" : "collector";
-      throw new CollectorError(`${origin} sends elsewhere, and that is not followed; give the address of the ${whose} itself`);
+      const party = this.isRelayed ? "relay" : "collector";
+      throw new CollectorError(`${origin} redirects, which is not followed; give the final address of the ${party}`);
     }
     const most = response.status === 200 ? mostBytes : MOST_ERROR_BYTES;
-    return new Answer(response.status, response.headers, await bytesOf(response, most, origin));
+    return new HttpResponse(response.status, response.headers, await bytesOf(response, most, origin));
   }
 
   #noConnection() {
     const here = globalThis.location?.origin;
     const isElsewhere = here !== undefined && here !== new URL(this.#relay || this.#address).origin;
-    return isElsewhere ? "no connection, or it does not take requests of this page's origin" : "no connection";
+    return isElsewhere ? "no connection, or it refuses requests from this page's origin" : "no connection";
   }
 }
 
-/** Return the body of an answer. @param {Response} response @param {number} most @param {string} whose */
-async function bytesOf(response, most, whose) {
+/** Return the body of a response. @param {Response} response @param {number} most @param {string} server */
+async function bytesOf(response, most, server) {
   const parts = [];
   let length = 0;
   const reader = response.body?.getReader();
   for (let part = await reader?.read(); part !== undefined && !part.done; part = await reader?.read()) {
     length += part.value.length;
     if (length > most) await reader?.cancel();
-    checkLength(length, most, whose);
+    checkLength(length, most, server);
     parts.push(part.value);
   }
   return joined(parts);
 }
 
-function checkLength(length, most, whose) {
-  if (length > most) throw new CollectorError(`${whose} answers with more than ${most} bytes; no collector or relay does`);
+function checkLength(length, most, server) {
+  if (length > most) throw new CollectorError(`${server} sends more than ${most} bytes, which no collector or relay does`);
 }
 
 /** Return an address without slashes at its end. */
 function addressOf(url, insecure) {
   const bad = new CollectorError(
-    `${JSON.stringify(shown(url))} is no address of a collector or relay; give one as https://shop.example, without names, ` +
-      "passwords or ?",
+    `${JSON.stringify(shown(url))} is no address of a collector or relay; give one as https://shop.example, without user, ` +
+      "password or ?",
   );
   if (typeof url !== "string" || !ADDRESS.test(url) || /[^\x21-\x7e]/.test(url)) throw bad;
   const { href, protocol, hostname } = parsed(url, bad);
   if (protocol === "http:" && !insecure && !LOOPBACK.test(hostname)) {
     throw new CollectorError(
-      `${shown(url)} is not encrypted; give its https:// address, or insecure: true if anybody on the way may see who ` +
-        "reports, and may change the plan",
+      `${shown(url)} is not encrypted; give its https:// address, or insecure: true if others on the network may ` +
+        "see who reports, and may replace the plan",
     );
   }
   return href.replace(/\/+$/, "");
@@ -314,7 +317,7 @@ function parsed(url, bad) {
 }
 
 function shown(url) {
-  return String(url).slice(0, MOST_SAID);
+  return String(url).slice(0, MOST_SHOWN);
 }
 
 function pauseBefore(attempt) {
@@ -328,7 +331,7 @@ function pause(seconds) {
   });
 }
 
-/** Return the seconds that an answer asks to wait; 0 where it says no number of them. */
+/** Return the seconds that a response asks to wait; 0 without a number. */
 function retryAfter(answer) {
   const text = (answer.headers.get("retry-after") ?? "").trim();
   return /^[0-9]{1,9}$/.test(text) ? Number(text) : 0;

@@ -1,20 +1,20 @@
 /**
- * IndexedDB as a ledger needs it: a step that is done whole and on disk, or not at all.
+ * IndexedDB for a ledger: a step is complete and on disk, or has no effect.
  *
- * Whatever goes wrong ends in a LedgerError, after which nothing may be sent. A message names the kind of a failure
- * alone, for a browser's own words could show what was to be written.
+ * Every failure is a LedgerError, after which nothing may be sent. A message contains only the type of a failure: a
+ * browser's own text could show the data to be written.
  * @module
  */
 
 import { LedgerError } from "../errors.js";
 
 /**
- * Open a database, or begin one.
+ * Open a database, or make one.
  * @param {string} name
  * @param {Record<string, IDBObjectStoreParameters>} stores what it has
  * @param {number} waitSeconds
  * @returns {Promise<IDBDatabase>}
- * @throws {LedgerError} this browser keeps nothing here, or not now
+ * @throws {LedgerError} this browser cannot store data here, or not now
  */
 export async function openDatabase(name, stores, waitSeconds) {
   if (typeof name !== "string" || name === "") throw new TypeError('the name of a ledger must be text, as "assocpriv"');
@@ -23,7 +23,7 @@ export async function openDatabase(name, stores, waitSeconds) {
     database.close();
     throw new LedgerError(`the database ${name} is no ledger of this client; give the ledger another name`);
   }
-  // whoever deletes the database is not kept waiting: this ledger is closed then, and says so
+  // do not block another page that deletes the database: close this ledger, which then refuses
   database.onversionchange = () => database.close();
   return database;
 }
@@ -58,8 +58,8 @@ function opened(name, stores, waitSeconds) {
 function requestOf(name) {
   try {
     return globalThis.indexedDB.open(name, 1);
-  } catch (error) { // none, as in some private windows; or forbidden, as where a browser keeps nothing for the page
-    throw cannotOpen(name, `this browser keeps no database here (${kindOf(error)})`);
+  } catch (error) { // missing, as in some private windows, or forbidden
+    throw cannotOpen(name, `this browser stores no database here (${kindOf(error)})`);
   }
 }
 
@@ -68,15 +68,15 @@ function cannotOpen(name, why) {
 }
 
 function kindOf(error) {
-  return error?.name ?? "it was broken off";
+  return error?.name ?? "it was aborted";
 }
 
 /**
- * Do one step: reads and writes that no other page comes between, all on disk when the promise is kept, or none.
+ * Do one step: reads and writes without those of another page in between, all on disk when the Promise resolves, or none.
  *
  * @param {IDBDatabase} database
  * @param {string[]} stores
- * @param {(step: Step) => void} work asks, and goes on with the answers by `step.then`; what it throws undoes the step
+ * @param {(step: Step) => void} work makes requests, and continues with `step.then`; an exception reverts the step
  * @param {number} waitSeconds
  * @returns {Promise<any>} `step.result`
  * @throws {LedgerError} it could not be done
@@ -84,7 +84,7 @@ function kindOf(error) {
 export function inOneStep(database, stores, work, waitSeconds) {
   return new Promise((resolve, reject) => {
     const step = new Step(database, stores, reject);
-    const timer = setTimeout(() => step.undo(step.failed(`not done in ${waitSeconds} seconds`)), 1000 * waitSeconds);
+    const timer = setTimeout(() => step.revert(step.failed(`not done in ${waitSeconds} seconds`)), 1000 * waitSeconds);
     step.transaction.oncomplete = () => {
       clearTimeout(timer);
       resolve(step.result);
@@ -97,11 +97,11 @@ export function inOneStep(database, stores, work, waitSeconds) {
   });
 }
 
-/** What the work of a step has. */
+/** A step, for its work. */
 class Step {
-  /** What the step's promise is kept with. @type {any} */
+  /** The step's result. @type {any} */
   result;
-  /** Why it was undone. @type {any} */
+  /** Why it was reverted. @type {any} */
   refusal = null;
   #name;
   #reject;
@@ -113,7 +113,7 @@ class Step {
     try {
       this.transaction = database.transaction(stores, "readwrite", { durability: "strict" });
     } catch {
-      throw this.failed("it is closed, or was deleted meanwhile; open it");
+      throw this.failed("it is closed, or was deleted meanwhile; open it again");
     }
   }
 
@@ -122,32 +122,32 @@ class Step {
     return this.transaction.objectStore(name);
   }
 
-  /** Go on with the answer to a request. @param {IDBRequest} request @param {(found: any) => void} next */
+  /** Continue with the result of a request. @param {IDBRequest} request @param {(found: any) => void} next */
   then(request, next) {
     request.onsuccess = () => this.guarded(() => next(request.result));
   }
 
-  /** Undo the step where its work throws. @param {() => void} work */
+  /** Revert the step if its work throws. @param {() => void} work */
   guarded(work) {
     try {
       work();
     } catch (error) {
-      this.undo(error instanceof globalThis.DOMException ? this.failed(kindOf(error)) : error);
+      this.revert(error instanceof globalThis.DOMException ? this.failed(kindOf(error)) : error);
     }
   }
 
   /** @param {any} error */
-  undo(error) {
+  revert(error) {
     this.refusal ??= error;
     try {
       this.transaction.abort();
-    } catch { // it is being written: nothing is handed out, and if it was, a retry finds it
+    } catch { // it is being written: nothing is returned, and a retry finds the record
       this.#reject(error);
     }
   }
 
   /** @param {string} why */
   failed(why) {
-    return new LedgerError(`cannot write the ledger ${this.#name}: ${why}; nothing was sent, nothing may be`);
+    return new LedgerError(`cannot write the ledger ${this.#name}: ${why}; nothing was sent, and send nothing`);
   }
 }

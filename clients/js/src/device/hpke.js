@@ -1,5 +1,5 @@
 /**
- * What is used of the library of hybrid public key encryption (RFC 9180). Only what goes through a relay loads it.
+ * The used part of the library of hybrid public key encryption (RFC 9180); loaded only for a relay.
  * @module
  */
 

@@ -1,11 +1,12 @@
 /**
- * A device's own book of its reports: one an occasion, and what all of them together spend (docs/formats/client.md#the-clients-ledger).
+ * A device's budget ledger: one report for each reporting period, and the privacy budget that all of them spend
+ * (docs/formats/client.md#the-clients-ledger).
  *
- * It sees a record while a report is made of it, and keeps none: of a report it keeps the bytes that may be sent, the
- * plan's id, the plan's γ and a hash of the occasion. A report is handed out only after its record is on disk. So after
- * a crash what is in the ledger may have been sent, and a retry returns its bytes; what is not was never sent.
+ * It sees a raw record while it makes a report, and keeps none: for a report it keeps the bytes to send, the plan's id, the
+ * plan's γ and a hash of the reporting period. A report is returned only after its record is on disk. After a crash, a
+ * report in the ledger may have been sent, and a retry returns its bytes; any other report was never sent.
  *
- * Looking up an occasion, drawing the report and writing it are one step that no other page or process comes between.
+ * Looking up a reporting period, drawing the report and writing it are one step, which no other page or process interrupts.
  * @module
  */
 
@@ -14,9 +15,9 @@ import { hexOf, Plan } from "../plan.js";
 import { systemWords } from "../words.js";
 import { Book } from "./book.js";
 import { gammaText } from "./bounds.js";
-import { checkFurther, leftOf } from "./budget.js";
-import { hashOccasion } from "./occasion.js";
-import { toldBy } from "./told.js";
+import { checkFurther, remainingReports } from "./budget.js";
+import { hashPeriod } from "./period.js";
+import { budgetSpent } from "./budget-spent.js";
 
 /** @typedef {import("./book.js").Submission} Submission */
 /** @typedef {import("./book.js").LedgerRecord} LedgerRecord */
@@ -24,7 +25,7 @@ import { toldBy } from "./told.js";
 /** Bytes of the id of a submission. */
 export const ID_BYTES = 16;
 
-/** A device's ledger, open. */
+/** An open budget ledger of a device. */
 export class Ledger {
   #store;
   #limit;
@@ -43,39 +44,40 @@ export class Ledger {
     this.#limit = limit;
   }
 
-  /** Let others have it. */
+  /** Close it, so that others can open it. */
   close() {
     this.#store.close();
   }
 
-  /** Read what is there; refuse a ledger that is damaged. */
+  /** Read the records; refuse a damaged ledger. */
   async check() {
     await this.#look(() => null);
   }
 
   /**
-   * Return the report on an occasion: a new one, on disk before it is returned, or the one made before, whatever the
-   * record is by now: its bytes tell nothing more however often they are sent.
+   * Return the report on a reporting period: a new one, after it is on disk, or the earlier one, whatever the record is now:
+   * sending its bytes again spends no budget.
    *
-   * It is to be sent to a collector, and among `unsent()` until `acknowledge()`.
+   * It is queued for a collector, and among `queued()` until `acknowledge()`.
    * @param {Plan} plan as `loadPlan` loads it
-   * @param {string} occasion what the record is of, as "2026-W47": not secret, 1 to 1000 characters. Blanks around it,
-   *   and how Unicode composes its letters, make no other occasion
-   * @param {any} record what `plan.randomize` takes; it is read while the promise is awaited, so leave it as it is
+   * @param {string} period the reporting period, as "2026-W47": not secret, 1 to 1000 characters. White space around it and
+   *   the Unicode composition of its letters are ignored
+   * @param {any} record what `plan.randomize` takes; it is read while the Promise is pending, so do not change it
    * @param {import("../words.js").Words} [words] by default the system's
    * @returns {Promise<Submission>}
-   * @throws {import("../errors.js").BudgetError} no further report may be made: of this occasion or plan, or at all
+   * @throws {import("../errors.js").BudgetError} no further report may be made: on this period, under this plan, or at all
    * @throws {import("../errors.js").RecordError} the record does not fit the plan; nothing is spent
-   * @throws {LedgerError} the ledger cannot be read or written: nothing may be sent
-   * @throws {import("../errors.js").PlanError} the occasion is no name, or the device has a limit and no γ covers all that the plan sends
+   * @throws {LedgerError} the ledger cannot be read or written: send nothing
+   * @throws {import("../errors.js").PlanError} an invalid period, or the device has a limit and no γ covers everything that
+   *   the plan sends
    */
-  async submit(plan, occasion, record, words) {
+  async submit(plan, period, record, words) {
     checkLoaded(plan);
-    const hash = await hashOccasion(occasion);
+    const hash = await hashPeriod(period);
     await this.#change((book) => {
       const found = this.#found(book, plan, hash);
       if (found === undefined) return this.#made(plan, hash, record, words, 2);
-      // an id made of the report alone would be another person's too, whose report holds the same
+      // an id made of the report's bytes would be equal for two people with equal reports
       return book.submission(found.number) ? null : { kind: 3, of: found.number };
     });
     const { number } = this.#book.find(plan.id, hash);
@@ -83,16 +85,16 @@ export class Ledger {
   }
 
   /**
-   * Return the report on an occasion as `submit` does, to be handed out otherwise than to a collector.
+   * Return the report on a reporting period as `submit` does, without queueing it for a collector.
    * @param {Plan} plan
-   * @param {string} occasion
+   * @param {string} period
    * @param {any} record
    * @param {import("../words.js").Words} [words]
    * @returns {Promise<Uint8Array<ArrayBuffer>>}
    */
-  async report(plan, occasion, record, words) {
+  async report(plan, period, record, words) {
     checkLoaded(plan);
-    const hash = await hashOccasion(occasion);
+    const hash = await hashPeriod(period);
     await this.#change((book) => {
       return this.#found(book, plan, hash) === undefined ? this.#made(plan, hash, record, words, 1) : null;
     });
@@ -100,15 +102,15 @@ export class Ledger {
   }
 
   /**
-   * Return the reports that no collector has acknowledged yet, what waits longest first.
+   * Return the reports that no collector has acknowledged yet, the oldest first.
    * @returns {Promise<Submission[]>}
    */
-  unsent() {
-    return this.#look((book) => book.unsent());
+  queued() {
+    return this.#look((book) => book.queued());
   }
 
   /**
-   * Note that a collector has a report; it is sent no more.
+   * Record that a collector has a report; it is not sent again.
    * @param {Submission} submission
    */
   async acknowledge({ number, id }) {
@@ -120,65 +122,64 @@ export class Ledger {
   }
 
   /**
-   * Return the moment at which a report is to be sent, in seconds since 1970. It is drawn uniformly from the `delay`
-   * seconds behind now and written down, so that whoever asks again gets the same, unless that is too early, or further
-   * ahead than any that is drawn now, as after a clock that was wrong.
+   * Return the time at which to send a report, in seconds since 1970. It is drawn uniformly from the `delay` seconds after
+   * now and recorded, so later calls return the same time. It is drawn again if it is too early, or later than any new one,
+   * as after a wrong clock.
    * @param {Submission} submission
    * @param {number} delay
    * @param {number} now seconds since 1970
-   * @param {number} [earliest] moment that it may have
+   * @param {number} [earliest] earliest possible time
    * @returns {Promise<number>}
    */
-  async moment({ number }, delay, now, earliest = 0) {
+  async sendTime({ number }, delay, now, earliest = 0) {
     await this.#change((book) => {
-      const known = book.moment(number);
+      const known = book.sendTime(number);
       const isKept = (earliest <= known && known <= now + delay) || book.submission(number)?.acknowledged !== false;
-      return isKept ? null : { kind: 5, of: number, moment: now + 1 + systemWords().below(delay) };
+      return isKept ? null : { kind: 5, of: number, time: now + 1 + systemWords().below(delay) };
     });
-    return this.#book.moment(number);
+    return this.#book.sendTime(number);
   }
 
   /**
-   * Tell whether the report of an occasion is made already; where none may be made, refuse as `submit` does.
+   * Return whether the report of a reporting period exists; refuse as `submit` where none may be made.
    * @param {Plan} plan
-   * @param {string} occasion
+   * @param {string} period
    * @returns {Promise<boolean>}
    */
-  async has(plan, occasion) {
-    const hash = await hashOccasion(occasion);
+  async has(plan, period) {
+    const hash = await hashPeriod(period);
     return this.#look((book) => this.#found(book, plan, hash) !== undefined);
   }
 
   /**
-   * Return what this device has told: reports of a plan, how many more it may make, and γ of all that it told under any
-   * plans, null where one of these states none.
+   * Return the reports made and remaining under a plan, and γ of all reports under any plans, null where one has none.
    * @param {Plan} plan
-   * @returns {Promise<{ spent: number, left: number, amplification: import("../checks.js").Fraction | null }>}
+   * @returns {Promise<{ spent: number, remaining: number, amplification: import("../checks.js").Fraction | null }>}
    */
-  spent(plan) {
+  status(plan) {
     return this.#look((book) => {
-      const [spent, left] = [book.spent(plan.id), leftOf(book, plan, this.#limit)];
-      return { spent, left, amplification: book.amplification };
+      const remaining = remainingReports(book, plan, this.#limit);
+      return { spent: book.spent(plan.id), remaining, amplification: book.amplification };
     });
   }
 
   /**
-   * Return what all reports that this device has made can have told by now, under any plans, and what is left of its
-   * limit: figures, and as `lines` two sentences for a person. Nothing of a record or an occasion is in it.
-   * @returns {Promise<import("./told.js").Told>}
+   * Return the privacy budget spent by all reports of this device, under any plans, and the budget remaining below its
+   * limit: figures, and `lines`, two sentences for a person. It contains no data of a record or a reporting period.
+   * @returns {Promise<import("./budget-spent.js").BudgetSpent>}
    */
-  told() {
-    return this.#look((book) => toldBy(book, this.#limit));
+  spent() {
+    return this.#look((book) => budgetSpent(book, this.#limit));
   }
 
-  #made(plan, occasion, record, words = systemWords(), kind) {
+  #made(plan, period, record, words = systemWords(), kind) {
     const report = plan.randomize(record, words);
-    // the id is of its own: the words of a report's draw say all that is in it
+    // the id is drawn separately: the random words of a report determine its content
     const gamma = gammaText(plan.amplification, plan.uncovered !== "");
-    return { kind, plan: plan.id, occasion, id: randomId(), gamma, report };
+    return { kind, plan: plan.id, period, id: randomId(), gamma, report };
   }
 
-  /** Return the record of the report of an occasion; undefined where a new one may be made, which is checked. */
+  /** Return the record of the report of a reporting period; undefined if a new one may be made, which is checked. */
   #found(book, plan, hash) {
     const found = book.find(plan.id, hash);
     if (found === undefined) checkFurther(book, plan, hash, this.#limit);
@@ -186,7 +187,7 @@ export class Ledger {
   }
 
   /**
-   * Return what a function reads of the book as it is now.
+   * Return what a function reads from the present book.
    * @param {(book: Book) => any} read
    * @returns {Promise<any>}
    */
@@ -200,7 +201,7 @@ export class Ledger {
     return seen;
   }
 
-  /** Write the record that a function decides on, or none, by a book that nobody adds to meanwhile. */
+  /** Write the record that a function returns, or none; no other write comes between. */
   #change(decide) {
     const done = this.#before.then(async () => {
       let added = null;
@@ -212,7 +213,7 @@ export class Ledger {
       });
       if (added !== null) this.#takeIn([added]);
     });
-    this.#before = done.catch(() => {}); // one that fails does not keep the next from trying
+    this.#before = done.catch(() => {}); // a failure does not block the next call
     return done;
   }
 
@@ -225,14 +226,14 @@ export class Ledger {
 }
 
 /**
- * Return what is said of a ledger with a record that no device writes.
+ * Return the message for a ledger with a record that no device writes.
  * @param {string} name
  * @param {number} number of the record
  */
 export function damaged(name, number) {
   return (
-    `the ledger ${name} is damaged at record ${number}: what this device has told is no longer known, so it must not ` +
-    "tell more; restore the ledger from a copy that is not older, or stop reporting"
+    `the ledger ${name} is damaged at record ${number}: the privacy budget spent by this device is no longer known, so it ` +
+    "must not report; restore the ledger from a copy that is not older, or stop reporting"
   );
 }
 

@@ -1,19 +1,19 @@
 /**
- * Messages that a relay passes on without reading them, the device's side: Oblivious HTTP (RFC 9458) around binary HTTP
- * (RFC 9292). A request is sealed for the collector's published key; who opens it does not see who sent it.
+ * The device's part of Oblivious HTTP (RFC 9458) around binary HTTP (RFC 9292): messages that a relay forwards unread. A
+ * request is encrypted for the collector's published key; the collector decrypts it without seeing who sent it.
  *
- * Of what comes back nothing is trusted: every length is compared with what is there.
+ * No response is trusted: every length is compared with the bytes that are there.
  * @module
  */
 
 import { CollectorError } from "../errors.js";
 import { hexOf } from "../plan.js";
 
-/** Where a collector's key configurations are, and where sealed requests go, of the relay too (RFC 9540). */
+/** Path of the key configurations and of encrypted requests, at the collector and at the relay (RFC 9540). */
 export const GATEWAY = "/.well-known/ohttp-gateway";
 export const REQUEST_TYPE = "message/ohttp-req";
 export const MOST_KEYS_BYTES = 4096;
-/** Bytes beside an answer's body: seal, headers, and what pads all answers to one length. */
+/** Bytes around a response's body: encryption, headers, padding. */
 export const MOST_AROUND = 1 << 16;
 
 const [KEM, KDF, AEAD] = [0x0020, 0x0001, 0x0001]; // X25519, HKDF-SHA256, AES-128-GCM
@@ -30,10 +30,10 @@ const MOST_FIELDS = 64;
  */
 
 /**
- * Read a list of key configurations (`application/ohttp-keys`); those of other algorithms are left out.
+ * Read a list of key configurations (`application/ohttp-keys`); those of other algorithms are skipped.
  * @param {Uint8Array<ArrayBuffer>} content
  * @returns {Promise<GatewayKey[]>}
- * @throws {CollectorError} it is none, or has no key that can be used here
+ * @throws {CollectorError} malformed, or without a key for the algorithms used here
  */
 export async function readKeys(content) {
   const reader = new Reader(content, "the list of key configurations is malformed");
@@ -42,11 +42,11 @@ export async function readKeys(content) {
     const encoded = reader.take(reader.number(2));
     if (isUsable(encoded)) found.push({ encoded, digest: hexOf(await sha256(encoded)) });
   }
-  if (found.length === 0) throw new CollectorError("no key is of X25519, HKDF-SHA256 and AES-128-GCM");
+  if (found.length === 0) throw new CollectorError("there is no key for X25519, HKDF-SHA256 and AES-128-GCM");
   return found;
 }
 
-/** Tell whether a configuration is of the algorithms that this client has. */
+/** Return whether a configuration has the algorithms of this client. */
 function isUsable(encoded) {
   const reader = new Reader(encoded, "a key configuration is malformed");
   reader.take(1);
@@ -64,16 +64,16 @@ async function sha256(content) {
   return new Uint8Array(await crypto.subtle.digest("SHA-256", content));
 }
 
-// ---- sealing and opening
+// ---- encryption
 
 /**
- * Seal a message for a collector (RFC 9458, section 4.3).
+ * Encrypt a message for a collector (RFC 9458, section 4.3).
  * @param {Uint8Array<ArrayBuffer>} message
  * @param {GatewayKey} key
- * @param {CryptoKeyPair} [ephemeral] of a test; else a new one
+ * @param {CryptoKeyPair} [ephemeral] for tests; otherwise a new one
  * @returns {Promise<{ content: Uint8Array<ArrayBuffer>, open: (answer: Uint8Array<ArrayBuffer>) => Promise<Uint8Array<ArrayBuffer>> }>}
- *   what is sent, and what opens the one answer to it
- * @throws {CollectorError} it cannot be sealed here
+ *   the bytes to send, and a function that decrypts the response to them
+ * @throws {CollectorError} it cannot be encrypted here
  */
 export async function seal(message, { encoded }, ephemeral) {
   const header = Uint8Array.of(encoded[0], 0, KEM, 0, KDF, 0, AEAD);
@@ -88,11 +88,11 @@ export async function seal(message, { encoded }, ephemeral) {
     const secret = await sender.export(RESPONSE_LABEL.buffer, KEY);
     return { content, open: (answer) => open(answer, encapsulated, secret) };
   } catch {
-    throw new CollectorError("nothing can be sealed for the collector's key here: it is none, or WebCrypto has no X25519");
+    throw new CollectorError("cannot encrypt for the collector's key: it is invalid, or WebCrypto has no X25519");
   }
 }
 
-/** Open an answer (RFC 9458, section 4.4). */
+/** Decrypt a response (RFC 9458, section 4.4). */
 async function open(answer, encapsulated, secret) {
   const nonce = answer.slice(0, KEY);
   const salt = joined([encapsulated, nonce]);
@@ -104,7 +104,7 @@ async function open(answer, encapsulated, secret) {
   try {
     return new Uint8Array(await crypto.subtle.decrypt({ name: "AES-GCM", iv }, key, answer.slice(KEY)));
   } catch {
-    throw new CollectorError("the answer cannot be opened: it is not the collector's to this request");
+    throw new CollectorError("the response cannot be decrypted: it is not the collector's to this request");
   }
 }
 
@@ -113,7 +113,7 @@ async function open(answer, encapsulated, secret) {
 /**
  * Return a request as binary HTTP of known length.
  * @param {string} url
- * @param {Uint8Array<ArrayBuffer> | undefined} body GET without one, else POST
+ * @param {Uint8Array<ArrayBuffer> | undefined} body POST with one, otherwise GET
  * @param {Record<string, string>} headers
  */
 export function requestBytes(url, body, headers) {
@@ -129,17 +129,17 @@ export function requestBytes(url, body, headers) {
  * Read the final response of binary HTTP of known length.
  * @param {Uint8Array<ArrayBuffer>} content
  * @returns {{ status: number, headers: Map<string, string>, body: Uint8Array<ArrayBuffer> }}
- * @throws {CollectorError} it is none
+ * @throws {CollectorError} malformed
  */
 export function responseOf(content) {
-  const reader = new Reader(content, "the collector's answer is no binary HTTP");
+  const reader = new Reader(content, "the collector's response is no binary HTTP");
   if (reader.integer() !== 1) reader.refuse();
   let status = reader.integer();
   for (; status >= 100 && status < 200; status = reader.integer()) reader.take(reader.integer());
   if (status < 200 || status > 599) reader.refuse();
   const headers = fieldsOf(reader);
   const body = reader.left > 0 ? reader.take(reader.integer()) : new Uint8Array();
-  if (reader.left > 0) fieldsOf(reader); // a trailer, which nothing is asked of; then zeros
+  if (reader.left > 0) fieldsOf(reader); // a trailer, which is ignored; then zeros
   if (reader.take(reader.left).some((byte) => byte !== 0)) reader.refuse();
   return { status, headers, body };
 }
@@ -155,12 +155,12 @@ function fieldsOf(reader) {
   return found;
 }
 
-/** Bytes, taken from the front: never more than there are. */
+/** Takes bytes from the front, never more than there are. */
 class Reader {
   #content;
   #place = 0;
 
-  /** @param {Uint8Array<ArrayBuffer>} content @param {string} problem what it is if it is too short */
+  /** @param {Uint8Array<ArrayBuffer>} content @param {string} problem message if it is too short */
   constructor(content, problem) {
     this.#content = content;
     this.problem = problem;
@@ -176,12 +176,12 @@ class Reader {
     return this.#content.slice(this.#place - count, this.#place);
   }
 
-  /** Take a whole number of some bytes, the most significant first. */
+  /** Take a whole number of `length` bytes, the most significant first. */
   number(length) {
     return this.take(length).reduce((number, byte) => 256 * number + byte, 0);
   }
 
-  /** Take an integer of 1, 2, 4 or 8 bytes, as its first two bits say (RFC 9000, section 16). */
+  /** Take an integer of 1, 2, 4 or 8 bytes, given by its first two bits (RFC 9000, section 16). */
   integer() {
     const first = this.number(1);
     const more = 2 ** (first >> 6) - 1;
@@ -197,7 +197,7 @@ class Reader {
   }
 }
 
-/** Return an integer below 2^30 as RFC 9000 writes it. */
+/** Return an integer below 2^30 in the encoding of RFC 9000. */
 function integer(value) {
   const size = value < 64 ? 0 : value < 1 << 14 ? 1 : 2;
   const bytes = Array.from({ length: 1 << size }, (_, place) => (value >>> (8 * place)) & 0xff).reverse();
@@ -210,7 +210,7 @@ function sized(content) {
 }
 
 /**
- * Return parts one after another.
+ * Return parts, concatenated.
  * @param {Uint8Array[]} parts
  */
 export function joined(parts) {

@@ -9,21 +9,20 @@ import { Ledger } from "./ledger.js";
 import { openStore } from "./store.js";
 
 /**
- * Open the ledger of this browser, or begin one. Pages and workers of one origin share it.
+ * Open the ledger of this browser, or make one. Pages and workers of one origin share it.
  *
- * One person needs one ledger: two of them do not know of each other. What a browser forgets is said in
- * docs/formats/client.md.
+ * Use one ledger for each person: two of them do not share their budget. docs/formats/client.md describes what a browser
+ * may delete.
  * @param {object} [options]
  * @param {string} [options.name] of the database, by default "assocpriv"
- * @param {import("./bounds.js").Limit} [options.limit] answer any plans, while all reports of this ledger together keep
- *   this promise, as { epsilon: 5.9 }: they may then tell up to that ε, whatever each plan promises. By default the
- *   first plan is answered, as often as it promises, and no other
- * @param {boolean} [options.persist] ask the browser to keep it when space gets short (true by default; Firefox asks
- *   the person)
+ * @param {import("./bounds.js").Limit} [options.limit] a guarantee for all reports of this ledger together, under any
+ *   plans, as { epsilon: 5.9 }. By default only the first plan is answered, for its number of reports
+ * @param {boolean} [options.persist] ask the browser to keep it when storage is short (true by default; Firefox asks the
+ *   person)
  * @param {number} [options.waitSeconds] how long to wait for another page that has it (10)
  * @returns {Promise<Ledger>}
- * @throws {import("../errors.js").PlanError} a limit that is no promise
- * @throws {import("../errors.js").LedgerError} nothing can be kept here, or what was kept is damaged: send nothing
+ * @throws {import("../errors.js").PlanError} an invalid limit
+ * @throws {import("../errors.js").LedgerError} nothing can be stored here, or the ledger is damaged: send nothing
  */
 export async function openLedger({ name = "assocpriv", limit, persist = true, waitSeconds = 10, ...others } = {}) {
   noOthers(others);
@@ -36,6 +35,6 @@ export async function openLedger({ name = "assocpriv", limit, persist = true, wa
     store.close();
     throw error;
   }
-  if (persist) globalThis.navigator?.storage?.persist?.().catch(() => {}); // a wish: nothing waits for the answer
+  if (persist) globalThis.navigator?.storage?.persist?.().catch(() => {}); // optional: the answer is not awaited
   return ledger;
 }

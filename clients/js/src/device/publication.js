@@ -1,40 +1,40 @@
 /**
- * What a collector publishes: its plan.
+ * The plan that a collector publishes.
  * @module
  */
 
 import { CollectorError, PlanError } from "../errors.js";
-import { loadPlan } from "../kinds.js";
+import { loadPlan } from "../plan-types.js";
 
 const MOST_PLAN = 64 << 20;
 const ID = /^[0-9a-f]{64}$/;
 
 /**
- * Ask a collector for its plan, and check it.
+ * Fetch a collector's plan, and check it.
  * @param {import("./connection.js").Collector} collector
- * @param {string} [pinnedId] the id that it must have, where that is known from elsewhere
+ * @param {string} [pinnedId] its required id, if known from elsewhere
  * @returns {Promise<import("../plan.js").Plan>}
- * @throws {CollectorError} no answer, or no plan
- * @throws {PlanError} the plan breaks a rule, or is not what was pinned
+ * @throws {CollectorError} no response, or no plan
+ * @throws {PlanError} the plan breaks a rule, or has another id than the pinned one
  */
 export async function fetchPlan(collector, pinnedId) {
   if (pinnedId !== undefined && !ID.test(pinnedId)) {
-    throw new PlanError("a plan's id has 64 lowercase hexadecimal digits; give it whole");
+    throw new PlanError("pinnedId must have 64 lowercase hexadecimal digits");
   }
-  const plan = await saying("nothing was made or sent", async () => {
-    const answer = good(await collector.ask("/plan", { mostBytes: MOST_PLAN }), "plan");
+  const plan = await explainOutcome("nothing was made or sent", async () => {
+    const answer = requireSuccess(await collector.ask("/plan", { mostBytes: MOST_PLAN }), "plan");
     const published = await loadPlan(answer.text("plan"));
     if (answer.headers.get("assocpriv-plan") !== published.id) {
       throw new CollectorError(
-        `the collector answers with plan ${published.id.slice(0, 12)} where it says that it has another`,
+        `the collector sends plan ${published.id.slice(0, 12)}, but its header names another`,
       );
     }
     return published;
   });
   if (pinnedId !== undefined && pinnedId !== plan.id) {
     throw new PlanError(
-      `the collector publishes ${plan.id.slice(0, 12)}…, not the plan ${pinnedId.slice(0, 12)}… that was asked for; ` +
-        "nothing was made or sent",
+      `the collector publishes plan ${plan.id.slice(0, 12)}…, not the required ${pinnedId.slice(0, 12)}…; nothing was ` +
+        "made or sent",
       "other-plan",
     );
   }
@@ -42,25 +42,25 @@ export async function fetchPlan(collector, pinnedId) {
 }
 
 /**
- * Return an answer that is there; refuse another.
- * @param {import("./connection.js").Answer} answer
- * @param {string} what what was asked for
+ * Return a response of status 200; refuse any other.
+ * @param {import("./connection.js").HttpResponse} answer
+ * @param {string} what the requested content, for messages
  */
-export function good(answer, what) {
+export function requireSuccess(answer, what) {
   if (answer.status !== 200) {
-    throw new CollectorError(`the collector gives no ${what} (status ${answer.status}): ${answer.said()}`, answer.code);
+    throw new CollectorError(`the collector sends no ${what} (status ${answer.status}): ${answer.message()}`, answer.code);
   }
   return answer;
 }
 
 /**
- * Say of a collector that fails what became of the report.
+ * Add what became of the report to an error of the collector.
  * @template T
  * @param {string} what
  * @param {() => Promise<T>} work
  * @returns {Promise<T>}
  */
-export async function saying(what, work) {
+export async function explainOutcome(what, work) {
   try {
     return await work();
   } catch (error) {

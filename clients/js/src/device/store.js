@@ -15,8 +15,8 @@ const RECORDS = "records";
  * @typedef {object} Store
  * @property {string} name for messages
  * @property {(last: LedgerRecord | null, decide: (further: LedgerRecord[]) => LedgerRecord | null) => Promise<void>} change
- *   hand over the records behind the `last` one that is known and write what `decide` returns, with nobody's write between
- *   the two; done when it is on disk. What `decide` throws is thrown, and nothing is written.
+ *   pass the records after the known `last` one to `decide`, and write what it returns, without another write in between;
+ *   done when it is on disk. What `decide` throws is thrown, and nothing is written.
  * @property {() => void} close
  */
 
@@ -39,11 +39,11 @@ export async function openStore(name, waitSeconds) {
 function changeIn(step, name, last, decide) {
   const records = step.store(RECORDS);
   step.then(records.getAll(globalThis.IDBKeyRange.lowerBound(last?.number ?? 0)), (found) => {
-    // another page may have begun anew since, and have written as many
+    // another page may have started a new ledger, and have written the same number of records
     if (last !== null && !isSame(found.shift(), last)) {
       throw new LedgerError(
-        `the ledger ${name} was emptied while it was open: what this device has told is no longer known here; ` +
-          "nothing may be sent",
+        `the ledger ${name} was emptied while it was open: the privacy budget spent by this device is no longer known; ` +
+          "send nothing",
       );
     }
     const added = decide(found);
@@ -51,7 +51,7 @@ function changeIn(step, name, last, decide) {
   });
 }
 
-/** Tell whether two records say the same. @param {any} one @param {any} other */
+/** Return whether two records are equal. @param {any} one @param {any} other */
 function isSame(one, other) {
   const names = Object.keys(other);
   return one !== undefined && names.every((name) => String(one[name]) === String(other[name]));

@@ -1,8 +1,8 @@
 /**
  * Guidance that a miner publishes, and the weights that follow from it (docs/formats/table-plan.md#guided-perturbation).
  *
- * Entries are whole numbers, and so is all that is computed of them: below 2^53, also partial sums (a sum of products
- * of two vectors' entries, taken absolutely, is at most the product of their lengths).
+ * Entries are whole numbers, and so are all results: below 2^53, also partial sums (the absolute value of a sum of products
+ * of two vectors' entries is at most the product of their lengths).
  *
  * Source: Zhang, Wang, Zhao, KDD 2005 (ZWZ05), section 4.
  * @module
@@ -15,13 +15,13 @@ import { parseJson } from "../json.js";
 const FIELDS = ["format", "version", "plan", "serial", "level", "vectors"];
 const UNIT = 2 ** 20;
 const WEIGHTS = 2 ** 32;
-const COINS = 2 ** 16;
-/** What weights are of where they are mixed with a coin. */
+const MIXING_UNIT = 2 ** 16;
+/** Total of the weights when they are mixed with a fair coin. */
 export const MIXED = 1n << 49n;
 
-/** Guidance of a plan, checked. */
+/** Checked guidance of a plan. */
 export class Guidance {
-  #coin = -1;
+  #mixingWeight = -1;
 
   /**
    * @param {any} content
@@ -32,22 +32,22 @@ export class Guidance {
     const fields = isObject(content) && FIELDS.every((name) => name in content) ? content : {};
     const isOurs = fields.format === "assocpriv-guidance" && fields.version === 1;
     if (!isOurs || Object.keys(content).length !== FIELDS.length) {
-      throw new PlanError("not guidance of a version that is known here");
+      throw new PlanError("not guidance of a known version");
     }
-    if (fields.plan !== plan.id) throw new PlanError("the guidance is of another plan; ask for the plan's own");
+    if (fields.plan !== plan.id) throw new PlanError("the guidance is of another plan; get this plan's guidance");
     if (!isWhole(fields.serial, 1, WEIGHTS - 1)) throw new PlanError("the guidance's serial number must be in 1..2^32 − 1");
     this.plan = plan;
     this.serial = fields.serial;
     this.vectors = readVectors(fields.vectors, plan.width);
     /** k*, the number of vectors. */
     this.level = this.vectors.length;
-    if (fields.level !== this.level) throw new PlanError("the guidance announces another level than it has vectors");
+    if (fields.level !== this.level) throw new PlanError("the guidance has another level than its number of vectors");
     checkOrthonormal(this.vectors, plan.width);
   }
 
   /**
-   * Return the weight of each bit of a tuple: of 2^32, or of 2^49 where the plan's promise is kept by bits.
-   * @param {readonly number[]} ones places of the tuple's set bits
+   * Return the weight of each bit of a tuple: out of 2^32, or out of 2^49 if the plan's guarantee is by bits.
+   * @param {readonly number[]} ones positions of the tuple's set bits
    * @returns {bigint[]}
    */
   weights(ones) {
@@ -55,18 +55,18 @@ export class Guidance {
     const weights = Array.from({ length: this.plan.width }, (_, bit) =>
       weightOf(this.vectors.reduce((sum, vector, v) => sum + vector[bit] * along[v], 0)),
     );
-    return this.plan.safeguard?.kind === "bits" ? weights.map((weight) => mixed(weight, this.coin)) : weights.map(BigInt);
+    return this.plan.safeguard?.kind === "bits" ? weights.map((weight) => mixed(weight, this.mixingWeight)) : weights.map(BigInt);
   }
 
-  /** The least coin of 0..2^16 with which a report keeps the plan's γ; 0 where the promise is not kept by bits. */
-  get coin() {
-    if (this.#coin < 0) this.#coin = this.plan.safeguard?.kind === "bits" ? this.#leastCoin() : 0;
-    return this.#coin;
+  /** The smallest coin weight in 0..2^16 that keeps the plan's γ; 0 if the guarantee is not by bits. */
+  get mixingWeight() {
+    if (this.#mixingWeight < 0) this.#mixingWeight = this.plan.safeguard?.kind === "bits" ? this.#leastMixingWeight() : 0;
+    return this.#mixingWeight;
   }
 
-  #leastCoin() {
+  #leastMixingWeight() {
     const bounds = this.#bounds();
-    let [first, last] = [0, COINS];
+    let [first, last] = [0, MIXING_UNIT];
     while (first < last) {
       const middle = (first + last) >> 1;
       if (keeps(bounds, middle, this.plan.safeguard.amplification)) last = middle;
@@ -95,17 +95,17 @@ export class Guidance {
 /** Return the weight of a sum times 2^40: its square in units of 2^-16, at most 2^32. */
 function weightOf(sum) {
   const rounded = Math.floor((Math.abs(sum) + 2 ** 23) / 2 ** 24);
-  return rounded >= COINS ? WEIGHTS : rounded * rounded;
+  return rounded >= MIXING_UNIT ? WEIGHTS : rounded * rounded;
 }
 
-function mixed(weight, coin) {
-  return BigInt(coin) * BigInt(WEIGHTS) + BigInt(COINS - coin) * 2n * BigInt(weight);
+function mixed(weight, mixingWeight) {
+  return BigInt(mixingWeight) * BigInt(WEIGHTS) + BigInt(MIXING_UNIT - mixingWeight) * 2n * BigInt(weight);
 }
 
-/** Tell whether the product of every bit's largest ratio is at most γ when weights are mixed with a coin. */
-function keeps(bounds, coin, [gammaAbove, gammaBelow]) {
+/** Return whether the product of all bits' largest ratios is at most γ when weights are mixed with a coin. */
+function keeps(bounds, mixingWeight, [gammaAbove, gammaBelow]) {
   let [above, below] = [1n, 1n];
-  for (const [low, high] of bounds.map((ends) => ends.map((weight) => mixed(weight, coin)))) {
+  for (const [low, high] of bounds.map((ends) => ends.map((weight) => mixed(weight, mixingWeight)))) {
     if (low === high) continue;
     if (low === 0n || high === MIXED) return false;
     const isUp = high * (MIXED - high) >= (MIXED - low) * low;
@@ -128,7 +128,7 @@ function readVectors(content, width) {
   return content.map((vector) => Float64Array.from(vector));
 }
 
-/** Refuse vectors that no rounding of orthonormal ones can be. */
+/** Refuse vectors that are no rounded orthonormal vectors. */
 function checkOrthonormal(vectors, width) {
   const most = UNIT * (Math.floor(Math.sqrt(width)) + 1) + width;
   vectors.forEach((one, place) => {
@@ -136,7 +136,7 @@ function checkOrthonormal(vectors, width) {
       let product = other === place ? -(UNIT ** 2) : 0;
       for (let entry = 0; entry < width; entry += 1) product += one[entry] * vectors[other][entry];
       if (Math.abs(product) > most) {
-        throw new PlanError("the guidance's vectors are not orthonormal (VᵀV is not I); use none of it");
+        throw new PlanError("the guidance's vectors are not orthonormal (VᵀV is not I); do not use it");
       }
     }
   });
@@ -144,14 +144,14 @@ function checkOrthonormal(vectors, width) {
 
 /**
  * Read guidance and check it.
- * @param {any} guidance its JSON text, or the content of that
- * @param {import("./plan.js").GuidedPlan} plan the plan that it is to be of
+ * @param {any} guidance its JSON text, or the parsed content
+ * @param {import("./plan.js").GuidedPlan} plan the required plan
  * @returns {Guidance}
  * @throws {PlanError} guidance that must not be answered
  */
 export function readGuidance(guidance, plan) {
   if (guidance instanceof Guidance && guidance.plan === plan) return guidance;
-  if (guidance instanceof Guidance) throw new PlanError("the guidance is of another plan; ask for the plan's own");
+  if (guidance instanceof Guidance) throw new PlanError("the guidance is of another plan; get this plan's guidance");
   if (isObject(guidance)) return new Guidance(guidance, plan);
   return new Guidance(parseJson(typeof guidance === "string" ? guidance : String(JSON.stringify(guidance)), "guidance"), plan);
 }

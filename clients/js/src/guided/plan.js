@@ -1,9 +1,10 @@
 /**
- * The plan of guided perturbation, and how a tuple becomes a report under guidance (docs/formats/table-plan.md#guided-perturbation).
+ * The plan of guided perturbation, and the randomization of a tuple under guidance
+ * (docs/formats/table-plan.md#guided-perturbation).
  * @module
  */
 
-import { checkPromise, exactFields, isObject, oneOf, readFraction, readPromise, reduced, wholeIn } from "../checks.js";
+import { checkGuarantee, exactFields, isObject, oneOf, readFraction, readGuarantee, reduced, wholeIn } from "../checks.js";
 import { LevelError, PlanError, RecordError, WireError } from "../errors.js";
 import { envelopeOf, Plan } from "../plan.js";
 import { doubleOf, inputOf, placeAmong, readValues } from "../tables/columns.js";
@@ -21,7 +22,7 @@ const MOST_BATCH = 2 ** 20;
 const WORD = 2 ** 32;
 const SERIAL_BYTES = 4;
 
-/** A category, or the class: its position is its place among the values. */
+/** A category, or the class: its position is its index in the values. */
 class Category {
   constructor(name, values, optional) {
     this.name = name;
@@ -39,7 +40,7 @@ class Category {
   }
 }
 
-/** Numbers by the interval between cut points that they lie in; a cut point belongs to the interval above it. */
+/** Numbers by their interval between cut points; a cut point belongs to the interval above it. */
 class Cut {
   optional = true;
 
@@ -49,7 +50,7 @@ class Cut {
     this.edges = cuts.map((cut) => nearestDouble(...readBound(cut, "cuts")));
     this.inputs = cuts.length + 1;
     if (this.edges.some((edge, place) => place > 0 && !(this.edges[place - 1] < edge))) {
-      throw new PlanError(`attribute ${name} needs cut points that rise, farther apart than doubles are`);
+      throw new PlanError(`attribute ${name} needs rising cut points that differ as doubles`);
     }
   }
 
@@ -63,9 +64,9 @@ class Cut {
   }
 }
 
-/** A plan of the kind `guided`. */
+/** A plan of type `guided`. */
 export class GuidedPlan extends Plan {
-  static fieldNames = ["attributes", "label", "mu", "batch", "safeguard", "promise"];
+  static fieldNames = ["attributes", "label", "mu", "batch", "safeguard", "guarantee"];
 
   /** @param {Record<string, any>} fields */
   constructor(fields) {
@@ -79,7 +80,7 @@ export class GuidedPlan extends Plan {
     if (new Set(this.columns.map((column) => column.name)).size !== this.columns.length) {
       throw new PlanError("two columns have the same name; names must differ");
     }
-    /** Of each attribute its first bit and how many it has. */
+    /** For each attribute its first bit and its number of bits. */
     this.places = placesOf(this.attributes);
     /** w, the bits of a tuple. */
     this.width = this.places.reduce((sum, { size }) => sum + size, 0);
@@ -89,23 +90,23 @@ export class GuidedPlan extends Plan {
     if (above >= below) throw new PlanError("plan field mu must lie between 0 and 1");
     this.mu = fields.mu;
     this.batch = wholeIn(fields.batch, "batch", 1, MOST_BATCH);
-    this.#readPromise(fields);
+    this.#readGuarantee(fields);
     this.labelBytes = this.label.inputs <= 256 ? 1 : 2;
     this.reportBytes = SERIAL_BYTES + this.labelBytes + Math.ceil(this.width / 8);
   }
 
   /** @param {Record<string, any>} fields */
-  #readPromise({ safeguard, promise }) {
-    if ((safeguard === null) !== (promise === null)) {
-      throw new PlanError("a guided plan states a promise if and only if it says how that is kept");
+  #readGuarantee({ safeguard, guarantee }) {
+    if ((safeguard === null) !== (guarantee === null)) {
+      throw new PlanError("a guided plan must have both a guarantee and a safeguard, or neither");
     }
     this.safeguard = safeguard && readSafeguard(safeguard, this.places);
-    this.promise = promise && readPromise(promise);
-    if (this.safeguard === null || this.promise === null) return;
-    // the class lies outside γ, but is what everybody may know: a device's limit holds without it
+    this.guarantee = guarantee && readGuarantee(guarantee);
+    if (this.safeguard === null || this.guarantee === null) return;
+    // γ does not cover the class, which is public: a device's limit holds without it
     this.amplification = this.safeguard.amplification;
-    this.limit = this.promise.limit;
-    checkPromise(this.safeguard.amplification, this.reportsPerPerson, this.promise.limit);
+    this.limit = this.guarantee.limit;
+    checkGuarantee(this.safeguard.amplification, this.reportsPerPerson, this.guarantee.limit);
   }
 
   toJSON() {
@@ -116,31 +117,31 @@ export class GuidedPlan extends Plan {
       mu: this.mu,
       batch: this.batch,
       safeguard: this.safeguard && this.safeguard.fields,
-      promise: this.promise && this.promise.fields,
+      guarantee: this.guarantee && this.guarantee.fields,
     };
   }
 
   /**
    * Turn a record into a report.
-   * @param {{ values: Record<string, any>, guidance: any, maxLevel?: number | null, announced?: number | null }} record
-   *   `values` by the columns' names, the class's among them; `guidance` as {@link readGuidance} takes or returns it;
-   *   `maxLevel` the highest level that this device answers; `announced` the level that was named beforehand
+   * @param {{ values: Record<string, any>, guidance: any, maxLevel?: number | null, announcedLevel?: number | null }} record
+   *   `values` by column name, including the class; `guidance` as {@link readGuidance} accepts or returns it;
+   *   `maxLevel` the highest level that this device answers; `announcedLevel` the level announced before
    * @param {import("../words.js").Words} [words] by default the system's
    * @returns {Uint8Array}
-   * @throws {RecordError} a value that a column does not take; it is not told
-   * @throws {PlanError} guidance that must not be answered; {@link LevelError} if of too high a level
+   * @throws {RecordError} a value that a column does not accept; the message does not show it
+   * @throws {PlanError} guidance that must not be answered; {@link LevelError} for too high a level
    */
   randomize(record, words = systemWords()) {
     return this.draw(record, words).report;
   }
 
   /**
-   * Make a report, and return its bits and their weights: these tell the tuple, and are for tests alone.
+   * Make a report, and return its bits and their weights: these disclose the tuple, and are for tests only.
    * @param {any} record as `randomize` takes it
    * @param {import("../words.js").Words} words
    */
   draw(record, words) {
-    const guidance = this.accept(record.guidance, record);
+    const guidance = this.checkGuidance(record.guidance, record);
     const inputs = inputsOf(record.values, this.columns, inputOf);
     const label = inputs[this.attributes.length];
     const weights = guidance.weights(this.#drawTuple(inputs, words));
@@ -150,24 +151,24 @@ export class GuidedPlan extends Plan {
   }
 
   /**
-   * Check guidance, and whether it is what was announced and no more than this device lets go.
+   * Check guidance, its announced level, and the highest level of this device.
    * @param {any} guidance
-   * @param {{ maxLevel?: number | null, announced?: number | null }} [limits]
+   * @param {{ maxLevel?: number | null, announcedLevel?: number | null }} [limits]
    * @returns {import("./guidance.js").Guidance}
    */
-  accept(guidance, { maxLevel = null, announced = null } = {}) {
+  checkGuidance(guidance, { maxLevel = null, announcedLevel = null } = {}) {
     const found = readGuidance(guidance, this);
-    if (announced !== null && found.level !== announced) {
-      throw new PlanError("the guidance has another level than was announced; nothing is sent");
+    if (announcedLevel !== null && found.level !== announcedLevel) {
+      throw new PlanError("the guidance has another level than announced; nothing is sent");
     }
     if (maxLevel !== null && maxLevel < 1) throw new PlanError("the highest level must be at least 1");
     if (maxLevel !== null && found.level > maxLevel) {
-      throw new LevelError(`the guidance asks for level ${found.level}, above the highest of ${maxLevel}; nothing is sent`);
+      throw new LevelError(`the guidance has level ${found.level}, above the maximum of ${maxLevel}; nothing is sent`);
     }
     return found;
   }
 
-  /** Return the places of set bits of the tuple that is answered for. */
+  /** Return the positions of set bits of the randomized tuple. */
   #drawTuple(inputs, words) {
     const fills = this.places.map(({ size }) => words.below(size));
     const own = this.places.map(({ size }, j) => (inputs[j] === size ? fills[j] : inputs[j]));
@@ -188,22 +189,24 @@ export class GuidedPlan extends Plan {
   }
 
   /**
-   * Read a record of a line of JSON.
+   * Parse a record from a line of JSON.
    * @param {string} line
    */
   recordFromText(line) {
     const content = parseRecord(line);
-    const allowed = ["values", "guidance", "max_level", "announced"];
-    const levels = [content.max_level, content.announced].map((level) => level ?? null);
+    const allowed = ["values", "guidance", "max_level", "announced_level"];
+    const levels = [content.max_level, content.announced_level].map((level) => level ?? null);
     const isOne = isObject(content.values) && "guidance" in content && Object.keys(content).every((name) => allowed.includes(name));
     if (!isOne || !levels.every((level) => level === null || typeof level === "number" || typeof level === "bigint")) {
-      throw new RecordError("a record of a guided plan is one JSON object with values, guidance, and whole numbers");
+      throw new RecordError(
+        "a record of a guided plan must be one JSON object with values, guidance, and optionally max_level and announced_level",
+      );
     }
-    return { values: content.values, guidance: content.guidance, maxLevel: levels[0], announced: levels[1] };
+    return { values: content.values, guidance: content.guidance, maxLevel: levels[0], announcedLevel: levels[1] };
   }
 
   /**
-   * Read the values of a record of a line of JSON, to which guidance comes later.
+   * Parse the values of a record from a line of JSON; the guidance is added later.
    * @param {string} line
    */
   valuesFromText(line) {
@@ -211,7 +214,7 @@ export class GuidedPlan extends Plan {
   }
 
   /**
-   * Return what a report says: as a message does.
+   * Return a report's content, as in a message.
    * @param {Uint8Array} report
    * @returns {{ guidance: number, class: string, ones: number[] }} serial number of its guidance, and the set bits
    * @throws {WireError} bytes that no client of this plan can have sent
@@ -227,7 +230,7 @@ export class GuidedPlan extends Plan {
       (place) => (bits[place >>> 3] >>> (place & 7)) & 1,
     );
     if (guidance === 0 || label >= this.label.inputs || ones.some((place) => place >= this.width)) {
-      throw new WireError("a report names no guidance, or has a class or bits that no client sends");
+      throw new WireError("a report has no guidance number, or a class or bits that no client sends");
     }
     return { guidance, class: this.label.values[label], ones };
   }
@@ -258,13 +261,13 @@ function readLabel(content) {
   return new Category(fields.name, readValues(fields.values, "values", 2, MOST_LABELS), false);
 }
 
-/** Read how a promise is kept, with the γ of a report that follows. */
+/** Read the safeguard of a guarantee, with its γ. */
 function readSafeguard(content, places) {
   const kind = oneOf(isObject(content) && content.kind, "safeguard", ["tuple", "bits"]);
   if (kind === "bits") {
     const fields = exactFields(content, "safeguard", ["kind", "amplification"]);
     const amplification = readFraction(fields.amplification, "amplification");
-    if (amplification[0] <= amplification[1]) throw new PlanError("the amplification that bits keep to must be above 1");
+    if (amplification[0] <= amplification[1]) throw new PlanError("the amplification of the safeguard must be above 1");
     return { kind, fields: { ...fields }, amplification, honest: 0 };
   }
   const fields = exactFields(content, "safeguard", ["kind", "honest"]);

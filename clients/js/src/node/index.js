@@ -1,5 +1,5 @@
 /**
- * What tills and other programs on node have beside the module for browsers.
+ * Further exports for tills and other programs on node.
  * @module
  */
 

@@ -1,7 +1,7 @@
 /**
- * A till's ledger: the file of docs/formats/client.md, which the command `assocpriv report` uses too.
+ * A till's ledger: the file of docs/formats/client.md, which the command `assocpriv report` uses, too.
  *
- * Nothing in it is of a basket but a randomized report.
+ * It holds no raw data: of a basket only a randomized report.
  * @module
  */
 
@@ -20,13 +20,13 @@ import { lock } from "./lock.js";
 
 /** @typedef {import("../device/book.js").LedgerRecord} LedgerRecord */
 
-const MOST_OPENINGS = 10; // of a name that other files take while its lock is waited for
+const MOST_OPENINGS = 10; // of a path that is replaced while its lock is awaited
 const { O_CREAT, O_NONBLOCK, O_RDWR } = fs.constants;
 
 /**
- * Open a device's ledger, or begin one: a file that only its owner may read. Until it is closed no other process has it.
+ * Open a device's ledger, or make one that only its owner may read. Until it is closed no other process can open it.
  * @param {string} path
- * @param {{ limit?: import("../device/bounds.js").Limit, waitSeconds?: number }} [options] `limit` as of `openLedger`;
+ * @param {{ limit?: import("../device/bounds.js").Limit, waitSeconds?: number }} [options] `limit` as for `openLedger`;
  *   `waitSeconds`, how long to wait for another process to close it (10)
  * @returns {Promise<Ledger>}
  * @throws {LedgerError} it cannot be opened, is in use, is no ledger, or is damaged: send nothing
@@ -37,7 +37,7 @@ export async function openLedgerFile(path, { limit, waitSeconds = 10, ...others 
   return new Ledger(await LedgerFile.open(path, waitSeconds), most);
 }
 
-/** The records of a file, locked. */
+/** The records of a locked file. */
 class LedgerFile {
   #file;
   #unlock;
@@ -69,17 +69,17 @@ class LedgerFile {
    * @param {(further: LedgerRecord[]) => LedgerRecord | null} decide
    */
   async change(last, decide) {
-    if (!this.#isReady) throw new LedgerError(`the ledger ${this.name} is closed, or could not be written; open it`);
+    if (!this.#isReady) throw new LedgerError(`the ledger ${this.name} is closed, or could not be written; open it again`);
     const added = decide(this.#records.slice(last?.number ?? 0));
     if (added !== null) this.#write(added);
   }
 
-  /** Put a record on disk, then its mark; if anything goes wrong, this ledger makes no further report. */
+  /** Write a record to disk, then its mark; after any error this ledger makes no further report. */
   #write(record) {
     const content = recordBytes(record);
     const start = this.#end;
     if (start + content.length + MARK.length > MOST_BYTES) {
-      throw new LedgerError(`the ledger ${this.name} is full; no report can be made without forgetting another`);
+      throw new LedgerError(`the ledger ${this.name} is full (${MOST_BYTES >> 20} MiB); make no further report`);
     }
     this.#isReady = false;
     try {
@@ -87,7 +87,7 @@ class LedgerFile {
       fs.fsyncSync(this.#file);
       writeAt(this.#file, MARK, start + content.length);
     } catch (error) {
-      // after a failed sync the system may show bytes that never reach the disk; nothing of them was sent
+      // after a failed sync the system may show bytes that never reach the disk; they were not sent
       cutBack(this.#file, start);
       throw refusalOf(error, `cannot write the ledger ${this.name}`);
     }
@@ -103,7 +103,7 @@ class LedgerFile {
   }
 }
 
-/** Open and lock what has a name once it is locked: whoever waited may hold what was moved away meanwhile. */
+/** Open and lock the file that has the name once it is locked: it may have been replaced while waiting. */
 async function openLocked(path, waitSeconds) {
   const deadline = AbortSignal.timeout(Math.round(1000 * waitSeconds));
   for (let opening = 0; opening < MOST_OPENINGS; opening += 1) {
@@ -121,10 +121,10 @@ async function openLocked(path, waitSeconds) {
       throw refusalOf(error, `cannot open the ledger ${path}`);
     }
   }
-  throw new LedgerError(`${path} is replaced again and again; stop what moves it, and try again`);
+  throw new LedgerError(`${path} is replaced repeatedly; stop the program that moves it, and try again`);
 }
 
-/** Close a file that is open, and let others have it. */
+/** Close an open file, and release its lock. */
 function release({ file, unlock }) {
   if (file < 0) return;
   fs.closeSync(file);
@@ -137,7 +137,7 @@ function isNamed(file, path) {
   return named !== undefined && named.dev === open.dev && named.ino === open.ino;
 }
 
-/** Take in what is on disk, and take away what was being written when it broke off. */
+/** Read the records on disk, and remove one that was written incompletely. */
 function readRepaired(file, path) {
   const content = readAll(file);
   if (content.length > MOST_BYTES) throw new LedgerError(`${path} is not a ledger: it is larger than ${MOST_BYTES >> 20} MiB`);
@@ -147,7 +147,7 @@ function readRepaired(file, path) {
   if (fs.fstatSync(file).mode & 0o077) keepPrivate(file);
   if (end !== content.length) fs.ftruncateSync(file, end);
   if (end === 0) writeAt(file, HEADER, 0);
-  // what another process wrote may still be in memory alone, the file's name too
+  // data of another process, and the file's name, may still be in memory only
   fs.fsyncSync(file);
   syncFolder(dirname(fs.realpathSync(path)));
   if (!isMarked) writeAt(file, MARK, end);
@@ -175,11 +175,11 @@ function writeAt(file, content, start) {
 function cutBack(file, length) {
   try {
     fs.ftruncateSync(file, length);
-  } catch { // what is left there is not whole, or never sent
+  } catch { // the rest is incomplete, or was never sent
   }
 }
 
-/** Let its owner alone read and write it, where this user may say so: a copy may have other permissions. */
+/** Allow only the owner to read and write, if this user can set it: a copy may have other permissions. */
 function keepPrivate(file) {
   try {
     fs.fchmodSync(file, 0o600);
@@ -197,8 +197,8 @@ function syncFolder(path) {
   }
 }
 
-/** Return a refusal in words; an error of the system says a path, and what failed. */
+/** Return a LedgerError for a system error; its own text has a path. */
 function refusalOf(error, what) {
   if (error instanceof LedgerError || typeof error?.code !== "string") return error;
-  return new LedgerError(`${what}: ${error.code}; nothing was sent, nothing may be`);
+  return new LedgerError(`${what}: ${error.code}; nothing was sent, and send nothing`);
 }

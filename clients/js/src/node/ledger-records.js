@@ -1,5 +1,5 @@
 /**
- * A ledger's bytes: its records, and what of them a crash left whole. docs/formats/client.md says what stands where.
+ * A ledger's bytes: its records, and those that are complete after a crash (docs/formats/client.md).
  * @module
  */
 
@@ -21,19 +21,19 @@ const START = 8; // of every record: length, number
 const CHECKSUM = 32;
 const ID = 16;
 const HASH = 32;
-const MOMENT = 8;
+const TIME_BYTES = 8;
 
 function number64(value) {
-  const bytes = Buffer.alloc(MOMENT);
+  const bytes = Buffer.alloc(TIME_BYTES);
   bytes.writeBigUInt64LE(BigInt(value));
   return bytes;
 }
 
-/** What a file begins with. */
+/** The header of a file. */
 export const HEADER = Buffer.concat([NAME, number32(VERSION)]);
-/** Stands behind a record that is there to stay. */
+/** The mark after a record that is on disk. */
 export const MARK = Buffer.from("a76f6e206469736b", "hex");
-/** Bytes of a file, at most. */
+/** Largest length of a file in bytes. */
 export const MOST_BYTES = 1 << 24;
 
 function number32(value) {
@@ -43,7 +43,7 @@ function number32(value) {
 }
 
 /**
- * Return a record, without the mark behind it.
+ * Return a record without its mark.
  * @param {LedgerRecord} record
  */
 export function recordBytes(record) {
@@ -53,12 +53,12 @@ export function recordBytes(record) {
 }
 
 /** @param {any} record */
-function partsOf({ kind, plan, occasion, id, gamma, report, of, moment }) {
+function partsOf({ kind, plan, period, id, gamma, report, of, time }) {
   if (kind === 3 || kind === 4) return [number32(of)];
-  if (kind === 5) return [number32(of), number64(moment)];
+  if (kind === 5) return [number32(of), number64(time)];
   const length = Buffer.alloc(2);
   length.writeUInt16LE(gamma.length);
-  return [bytesOf(plan), bytesOf(occasion), bytesOf(id), length, Buffer.from(gamma, "ascii"), report];
+  return [bytesOf(plan), bytesOf(period), bytesOf(id), length, Buffer.from(gamma, "ascii"), report];
 }
 
 function checksumOf(bytes) {
@@ -66,8 +66,8 @@ function checksumOf(bytes) {
 }
 
 /**
- * Return what a ledger's bytes hold, how many of them count, and whether no mark is missing behind the last record; 0
- * bytes count where not even the header is whole.
+ * Return a ledger's records, how many bytes count, and whether no mark is missing after the last record; 0 bytes count if
+ * the header is incomplete.
  * @param {Buffer} content
  * @param {string} name for messages
  * @returns {{ records: LedgerRecord[], end: number, isMarked: boolean }}
@@ -81,7 +81,8 @@ export function parseLedger(content, name) {
     }
     throw new LedgerError(
       `${name} was made by another version of assocpriv: its format is ${content.readUInt32LE(NAME.length)}, known here is ` +
-        `${VERSION}. It is whole, and holds what this device has told: keep it, begin no new one, and use that version`,
+        `${VERSION}. It is not damaged, and holds the privacy budget that this device has spent: keep it, make no new one, and ` +
+        "use that version",
     );
   }
   const records = [];
@@ -103,7 +104,7 @@ export function parseLedger(content, name) {
   return { records, end, isMarked };
 }
 
-/** Tell whether a file broke off while it was made: it begins as a header and goes on with zeros. */
+/** Return whether making the file broke off: it has a part of the header, then zeros. */
 function isBegun(content) {
   let length = content.length;
   while (length > 0 && content[length - 1] === 0) length -= 1;
@@ -115,7 +116,7 @@ function startsWith(content, part, place) {
   return content.subarray(place, place + part.length).equals(part);
 }
 
-/** Return the body of the record that begins somewhere, or null if there is no whole one. */
+/** Return the body of the record at a position, or null if there is no complete record. */
 function bodyAt(content, start) {
   if (content.length - start < START) return null;
   const length = content.readUInt32LE(start);
@@ -126,12 +127,12 @@ function bodyAt(content, start) {
   return { number: content.readUInt32LE(start + 4), body: content.subarray(start + START, checksumAt), end };
 }
 
-/** Return a record, or null for what nobody writes. */
+/** Return a record, or null for bytes that no device writes. */
 function recordOf(body) {
   const kind = body[0];
   const rest = body.subarray(1);
   if (kind === 1 || kind === 2) return reportOf(kind, rest);
-  if (kind === 5 && rest.length === 4 + MOMENT) return { kind, of: rest.readUInt32LE(0), moment: Number(rest.readBigUInt64LE(4)) };
+  if (kind === 5 && rest.length === 4 + TIME_BYTES) return { kind, of: rest.readUInt32LE(0), time: Number(rest.readBigUInt64LE(4)) };
   return (kind === 3 || kind === 4) && rest.length === 4 ? { kind, of: rest.readUInt32LE(0) } : null;
 }
 
@@ -144,7 +145,7 @@ function reportOf(kind, body) {
   return {
     kind,
     plan: hexOf(body.subarray(0, HASH)),
-    occasion: hexOf(body.subarray(HASH, 2 * HASH)),
+    period: hexOf(body.subarray(HASH, 2 * HASH)),
     id: hexOf(body.subarray(2 * HASH, 2 * HASH + ID)),
     gamma,
     report: Uint8Array.from(body.subarray(reportAt)),

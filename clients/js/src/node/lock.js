@@ -1,9 +1,9 @@
 /**
- * Have a file alone, beside processes of other programs that use it.
+ * Lock a file against other processes.
  *
- * node has no flock. A lock belongs to what was opened, though, and a child that is given the open file may take it: the
+ * node has no flock. But a lock belongs to the open file, and a child process that inherits it can take the lock: the
  * program `flock` (of util-linux or busybox) does that and ends, and the lock stays until this process closes the file.
- * Windows has none: there whoever makes NAME.lock has the file, in Python too.
+ * Windows has none: there the process that makes NAME.lock has the file, in Python, too.
  * @module
  */
 
@@ -22,8 +22,8 @@ const HAS_FLOCK = process.platform !== "win32";
  * @param {number} file descriptor
  * @param {string} name for messages
  * @param {AbortSignal} deadline
- * @returns {Promise<() => void>} what is to be called once the file is closed
- * @throws {LedgerError} another process has it all the time, or there is no program flock
+ * @returns {Promise<() => void>} a function to call once the file is closed
+ * @throws {LedgerError} another process keeps the lock, or there is no program flock
  */
 export async function lock(file, name, deadline) {
   const beside = HAS_FLOCK ? "" : `${fs.realpathSync(name)}.lock`;
@@ -37,7 +37,7 @@ export async function lock(file, name, deadline) {
   return () => beside && fs.rmSync(beside, { force: true });
 }
 
-/** @param {string} beside @returns {boolean} whether the file was made now: another process has it where it is there */
+/** @param {string} beside @returns {boolean} whether the file was made now; if it exists, another process has the lock */
 function isMade(beside) {
   try {
     fs.closeSync(fs.openSync(beside, "wx", 0o600));
@@ -48,12 +48,12 @@ function isMade(beside) {
   }
 }
 
-/** @returns {Promise<boolean>} whether the lock was taken: status 1 says that another process has it */
+/** @returns {Promise<boolean>} whether the lock was taken; with status 1 another process has it */
 function isLocked(file, name) {
   return new Promise((resolve, reject) => {
     const failed = () => reject(
       new LedgerError(
-        `cannot lock the ledger ${name}: this needs the program flock, as Linux has it (util-linux); nothing may be sent`,
+        `cannot lock the ledger ${name}: this needs the program flock, as on Linux (util-linux); send nothing`,
       ),
     );
     const taking = spawn("flock", ["-x", "-n", "3"], { stdio: ["ignore", "ignore", "ignore", file] });

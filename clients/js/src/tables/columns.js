@@ -1,25 +1,25 @@
 /**
- * Columns of a table: what a value's input is, and which law releases it (docs/formats/table-plan.md).
+ * Columns of a table: the input of a value, and the mechanism that releases it (docs/formats/table-plan.md).
  *
- * This module sees raw values; nothing it throws shows one.
+ * This module sees raw values; its errors show none.
  * @module
  */
 
 import { exactFields, isObject, oneOf, wholeIn } from "../checks.js";
 import { PlanError, RecordError } from "../errors.js";
 import { isLabel, stripped } from "../text.js";
-import { MOST_OUTPUTS, readLaw } from "./laws.js";
+import { MOST_OUTPUTS, readMechanism } from "./mechanisms.js";
 import { nearestDouble, readBound } from "./numbers.js";
 
 const OF_NUMBERS = ["low", "high", "cells", "intervals"];
 const OWN_FIELDS = { number: OF_NUMBERS, "whole-number": OF_NUMBERS, category: ["values"], label: ["values"] };
-const MOST_WHOLE = 1n << 53n; // beyond it not every whole number is a double
+const MOST_WHOLE = 1n << 53n; // above it not every whole number is a double
 
 /**
  * Return the input of a raw value; that of a missing one is the number of inputs.
  * @param {any} value null, undefined and NaN are missing
- * @param {{ name: string, optional: boolean, inputs: number, placeOf: (value: any) => number }} column `placeOf` says
- *   −1 of a value that is none of the column's
+ * @param {{ name: string, optional: boolean, inputs: number, placeOf: (value: any) => number }} column `placeOf` returns
+ *   −1 for a value that the column does not have
  */
 export function inputOf(value, column) {
   if (value === null || value === undefined || Number.isNaN(value)) {
@@ -27,17 +27,17 @@ export function inputOf(value, column) {
     return column.inputs;
   }
   const place = column.placeOf(value);
-  if (place < 0) throw new RecordError(`column ${column.name} has a value that it does not take`);
+  if (place < 0) throw new RecordError(`column ${column.name} has a value outside its values`);
   return place;
 }
 
-/** Return a raw value as a double; NaN where it is no number. @param {any} value */
+/** Return a raw value as a double; NaN if it is no number. @param {any} value */
 export function doubleOf(value) {
   return typeof value === "number" || typeof value === "bigint" ? Number(value) : NaN;
 }
 
 /**
- * Return a category's place among a column's values, −1 if it is none; numbers and truths are taken as text.
+ * Return a category's index in a column's values, −1 if it is none; numbers and booleans are compared as text.
  * @param {any} value
  * @param {readonly string[]} values
  */
@@ -60,7 +60,7 @@ export function readValues(content, name, least, most) {
   return content;
 }
 
-/** A column's fields that all kinds have. */
+/** The common fields of all column types. */
 class Column {
   constructor(fields, inputs) {
     if (!isLabel(fields.name)) throw new PlanError("a column's name must be 1 to 200 printable characters");
@@ -69,16 +69,16 @@ class Column {
     this.kind = fields.kind;
     this.optional = fields.optional;
     this.inputs = inputs;
-    this.law = readLaw(fields.release, inputs, fields.optional);
+    this.mechanism = readMechanism(fields.release, inputs, fields.optional);
   }
 
-  /** Number of released codes, that of a missing value included. */
+  /** Number of released codes, including that of a missing value. */
   get codes() {
-    return this.law.outputs + Number(this.optional);
+    return this.mechanism.outputs + Number(this.optional);
   }
 
   toJSON() {
-    return { name: this.name, kind: this.kind, optional: this.optional, release: this.law.toJSON() };
+    return { name: this.name, kind: this.kind, optional: this.optional, release: this.mechanism.toJSON() };
   }
 }
 
@@ -96,7 +96,7 @@ class GridColumn extends Column {
   }
 }
 
-/** Numbers in a range that is cut into equal cells. */
+/** Numbers in a range of equal cells. */
 class NumberColumn extends GridColumn {
   #low;
   #step;
@@ -116,11 +116,11 @@ class NumberColumn extends GridColumn {
   #checkEdges() {
     const [first, last] = [this.#low, this.#low + BigInt(this.inputs) * this.#step];
     const farthest = -first > last ? -first : last > 0n ? last : -last;
-    // doubles of that size lie at most 2^-52 of it apart, and points farther apart round to different ones
+    // neighbouring doubles of this size differ by at most 2^-52 of it, so larger steps round to different doubles
     if (this.#step << 52n > farthest) return;
     for (let place = 0; place < this.inputs; place += 1) {
       if (!(this.edge(place) < this.edge(place + 1))) {
-        throw new PlanError(`column ${this.name} has a range too narrow for its cells; take fewer cells`);
+        throw new PlanError(`column ${this.name} has a range too narrow for its cells; use fewer cells`);
       }
     }
   }
@@ -143,7 +143,7 @@ class NumberColumn extends GridColumn {
   }
 }
 
-/** Whole numbers in a range, a cell for one of them or for some neighbours. */
+/** Whole numbers in a range; a cell has one number or several neighbours. */
 class WholeColumn extends GridColumn {
   #low;
   #high;
@@ -169,14 +169,14 @@ class WholeColumn extends GridColumn {
   }
 }
 
-/** One of several named values; a label is the class of a record, and is always asked for. */
+/** One of several named values; a label is the class of a record, which every report covers. */
 class CategoryColumn extends Column {
   constructor(fields) {
     const values = readValues(fields.values, "values", 1, MOST_OUTPUTS);
     super(fields, values.length);
     this.values = values;
-    if (!this.law.isPlain) {
-      throw new PlanError(`column ${this.name} has named values: it is released as it is or by a window of width 1`);
+    if (!this.mechanism.isPlain) {
+      throw new PlanError(`column ${this.name} has named values: its mechanism must be clear or a window of width 1`);
     }
   }
 

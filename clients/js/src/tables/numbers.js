@@ -7,10 +7,10 @@ import { reduced } from "../checks.js";
 import { PlanError } from "../errors.js";
 
 const BOUND = /^(-?(?:0|[1-9][0-9]{0,29}))\/([1-9][0-9]{0,29})$/;
-const KEPT_BITS = 64; // of a quotient; more than a double has, so that one rounding is all there is
+const KEPT_BITS = 64; // of a quotient; more than a double has, so that it is rounded once
 
 /**
- * Read a number of a plan, as "-5/2": a fraction in lowest terms of at most 30 digits.
+ * Parse a number of a plan, as "-5/2": a fraction in lowest terms of at most 30 digits.
  * @param {any} text
  * @param {string} name
  * @returns {import("../checks.js").Fraction}
@@ -25,7 +25,7 @@ export function readBound(text, name) {
 }
 
 /**
- * Return the double nearest to a / b, of two the even one. Neither is longer than some thousand digits.
+ * Return the double nearest to a / b; of two the even one. a and b have at most some thousand digits.
  * @param {bigint} a
  * @param {bigint} b above 0
  */
@@ -34,7 +34,7 @@ export function nearestDouble(a, b) {
   if (a === 0n) return 0;
   const shift = BigInt(KEPT_BITS + bitLength(b) - bitLength(a));
   const [above, below] = shift > 0n ? [a << shift, b] : [a, b << -shift];
-  // a rest makes the last bit odd: it lies behind the place where a double is rounded
+  // a remainder makes the last bit odd, which is after the rounding position of a double
   const quotient = above / below | BigInt(above % below !== 0n);
   return Number(quotient) * 2 ** -Number(shift);
 }

@@ -8,7 +8,7 @@ import { PlanError, RecordError } from "../errors.js";
 import { parseJson, Real } from "../json.js";
 
 /**
- * Return the object that one line of JSON writes; nothing of it is shown where it is none.
+ * Return the object in one line of JSON; an error shows nothing of the line.
  * @param {string} line
  * @returns {Record<string, any>}
  */
@@ -33,7 +33,7 @@ export function inputsOf(record, columns, inputOf) {
   if (!isPlain(record)) throw new TypeError("a record must be a plain object, column names to values");
   const names = new Set(columns.map((column) => column.name));
   if (!Object.keys(record).every((name) => names.has(name))) {
-    throw new RecordError("the record has columns that the plan does not have; leave such values out");
+    throw new RecordError("the record has columns that the plan does not have; remove them");
   }
   return columns.map((column) => {
     const value = Object.hasOwn(record, column.name) ? record[column.name] : null;
@@ -41,7 +41,7 @@ export function inputsOf(record, columns, inputOf) {
   });
 }
 
-/** Tell whether a value is a plain object, of this page or another: in a Map, say, no column would be found. */
+/** Return whether a value is a plain object, of this page or another: a Map, for example, has no such fields. */
 function isPlain(value) {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return false;
   const prototype = Object.getPrototypeOf(value);

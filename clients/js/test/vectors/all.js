@@ -1,20 +1,20 @@
 /**
- * All checks against tests/vectors, which node and Chromium run alike.
+ * All checks against tests/vectors, for node and Chromium.
  * @module
  */
 
 import { checkBaskets } from "./baskets.js";
 import { checkGuided } from "./guided.js";
 import { checkTables } from "./tables.js";
-import { checkAsked, checkTold } from "./told.js";
+import { checkAllowed, checkSpent } from "./budget-spent.js";
 import { checkWords } from "./words.js";
 
-/** Of each check what it says, the vectors it reads, in order, and the function. */
+/** For each check its title, its vector files in order, and its function. */
 export const CHECKS = [
-  { says: "words and draws are those of the page", files: [], check: checkWords },
-  { says: "baskets agree with the vectors", files: ["plans", "reports"], check: checkBaskets },
-  { says: "tables agree with the vectors", files: ["tables"], check: checkTables },
-  { says: "guided tuples agree with the vectors", files: ["guided"], check: checkGuided },
-  { says: "what was told agrees with the vectors", files: ["devices"], check: checkTold },
-  { says: "what may be told further agrees with the vectors", files: ["devices"], check: checkAsked },
+  { title: "words and draws agree with the format page", files: [], check: checkWords },
+  { title: "baskets agree with the vectors", files: ["plans", "reports"], check: checkBaskets },
+  { title: "tables agree with the vectors", files: ["tables"], check: checkTables },
+  { title: "guided tuples agree with the vectors", files: ["guided"], check: checkGuided },
+  { title: "budget spent agrees with the vectors", files: ["devices"], check: checkSpent },
+  { title: "decisions on further reports agree with the vectors", files: ["devices"], check: checkAllowed },
 ];

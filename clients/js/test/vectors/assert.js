@@ -23,10 +23,10 @@ export function throws(run, Kind, said = "") {
   throw new Error(`${said}: nothing was thrown`);
 }
 
-/** Fail unless a promise is rejected with an error of a class. */
-export async function rejects(promise, Kind, said = "") {
+/** Fail unless a guarantee is rejected with an error of a class. */
+export async function rejects(guarantee, Kind, said = "") {
   try {
-    await (typeof promise === "function" ? promise() : promise);
+    await (typeof guarantee === "function" ? guarantee() : guarantee);
   } catch (error) {
     return checkKind(error, Kind, said);
   }

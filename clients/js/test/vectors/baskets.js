@@ -19,8 +19,8 @@ export async function checkBaskets(plansText, reportsText, assert) {
   for (const { plan, breaks, report } of reports.refused) {
     assert.throws(() => byName[plan].decode(bytesOf(report)), WireError, `${plan}: ${breaks}`);
   }
-  for (const { plan, report, question, shows } of reports.decoded) {
-    assert.deepEqual(byName[plan].decode(bytesOf(report)), { question, shown: shows }, `${plan}: ${report}`);
+  for (const { plan, report, report_type: reportType, shows } of reports.decoded) {
+    assert.deepEqual(byName[plan].decode(bytesOf(report)), { reportType, shown: shows }, `${plan}: ${report}`);
   }
   for (const { plan, case: name, names, unknown, transaction } of reports.baskets) {
     assert.deepEqual(byName[plan].names.transactionOf(names, { unknown }), transaction, `${plan}: ${name}`);
@@ -52,13 +52,13 @@ function checkReport(vector, plan, assert) {
   const steps = plan.draw(vector.names ?? new Transaction(vector.transaction), words);
   assert.equal(hexOf(steps.report), vector.report, said);
   assert.equal(words.used, vector.words_used, said);
-  assert.deepEqual(plan.decode(steps.report), { question: vector.question, shown: vector.shows }, said);
-  for (const [field, step] of [["question", steps.question], ["entries", steps.entries], ["fitted", steps.fitted],
+  assert.deepEqual(plan.decode(steps.report), { reportType: vector.report_type, shown: vector.shows }, said);
+  for (const [field, step] of [["report_type", steps.reportType], ["entries", steps.entries], ["fitted", steps.fitted],
     ["kept_mask", steps.keptMask], ["item_values", steps.itemValues], ["added", steps.added]]) {
     assert.deepEqual(step, vector[field], `${said}: ${field}`);
   }
   if ("kept_rank" in vector) assert.equal(Number(steps.keptRank), vector.kept_rank, said);
   if ("added_rank" in vector) assert.equal(steps.addedRank.toString(16), vector.added_rank, said);
   if ("first_seed" in vector) assert.equal(steps.firstSeed.toString(16), vector.first_seed, said);
-  if ("coins" in vector) assert.equal(BigInt(`0x${hexOf(steps.coins.slice().reverse())}`).toString(16), vector.coins, said);
+  if ("random_bits" in vector) assert.equal(BigInt(`0x${hexOf(steps.randomBits.slice().reverse())}`).toString(16), vector.random_bits, said);
 }

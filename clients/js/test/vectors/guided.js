@@ -25,7 +25,7 @@ export async function checkGuided(text, assert) {
   for (const { plan, breaks, guidance } of vectors.bad_guidance) {
     assert.throws(() => readGuidance(textOf(guidance), plans[plan]), PlanError, `${plan}: ${breaks}`);
   }
-  for (const { plan, guidance, coin } of vectors.coins) assert.equal(found.get(`${plan} ${guidance}`).coin, coin, plan);
+  for (const { plan, guidance, mixing_weight: mixingWeight } of vectors.mixing_weights) assert.equal(found.get(`${plan} ${guidance}`).mixingWeight, mixingWeight, plan);
   for (const vector of vectors.reports) checkReport(vector, plans[vector.plan], found, assert);
   for (const { plan, breaks, report } of vectors.bad_reports) {
     assert.throws(() => plans[plan].decode(bytesOf(report)), WireError, `${plan}: ${breaks}`);

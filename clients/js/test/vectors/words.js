@@ -28,7 +28,7 @@ function checkSystem(assert) {
   Object.defineProperty(crypto, "getRandomValues", {
     configurable: true,
     value(array) {
-      assert.ok(array.byteLength <= MOST_BYTES && array.byteLength % 8 === 0, "as many bytes as may be asked for");
+      assert.ok(array.byteLength <= MOST_BYTES && array.byteLength % 8 === 0, "no more bytes than allowed in one call");
       for (let place = 0; place < array.length; place += 2) {
         state = (state * 6364136223846793005n + 1442695040888963407n) % WORD;
         given.push(state);

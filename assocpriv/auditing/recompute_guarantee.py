@@ -1,0 +1,586 @@
+"""A plan's guarantee recomputed from its JSON text, by docs/formats alone.
+
+An audit that relied on the plan's own computation would repeat its errors. So this module uses no parser, no check and
+no view of the package.
+
+1. The text becomes integers, by docs/formats/plan.md.
+2. The integers of each report type give the largest ratio of a response's probabilities (recompute_reports.py) between
+   two transactions, over all numbers of entries that these can share and that a response can show of each.
+3. γ is the largest ratio of all report types, since the report type is drawn independently of the transaction.
+4. γ gives the highest and lowest posterior by Bayes' rule.
+5. For each report type, the elements of the generator's field are enumerated, and Gaussian elimination tests its masks.
+
+A transaction with more than m entries counts as a uniform one of its subsets of m entries. Its output distribution is
+an average of theirs, so no ratio exceeds those of the subsets.
+
+Source: EGS03, sections 3 (statement 1), 5 and 6.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal, localcontext
+from fractions import Fraction
+from itertools import accumulate, combinations, count, islice, pairwise, product
+from math import comb, gcd, nextafter
+from typing import Any
+
+from assocpriv.auditing.findings import BROKEN, CONSISTENT, GUARANTEE, Finding
+from assocpriv.auditing.recompute_central import CentralNumbers, mean_blanket, proves
+from assocpriv.auditing.recompute_reports import (
+    Bch,
+    Bits,
+    Form,
+    ReedSolomon,
+    Seed,
+    SelectASize,
+    Sets,
+    added_weights,
+    masks,
+    order_of_x,
+    rank_over_gf2,
+)
+from assocpriv.guarantees.errors import PlanError
+
+_MOST_REPORT_TYPES, _MOST_WEIGHT, _MOST_CLASSES = 16, 1 << 32, 64
+_ITEMS, _SIZES = "items", "sizes"  # kinds of views
+_SELECT, _FIXED, _NONE, _BCH = "select-a-size", "fixed-size", "none", "bch"  # kinds of operators and of generators
+_FORMS: dict[str, type[SelectASize]] = {_NONE: Bits, _BCH: Bch, "reed-solomon": ReedSolomon}  # by the generator
+_Generator = tuple[type[SelectASize], dict[str, int]]  # the form of responses, and the numbers of a code
+_WEIGHT = re.compile(r"0|[1-9][0-9]{0,399}", re.ASCII)
+_SHARE = re.compile(r"([1-9][0-9]{0,9}) of ([1-9][0-9]{0,9})", re.ASCII)
+_FRACTION = re.compile(r"([1-9][0-9]{0,24})/([1-9][0-9]{0,24})", re.ASCII)
+_LARGEST_DENOMINATOR = 10**24
+_MOST_SHOWN = 10**40
+_ALL_SETS = 2000  # itemsets: up to this number all are tested
+_RANDOM_SETS = 150
+
+
+# ---- the integers of a text
+
+
+@dataclass(frozen=True, slots=True)
+class ReportTypeNumbers:
+    """A report type's integers."""
+
+    n_items: int  # number of entries of its view, without padding items
+    itemset_size: int
+    form: Form  # its operator and the form of responses
+    bounds: tuple[int, ...]  # smallest sizes of the size classes of its view; () where the view is the items
+    weight: int
+    stated: tuple[int, object, object]  # the sum of all report types' weights, γ as text and the bits of a response
+
+    @property
+    def transaction_size(self) -> int:
+        """M."""
+        return self.form.size
+
+    @property
+    def report_bytes(self) -> int:
+        """Length of every response in bytes."""
+        return -(-self.form.report_bits // 8)
+
+    @property
+    def most_entries(self) -> int:
+        """How many entries a transaction can have; of size classes it has one."""
+        return 1 if self.bounds else self.n_items
+
+    def entries(self, transaction: Sequence[int]) -> list[int]:
+        """Return the entries of a transaction: its items, or the last size class that begins at its size or below.
+
+        >>> ReportTypeNumbers(2, 1, Bits(1, 3, (1, 7), 1, 1, 3), (2, 4), 1, (1, "", 3)).entries([5, 6, 9])
+        [0]
+        """
+        if not self.bounds:
+            return sorted(transaction)
+        return [place for place, bound in enumerate(self.bounds) if bound <= len(transaction)][-1:]
+
+
+@dataclass(frozen=True, slots=True)
+class PlanNumbers:
+    """A plan's integers."""
+
+    n_items: int  # of the catalogue
+    report_types: tuple[ReportTypeNumbers, ...]
+    prior: Fraction
+    posterior: Fraction
+    reports_per_person: int  # covered by the guarantee together
+    central: CentralNumbers | None = None
+
+    @property
+    def cumulative(self) -> tuple[int, ...]:
+        """The cumulative weights of the report types, from which a device draws one of several."""
+        return tuple(accumulate(report_type.weight for report_type in self.report_types))
+
+    @property
+    def shares(self) -> tuple[Fraction, ...]:
+        """The probability of drawing each report type."""
+        return tuple(Fraction(report_type.weight, self.cumulative[-1]) for report_type in self.report_types)
+
+    @property
+    def report_bytes(self) -> int:
+        """Length of every report in bytes: the report type's number, if there are several, and the longest response."""
+        return len(self.prefix(0)) + max(report_type.report_bytes for report_type in self.report_types)
+
+    def prefix(self, number: int) -> bytes:
+        """Return the first bytes of a report of a report type: its number, where there are several."""
+        return bytes([number]) if len(self.report_types) > 1 else b""
+
+    def report(self, number: int, response: bytes) -> bytes:
+        """Return the report with a response of a report type."""
+        return (self.prefix(number) + response).ljust(self.report_bytes, b"\0")
+
+    @property
+    def limit(self) -> Fraction:
+        """The limit that γ must stay below."""
+        return limit_of(self.prior, self.posterior)
+
+
+def read_numbers(text: str) -> PlanNumbers:
+    """Read the integers of a plan's JSON text.
+
+    Raises:
+        PlanError: a field that is missing, doubled or not of the form of docs/formats/plan.md. Whether the numbers are
+            those of a valid plan is not checked.
+    """
+    content = json_content(text)
+    _text(content, "kind", ("baskets",))
+    n = _count(field(content, "catalogue"))
+    field(content, "names")
+    report_types = field(content, "report_types")
+    if not isinstance(report_types, list) or not 1 <= len(report_types) <= _MOST_REPORT_TYPES:
+        raise PlanError(f"report types must be a list of 1 to {_MOST_REPORT_TYPES}")
+    if any(one == other for one, other in combinations(report_types, 2)):
+        raise PlanError("no two report types may be equal")
+    guarantee = stated_guarantee(content)
+    if guarantee is None:
+        raise PlanError("a plan for baskets needs a guarantee")
+    read = tuple(_report_type(each, n) for each in report_types)
+    if all(report_type.bounds for report_type in read):
+        raise PlanError("at least one report type must have items as its view")
+    central = _central(content["central"]) if "central" in content else None
+    return PlanNumbers(n, read, *guarantee, whole(content, "reports_per_person", 1, 1000), central)
+
+
+def _central(content: object) -> CentralNumbers:
+    epsilon, delta, colluding = (fraction(content, name) for name in ("epsilon", "delta", "colluding"))
+    central = CentralNumbers(epsilon, delta, colluding, whole(content, "reports", 1, 10**12))
+    whole(content, "delay", 1, 7 * 86400)
+    if epsilon > 100 or delta * central.reports >= 1 or colluding >= 1 or not central.people:
+        raise PlanError(
+            "a central guarantee needs epsilon of at most 100, delta below 1/reports, and people who do not collude"
+        )
+    return central
+
+
+def _report_type(content: object, n_items: int) -> ReportTypeNumbers:
+    text = field(content, "share")
+    share = _SHARE.fullmatch(text) if isinstance(text, str) else None
+    if share is None or not int(share[1]) <= int(share[2]) <= _MOST_WEIGHT:
+        raise PlanError("share must be text such as 49 of 50, of at most 2^32")
+    bounds = _bounds(field(content, "view"), n_items)
+    entries = len(bounds) or n_items
+    form = _form(field(content, "operator"), entries, _generator(field(content, "generator")))
+    return ReportTypeNumbers(
+        n_items=entries,
+        itemset_size=whole(content, "itemset_size", 1, form.size),
+        form=form,
+        bounds=bounds,
+        weight=int(share[1]),
+        stated=(int(share[2]), field(content, "amplification"), field(content, "report_bits")),
+    )
+
+
+def _bounds(view: object, n_items: int) -> tuple[int, ...]:
+    """Read the view of a report type: the smallest sizes of size classes, or () for the items."""
+    if _text(view, "kind", (_ITEMS, _SIZES)) == _ITEMS:
+        return ()
+    bounds = field(view, "bounds")
+    if not isinstance(bounds, list) or not 1 <= len(bounds) <= _MOST_CLASSES:
+        raise PlanError(f"bounds must be a list of 1 to {_MOST_CLASSES}")
+    if any(type(bound) is not int for bound in bounds) or any(low >= high for low, high in pairwise([0, *bounds])):
+        raise PlanError("bounds must be increasing whole numbers from 1 on")
+    if bounds[-1] > n_items:
+        raise PlanError("no size class may begin beyond the number of items")
+    return tuple(bounds)
+
+
+def _text(content: object, name: str, known: tuple[str, ...]) -> str:
+    text = field(content, name)
+    if not isinstance(text, str) or text not in known:
+        raise PlanError(f"{name} must be one of {', '.join(known)}")
+    return text
+
+
+def _count(catalogue: object) -> int:
+    if isinstance(catalogue, dict) and "names" in catalogue:
+        if not isinstance(catalogue["names"], list) or not catalogue["names"]:
+            raise PlanError("the catalogue's names must be a list")
+        return len(catalogue["names"])
+    return whole(catalogue, "count", 1, 1 << 20)
+
+
+def _generator(content: object) -> _Generator:
+    kind = _text(content, "kind", tuple(_FORMS))
+    if kind == _NONE:
+        return Bits, {}
+    w = whole(content, "field_bits", 2, 24)
+    ones_row = field(content, "ones_row") if kind == _BCH else False
+    if type(ones_row) is not bool:
+        raise PlanError("ones_row must be true or false")
+    blocks = whole(content, "blocks", 1, 4096)
+    if w * blocks + ones_row > 4096:
+        raise PlanError("a seed may have at most 4096 bits")
+    polynomial = whole(content, "field_polynomial", 1 << w, (2 << w) - 1)
+    code = {"field_bits": w, "polynomial": polynomial, "blocks": blocks, "ones_row": int(ones_row)}
+    return _FORMS[kind], code
+
+
+def _form(content: object, n_items: int, generator: _Generator) -> Form:
+    kind, size = _text(content, "kind", (_SELECT, _FIXED)), whole(content, "size", 1, 15)
+    weights = field(content, "keep_weights")
+    if not isinstance(weights, list) or len(weights) != size + 1:
+        raise PlanError(f"keep_weights must be a list of {size + 1}")
+    if not all(isinstance(weight, str) and _WEIGHT.fullmatch(weight) for weight in weights):
+        raise PlanError("keep_weights must be decimal text")
+    values = tuple(map(int, weights))
+    items = n_items + size
+    if kind == _FIXED:
+        if generator[0] is not Bits:
+            raise PlanError("reports of a fixed size need the generator none")
+        whole(content, "items", items, min(items, 4096))
+        return Sets(size, items, values, whole(content, "report_size", 1, items - 1))
+    r, (kind_of_form, code) = whole(content, "insert_bits", 1, 16), generator
+    return kind_of_form(
+        size=size,
+        items=items,
+        weights=values,
+        insert_num=whole(content, "insert_num", 1, (1 << r) - 1),
+        insert_bits=r,
+        weight_bits=whole(content, "weight_bits", 1, 1024),
+        **code,
+    )
+
+
+# ---- the largest ratio
+
+
+def overlaps(numbers: ReportTypeNumbers) -> set[int]:
+    """Return the numbers of entries that two padded transactions can share.
+
+    A transaction of s entries has the first m − s padding items, so two of s1 ≤ s2 entries share m − s2 padding items.
+    """
+    m, n = numbers.transaction_size, numbers.n_items
+    return {
+        m - larger + both
+        for larger in range(min(m, numbers.most_entries) + 1)
+        for smaller in range(larger + 1)
+        for both in range(max(0, smaller + larger - n), smaller + 1)
+    }
+
+
+def largest_ratio(numbers: ReportTypeNumbers) -> Fraction:
+    """Return the largest P[t1 → y] / P[t2 → y] over all transactions and all responses.
+
+    With a generator it is an upper bound: whether some seed shows j1 items of t1 and j2 of t2 is not checked.
+    """
+    form, m, largest = numbers.form, numbers.transaction_size, Fraction(1)
+    for shared, first, second in product(overlaps(numbers), range(m + 1), range(m + 1)):
+        own = m - shared  # items of each that the other lacks; the factors of items of neither cancel
+        both = _both_shown(form, shared, first, second)
+        if both is not None:
+            ratio = form.probability(first, second - both, own) / form.probability(second, first - both, own)
+            largest = max(largest, ratio)
+    return largest
+
+
+def _both_shown(form: Form, shared: int, first: int, second: int) -> int | None:
+    """Return how many shared items a report can show with ``first`` items of t1 and ``second`` of t2; None if none."""
+    own = form.size - shared
+    neither = form.items - 2 * form.size + shared
+    for both in range(max(0, first - own, second - own), min(first, second, shared) + 1):
+        if form.can_show(first + second - both, neither):
+            return both
+    return None
+
+
+def stated_ratio(form: Form) -> Fraction:
+    """Return the γ that docs/formats defines, even where too few items exist for transactions to reach it."""
+    outside = form.size  # as for two transactions that share nothing
+    probabilities = [form.probability(j, outside - j, outside) for j in form.possible]
+    return max(probabilities) / min(probabilities)
+
+
+# ---- the findings
+
+
+def check_integers(text: str) -> list[Finding]:
+    """Recompute the guarantee of a basket plan from its text, and return the findings."""
+    try:
+        numbers = read_numbers(text)
+    except PlanError as error:
+        return [Finding(GUARANTEE, "plan text", BROKEN, f"The plan cannot be read: {error}.")]
+    message = "The plan's text has well-formed report types, each with an operator and a generator, and a guarantee."
+    findings = [Finding(GUARANTEE, "plan text", CONSISTENT, message)]
+    findings += [
+        for_report_type(_check_weights(each.form), place, numbers) for place, each in enumerate(numbers.report_types)
+    ]
+    if all(finding.verdict != BROKEN for finding in findings):  # else the probabilities are not defined
+        findings += [_check_amplification(numbers), *_check_central(numbers), _check_stated(numbers)]
+        for place, report_type in enumerate(numbers.report_types):
+            findings += [for_report_type(finding, place, numbers) for finding in _check_generator(report_type)]
+    return findings
+
+
+def label_by_report_type(name: str, number: int, numbers: PlanNumbers) -> str:
+    """Return the name of a check, with the report type's number where there are several."""
+    return name if len(numbers.report_types) == 1 else f"{name}, report type {number}"
+
+
+def for_report_type(finding: Finding, number: int, numbers: PlanNumbers) -> Finding:
+    """Return a finding labelled with its report type."""
+    return replace(finding, name=label_by_report_type(finding.name, number, numbers))
+
+
+def _check_weights(form: Form) -> Finding:
+    name = "weights"
+    if any((weight > 0) != (form.choices(j) > 0) for j, weight in enumerate(form.weights)):
+        return Finding(GUARANTEE, name, BROKEN, "A possible kept size has weight 0, or an impossible one does not.")
+    added = added_weights(form)
+    if added != form.total:
+        message = f"The probabilities of kept sizes add up to {_approximate(Fraction(added, form.total))}, not to 1."
+        return Finding(GUARANTEE, name, BROKEN, message)
+    message = "The probabilities of keeping 0, 1, … items add up to 1 exactly."
+    return Finding(GUARANTEE, name, CONSISTENT, message, {"size_distribution": list(map(str, form.size_distribution))})
+
+
+def _check_amplification(numbers: PlanNumbers) -> Finding:
+    reached = [largest_ratio(report_type) for report_type in numbers.report_types]
+    ratios = [max(stated_ratio(each.form), ratio) for each, ratio in zip(numbers.report_types, reached, strict=True)]
+    worst, limit, reports = max(ratios), numbers.limit, numbers.reports_per_person
+    composed = worst**reports
+    # Bayes' rule with the largest ratio, both ways; the limit is where these meet the guarantee
+    rises, rises_of = _posterior(numbers.prior, composed.numerator, composed.denominator)
+    falls, falls_of = _posterior(numbers.posterior, composed.denominator, composed.numerator)
+    kept = (
+        composed < limit
+        and rises * numbers.posterior.denominator < numbers.posterior.numerator * rises_of
+        and falls * numbers.prior.denominator > numbers.prior.numerator * falls_of
+    )
+    figures = {
+        "amplification": _text_of(worst),
+        "reached": _text_of(max(reached)),
+        "report_types": [_text_of(ratio) for ratio in ratios],
+        "reports_per_person": reports,
+        "composed": _decimal(composed, limit),  # as a fraction it may have too many digits to read
+        "limit": _text_of(limit),
+        "highest_posterior": nextafter(rises / rises_of, 1),  # rounded outwards, never towards more privacy
+        "lowest_posterior": nextafter(falls / falls_of, 0),
+    }
+    where = ""
+    if len(ratios) > 1:
+        where = f" It is the largest γ of {len(ratios)} report types, one of which is drawn independently of the data."
+    shown = f"γ = {_decimal(worst, limit)}"
+    if reports > 1:
+        shown = f"γ^{reports} = {_decimal(composed, limit)} for {reports} reports of one person"
+    if kept:
+        message = f"{shown} is below the guarantee's limit {_approximate(limit)}.{where}"
+    else:
+        message = f"{shown} is not below the guarantee's limit {_approximate(limit)}; do not use this plan."
+    return Finding(GUARANTEE, "amplification", CONSISTENT if kept else BROKEN, message, figures)
+
+
+def _check_central(numbers: PlanNumbers) -> list[Finding]:
+    central = numbers.central
+    if central is None:
+        return []
+    forms = [report_type.form for report_type in numbers.report_types]
+    gamma, mass = max(map(stated_ratio, forms)), mean_blanket(zip(numbers.shares, forms, strict=True))
+    kept = proves(central, gamma, mass, numbers.reports_per_person)
+    figures = {"amplification": _text_of(gamma), "blanket": float(mass), "people": central.people}
+    message = (
+        f"(ε, δ) = ({_approximate(central.epsilon)}, {float(central.delta):.3g}) for batches of {central.reports:,} "
+        f"reports or more, {_approximate(100 * central.colluding)}% of them of colluding people, "
+        f"{'follows' if kept else 'does not follow'} from γ and a blanket of {float(mass):.4g}"
+        f"{'' if kept else '; do not use this plan'}."
+    )
+    return [Finding(GUARANTEE, "central guarantee", CONSISTENT if kept else BROKEN, message, figures)]
+
+
+def _check_stated(numbers: PlanNumbers) -> Finding:
+    """Compare the shares, γ and lengths that a text states for people with those that its numbers give."""
+    name, total = "stated figures", numbers.cumulative[-1]
+    for number, report_type in enumerate(numbers.report_types):
+        follows = (total, _at_most(stated_ratio(report_type.form)), report_type.form.report_bits)
+        wrong = [
+            what
+            for what, stated, right in zip(
+                ("share", "amplification", "length"), report_type.stated, follows, strict=True
+            )
+            if type(stated) is not type(right) or stated != right
+        ]
+        if wrong:
+            message = f"Report type {number} states another {wrong[0]} than the plan's numbers give."
+            return Finding(GUARANTEE, name, BROKEN, message)
+    message = "The stated shares of report types add up to 1, and their γ and lengths agree with the plan's numbers."
+    return Finding(GUARANTEE, name, CONSISTENT, message, {"shares": list(map(_text_of, numbers.shares))})
+
+
+def _at_most(ratio: Fraction) -> str:
+    """Return γ as a plan states it, rounded up to nine digits after the point.
+
+    >>> _at_most(Fraction(19, 3)), _at_most(Fraction(7))
+    ('at most 6.333333334', 'at most 7.000000000')
+    """
+    whole_part, rest = divmod(-(-ratio.numerator * 10**9 // ratio.denominator), 10**9)
+    return f"at most {whole_part}.{rest:09}"
+
+
+def _posterior(prior: Fraction, ratio: int, to: int) -> tuple[int, int]:
+    """Return the posterior after a report that is ratio/to times likelier with a property; not in lowest terms."""
+    yes, no = prior.numerator * ratio, (prior.denominator - prior.numerator) * to
+    return yes, yes + no
+
+
+def _check_generator(numbers: ReportTypeNumbers) -> list[Finding]:
+    form = numbers.form
+    if not isinstance(form, Seed):
+        return []
+    width, polynomial = form.field_bits, form.polynomial
+    least = next(w for w in count(2) if form.fits_field(w))
+    if width > least:
+        message = f"The field has 2^{width} elements, but 2^{least} suffice; clients refuse the plan."
+        return [Finding(GUARANTEE, "field", BROKEN, message, {"least_field_bits": least})]
+    order, full = order_of_x(width, polynomial), (1 << width) - 1
+    message = f"The powers of x run through {order} of the field's {full} elements other than 0."
+    field = Finding(GUARANTEE, "field", CONSISTENT if order == full else BROKEN, message, {"order_of_x": order})
+    return [field, _check_independence(form, numbers.itemset_size)]
+
+
+def _check_independence(form: Seed, itemset_size: int) -> Finding:
+    name, tested, needed = "independence", 0, min(form.size + itemset_size, form.items)
+    reason = _broken_condition(form, needed)
+    if reason:
+        return Finding(GUARANTEE, name, BROKEN, f"The generator {reason}.")
+    for chosen in _sets_to_test(form, needed):
+        vectors = [mask for item in chosen for mask in masks(form, item)]
+        tested += 1
+        if rank_over_gf2(vectors) < len(vectors):
+            message = f"The bits of some {needed} items depend on each other."
+            return Finding(GUARANTEE, name, BROKEN, message, {"sets_tested": tested})
+    message = f"The generator meets its theorem's conditions; the bits of {tested} tested itemsets are independent."
+    return Finding(GUARANTEE, name, CONSISTENT, message, {"sets_tested": tested})
+
+
+def _broken_condition(form: Seed, needed: int) -> str:
+    """Return the condition of the code's theorem that a form breaks, if any."""
+    if not form.fits_field(form.field_bits):
+        return f"is too short for {form.items} items of {form.insert_bits} bits"
+    if form.independent_items < needed:
+        return f"makes any {form.independent_items} items independent, but {needed} are needed"
+    return ""
+
+
+def _sets_to_test(form: Seed, needed: int) -> Iterator[list[int]]:
+    """Yield all itemsets of ``needed`` items where these are few, else regular and pseudo-random ones."""
+    n = form.items
+    if comb(n, needed) <= _ALL_SETS:
+        yield from map(list, combinations(range(n), needed))
+        return
+    yield list(range(n - needed, n))
+    order = (1 << form.field_bits) - 1
+    # powers of x, and steps onto subfields and their cosets, where codes are weakest
+    steps = [1 << e for e in range(form.field_bits)] + [order // d for d in range(2, 32) if order % d == 0]
+    for step in [*steps, *(n // d for d in range(2, 32))]:
+        chosen = list(islice(dict.fromkeys(place * step % n for place in range(4 * needed)), needed))
+        if len(chosen) == needed:
+            yield chosen
+    state = 1
+    for _ in range(_RANDOM_SETS):
+        picked: dict[int, None] = {}
+        while len(picked) < needed:
+            state = (state * 6364136223846793005 + 1442695040888963407) % (1 << 64)  # Knuth's MMIX
+            picked[(state >> 33) % n] = None
+        yield list(picked)
+
+
+def _text_of(ratio: Fraction) -> str:
+    return f"{ratio.numerator}/{ratio.denominator}"
+
+
+def _approximate(ratio: Fraction) -> str:
+    with localcontext(prec=8, rounding=ROUND_FLOOR):
+        return f"{Decimal(ratio.numerator) / Decimal(ratio.denominator):.8g}"
+
+
+def _decimal(ratio: Fraction, limit: Fraction) -> str:
+    """Return a ratio as a decimal, rounded up, with enough digits to stay below a limit that it is below."""
+    if ratio > _MOST_SHOWN:
+        return f"more than {_MOST_SHOWN:.0e}"
+    more = max(0, ratio.denominator.bit_length() - 512)  # bits of γ^R beyond all digits shown
+    above, below = (ratio.numerator >> more) + bool(more), ratio.denominator >> more
+    for digits in (6, 12, 24, 48):
+        with localcontext(prec=digits, rounding=ROUND_CEILING):
+            shown = Decimal(above) / Decimal(below)
+        if Fraction(shown) < limit:
+            break
+    return f"{shown:g}"
+
+
+# ---- fields of a text
+
+
+def json_content(text: str) -> Any:
+    """Return the content of JSON text; PlanError for invalid JSON and for a field that is given twice."""
+    try:
+        return json.loads(text, object_pairs_hook=_unique_fields)
+    except (ValueError, RecursionError) as error:
+        raise error if isinstance(error, PlanError) else PlanError("the text is not valid JSON") from None
+
+
+def _unique_fields(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    if len(dict(pairs)) != len(pairs):
+        raise PlanError("a field is given twice")
+    return dict(pairs)
+
+
+def field(content: object, name: str) -> Any:
+    """Return a field of a JSON object; PlanError if it is missing."""
+    if not isinstance(content, dict) or name not in content:
+        raise PlanError(f"the field {name} is missing")
+    return content[name]
+
+
+def whole(content: object, name: str, low: int, high: int) -> int:
+    """Return a field that must be a whole number in low..high."""
+    number = field(content, name)
+    if type(number) is not int or not low <= number <= high:
+        raise PlanError(f"{name} must be a whole number in {low}..{high}")
+    return number
+
+
+def fraction(content: object, name: str) -> Fraction:
+    """Return a field that must be a fraction in lowest terms."""
+    text = field(content, name)
+    match = _FRACTION.fullmatch(text) if isinstance(text, str) else None
+    a, b = (int(match[1]), int(match[2])) if match else (0, 0)
+    if not match or gcd(a, b) != 1 or b > _LARGEST_DENOMINATOR:
+        raise PlanError(f"{name} must be a fraction a/b in lowest terms with a denominator of at most 10^24")
+    return Fraction(a, b)
+
+
+def stated_guarantee(content: object) -> tuple[Fraction, Fraction] | None:
+    """Return the prior and the posterior of a guarantee; None where the field is null."""
+    guarantee = field(content, "guarantee")
+    if guarantee is None:
+        return None
+    prior, posterior = (fraction(guarantee, name) for name in ("prior", "posterior"))
+    if not 0 < prior < posterior < 1:
+        raise PlanError("a guarantee needs 0 < prior < posterior < 1")
+    return prior, posterior
+
+
+def limit_of(prior: Fraction, posterior: Fraction) -> Fraction:
+    """Return the limit that γ must stay below: the posterior's odds divided by the prior's."""
+    return (posterior / (1 - posterior)) / (prior / (1 - prior))

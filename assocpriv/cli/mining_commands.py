@@ -1,0 +1,231 @@
+"""The server's commands for baskets: mine, rules, ask, compare.
+
+mine: itemsets from reports alone. rules: association rules from mined itemsets. ask: chosen itemsets and rules.
+compare: differences between collections.
+"""
+
+import csv
+from pathlib import Path
+from typing import Any
+
+import click
+
+import assocpriv as ap
+from assocpriv.cli import options as opt
+
+_ARROW = "=>"
+
+
+@opt.command()
+@opt.reports_argument
+@opt.min_support_option
+@opt.max_itemset_option
+@click.option("--fdr", metavar="SHARE", help="Mark significant itemsets *, with this share expected false, as 5%.")
+@opt.table_output_option
+@click.option("--html", type=opt.PAGE, help="Page of results to write (.html).")
+@click.option("--top", type=opt.WholeRange(0), metavar="K", help="Find the K largest supports; or rows printed.")
+@opt.all_option
+@opt.row_options
+@opt.usual("--sort", default="probability", help="Order: probability, support, size or name.")
+@opt.advanced_options(opt.level_option, opt.memory_option, opt.spark_option)
+def mine(
+    reports: tuple[Path, ...], spark: str | None, output: Path | None, html: Path | None, top: int | None,
+    everything: bool, force: bool, **options: Any,
+) -> None:  # fmt: skip
+    """Find frequent itemsets from reports, with credible intervals.
+
+    Input: REPORTS, report files or folders of them. Reports of several plans, such as those of refine, are combined.
+    Without --min-support, --top K finds the K itemsets of largest support; otherwise it is the number of rows printed.
+
+    Output: a table of selected itemsets, at most 5% of them expected below the minimum support; -o writes it whole.
+
+    \b
+    Example:
+      assocpriv mine reports.parquet -o itemsets.parquet
+      assocpriv mine reports.parquet --min-support 2% --fdr 5%
+      assocpriv mine reports.parquet --contains milk --size 2..3
+
+    Next: assocpriv rules itemsets.parquet
+    """
+    wanted = top if options["min_support"] is None and top else None
+    shown = ap.ItemsetFilter(*(options.pop(name) for name in ("contains", "size", "sort")))
+    for path in (output, html):
+        opt.check_output(path, force, reports)
+    collections = opt.open_collections(reports, spark)
+    shown.check([each.plan for each in collections])
+    frame = ap.mine(collections, light=True, top=wanted, among=shown, progress=opt.Progress(), **options)
+    if output is not None:
+        ap.write_itemsets(frame, output, force=force)
+        opt.say_written(output)
+    if html is not None:
+        first = max((each.plan for each in collections), key=lambda plan: plan.n_items)  # which the table names first
+        ap.show.result_pages.write_page(frame, html, first, force=force)
+        opt.say_written(html, "page")
+    if not frame["selected"].any():
+        _say_nothing_selected(collections[0].plan, frame, is_given=options["min_support"] is not None)
+    rows = len(frame) if wanted else opt.ROWS if top is None else top
+    opt.show(ap.show.itemset_views.mined(frame, rows, shown, everything=everything or bool(wanted)))
+
+
+def _say_nothing_selected(plan: "ap.Plan", frame: Any, *, is_given: bool) -> None:
+    """Print what support these reports can detect, and the commands that help."""
+    if is_given:
+        opt.say(["no itemset is selected; leave --min-support out for the smallest support that these reports detect"])
+        return
+    found = ap.show.plan_views.nothing_found(plan, frame.attrs["assocpriv"]["reports"])
+    opt.say(ap.show.text_renderer.lines(found))
+    opt.say(["Next: assocpriv plan --detect SUPPORT, for the reports or the ε that it needs; or show more with --all"])
+
+
+_OPTIONS_OF_RULES = ("min_confidence", "contains", "size", "antecedent", "consequent", "prune", "sort", "prices")
+
+
+@opt.command()
+@click.argument("given", metavar="ITEMSETS|REPORTS", type=opt.PATH)
+@opt.usual("--min-confidence", default="50%", help="Minimum confidence, as 60% or 0.6.")
+@opt.row_options
+@click.option("--antecedent", multiple=True, metavar="ITEM", help="Rules with this antecedent item; repeatable.")
+@click.option("--consequent", multiple=True, metavar="ITEM", help="Rules with this consequent item; repeatable.")
+@click.option("--prune", is_flag=True, help="Leave out redundant rules.")
+@opt.usual("--sort", default="probability", help="Order: probability, a metric, size or name.")
+@click.option("--prices", type=opt.PATH, help="CSV of item and price, for the value of rules.")
+@click.option("--substitutes", is_flag=True, help="Find substitutes in REPORTS instead.")
+@click.option("--all", "everything", is_flag=True, help="Also rules that are not selected, marked ?.")
+@opt.top_option
+@opt.table_output_option
+def rules(
+    given: Path, output: Path | None, top: int, everything: bool, force: bool, substitutes: bool, **wanted: Any
+) -> None:
+    """Derive association rules from mined itemsets, or find substitutes.
+
+    Input: ITEMSETS, a file that mine wrote; with --substitutes REPORTS, a file or a folder.
+
+    Output: a table of selected rules with credible intervals, at most 10% of them expected to be false. With --prices
+    each has a value: sales of the consequent per thousand baskets beyond independence. A .json file is for on-device
+    matching.
+
+    \b
+    Example:
+      assocpriv rules itemsets.parquet --min-confidence 60% -o rules.csv
+      assocpriv rules itemsets.parquet --sort lift --size 2..3
+      assocpriv rules itemsets.parquet --min-confidence 30% --consequent eggs --prune
+      assocpriv rules itemsets.parquet --prices margins.csv -o rules.json
+      assocpriv rules reports.parquet --substitutes
+
+    Next: assocpriv inspect itemsets.parquet --html page.html
+    """
+    opt.check_output(output, force, [given])
+    if substitutes:
+        opt.refuse_given(_OPTIONS_OF_RULES, "does not go with --substitutes")
+        [collection] = opt.open_collections((given,), None)
+        found = ap.substitutes(collection, light=True, progress=opt.Progress())
+        if output is not None:
+            ap.write_substitutes(found, output, everything=everything, force=force)
+            opt.say_written(output)
+        opt.show(ap.show.itemset_views.substitutes(found, top, everything=everything))
+        return
+    frame = ap.read_itemsets(given, light=True)
+    derived = ap.association_rules(frame, light=True, **wanted)
+    if output is not None:
+        ap.write_rules(derived, output, everything=everything, force=force)
+        opt.say_written(output)
+        if output.suffix == ".json":
+            opt.say([f"SHA-256 digest: {ap.digest_of(output)}"])
+    opt.show(ap.show.itemset_views.rules(derived, frame, top, everything=everything))
+
+
+@opt.command(takes=["json"])
+@opt.reports_argument
+@click.option("--itemset", "itemsets", multiple=True, metavar="NAMES", help=opt.NAMES_HELP)
+@click.option("--rule", "rules", multiple=True, metavar="RULE", help='Two itemsets, as "milk,bread => eggs".')
+@opt.level_option
+@opt.spark_option
+def ask(
+    reports: tuple[Path, ...], itemsets: tuple[str, ...], rules: tuple[str, ...], spark: str | None, **options: Any
+) -> None:
+    """Estimate the supports of chosen itemsets, and chosen rules.
+
+    Input: REPORTS, report files or folders of them, and itemsets or rules by name.
+
+    Output: supports and confidences in the order asked, with intervals for itemsets chosen beforehand.
+
+    \b
+    Example:
+      assocpriv ask reports.parquet --itemset milk,bread --itemset eggs --rule "milk => eggs"
+
+    Next: assocpriv mine reports.parquet
+    """
+    if not itemsets and not rules:
+        raise click.UsageError("give at least one --itemset or --rule")
+    chosen = [_names(text, "--itemset") for text in itemsets], [_rule(text) for text in rules]
+    collections = opt.open_collections(reports, spark)
+    answers = ap.answer(collections, *chosen, progress=opt.Progress(), **options)
+    opt.show(ap.show.itemset_views.answers(answers))
+
+
+@opt.command()
+@click.argument("sides", type=opt.PATH, nargs=-1, required=True)
+@opt.usual("--at-least", metavar="D", default="0%", help="Least difference of interest, as 1% of baskets.")
+@click.option("--fdr", metavar="SHARE", help="Mark significant differences *, with this share expected false, as 5%.")
+@opt.top_option
+@opt.table_output_option
+@click.option("--html", type=opt.PAGE, help="Page of results to write (.html).")
+def compare(
+    sides: tuple[Path, ...], output: Path | None, html: Path | None, top: int, force: bool, **options: Any
+) -> None:
+    """Find differences between stores, regions or seasons.
+
+    Input: SIDES, two or more: report files, folders of them, several of these separated by commas, or tables that mine
+    wrote. A folder alone stands for its days. From reports the same itemsets are estimated on all sides, which is more
+    precise than from tables. Plans may differ.
+
+    Output: tables of the itemsets and rules that differ; for three or more sides, in their order, the trend.
+
+    \b
+    Example:
+      assocpriv compare summer.parquet winter.parquet
+      assocpriv compare north south --at-least 1% --fdr 5%
+      assocpriv compare may.parquet june.parquet july.parquet --html trend.html
+
+    Next: assocpriv ask reports.parquet --itemset milk,bread
+    """
+    given = [_side(path) for path in sides]
+    for path in (output, html):
+        opt.check_output(path, force, [each for side in given for each in side])
+    compared = ap.compare(*(side[0] if len(side) == 1 else side for side in given), progress=opt.Progress(), **options)
+    if output is not None:
+        ap.write_comparison(compared, output, force=force)
+        opt.say_written(output)
+    if html is not None:
+        ap.write_page(compared, html, force=force)
+        opt.say_written(html, "page")
+    opt.show(ap.show.comparison_views.compared(compared, top))
+
+
+def _side(path: Path) -> list[Path]:
+    """Return the files of a side: commas separate them, unless a file has that name."""
+    return [path] if path.exists() else [Path(each) for each in str(path).split(",")]
+
+
+def _names(text: str, option: str) -> list[str]:
+    """Return names written as a CSV line."""
+    try:
+        lines = list(csv.reader([text], skipinitialspace=True, strict=True))
+    except csv.Error as error:
+        raise click.UsageError(f"{option} {text!r} is not a list of names separated by commas: {error}") from None
+    names = lines[0] if len(lines) == 1 else []
+    if not all(names) or not names:
+        raise click.UsageError(f'{option} {text!r} must be names separated by commas, as "milk,bread"')
+    return names
+
+
+def _rule(text: str) -> tuple[list[str], list[str]]:
+    """Return the two sides of a rule: one arrow outside of quotes separates them."""
+    pieces = text.split('"')  # every other one is inside
+    arrows = [place for place in range(0, len(pieces), 2) for _ in range(pieces[place].count(_ARROW))]
+    if len(arrows) != 1:
+        raise click.UsageError(f'--rule {text!r} must be two itemsets separated by one arrow, as "milk,bread => eggs"')
+    at = arrows[0]
+    left, right = pieces[at].split(_ARROW)
+    sides = '"'.join([*pieces[:at], left]), '"'.join([right, *pieces[at + 1 :]])
+    return _names(sides[0].strip(), "--rule"), _names(sides[1].strip(), "--rule")

@@ -1,0 +1,234 @@
+"""The commands before a collection: catalogue (names of items), plan, and refine (a plan for a second sample)."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+import assocpriv as ap
+from assocpriv.cli import options as opt
+from assocpriv.cli import plan_dialog
+
+_NAMES = ("items", "catalogue", "taxonomy", "leave_out")
+_FOUND = ("reports", "itemset_size")  # which --detect finds, unless they are given
+_TAKES = {  # options of one plan type
+    "baskets": (
+        *_NAMES, "unlisted", "mean_size", "sample", "itemset_size", "transaction_size", "detect", "paper", *opt.READING,
+        "central", "local_cap",
+    ),
+    "table": ("schema", "columns_per_report", "sample", "layout"),
+}  # fmt: skip
+
+
+def _to_columns(_context: click.Context, _option: click.Parameter, text: str | None) -> "int | str | None":
+    """Read a number of columns, or the word all."""
+    if text is None or text == "all":
+        return text
+    if not (text.isascii() and text.isdigit()):
+        raise click.BadParameter("give a number of columns, or all")
+    return int(text)
+
+
+def _pair(_context: click.Context, _option: click.Parameter, text: str | None) -> tuple[str, ...] | None:
+    """Read ε and δ, as 1,1e-8."""
+    parts = None if text is None else tuple(text.split(","))
+    if parts is not None and len(parts) != 2:
+        raise click.BadParameter("give ε and δ, as 1,1e-8")
+    return parts
+
+
+_rare_options = opt.advanced_options(
+    click.option("--taxonomy", type=opt.PATH, help="CSV file of names with their parents, one name a line."),
+    click.option("--sample", type=opt.PATH, help="Sample of baskets, for their sizes; of a table, for whole numbers."),
+    click.option("--itemset-size", type=opt.WHOLE, help="Maximum itemset size.  [default: 3]"),
+    click.option("--transaction-size", type=opt.WHOLE, help="Items a basket is cut or padded to.  [default: chosen]"),
+    click.option("--detect", metavar="SUPPORT", help="Find the reports or the ε that detect this support, as 1%."),
+    click.option("--local-cap", metavar="E", help="Maximum ε if relay and collector collude.  [default: 8]"),
+    click.option(
+        "--leave-out", type=opt.PATH, help="File of names that clients drop, with their children, one a line."
+    ),
+    opt.choice("--unlisted", ["error", "drop"], "Names that are no item and have no parent that is."),
+    click.option("--paper", is_flag=True, help="Choose as the 2003 paper does, for this --transaction-size."),
+    opt.reading_options,
+    click.option(
+        "--columns-per-report", metavar="K|all", callback=_to_columns, help="Protected columns in a report of a table."
+    ),
+)
+
+
+@opt.command()
+@click.argument("baskets", type=opt.PATH, nargs=-1)
+@click.option("-o", "--output", type=opt.OUTPUT, help="File of names to write, one a line.  [default: standard output]")
+@opt.usual("--min-count", default=1, help="Minimum number of baskets with the name.", type=opt.WholeRange(1))
+@click.option("--best", type=opt.WholeRange(1), help="Keep this number of names: the best sellers.")
+@click.option("--sales", type=opt.PATH, help="CSV file of sales instead of BASKETS: name, number sold.")
+@click.option("--check", type=opt.PATH, help="Check this catalogue instead, against BASKETS if given.")
+@opt.reading_options
+def catalogue(
+    baskets: tuple[Path, ...], output: Path | None, min_count: int, best: int | None, sales: Path | None,
+    check: Path | None, force: bool, **reading: Any,
+) -> None:  # fmt: skip
+    """Write a catalogue: the names of all items of a collection.
+
+    Input: BASKETS (files that you may look at), or a list of sales. Output: a file of names, one a line. A catalogue is
+    published with its plan, so read it before you publish it.
+
+    \b
+    Example:
+      assocpriv catalogue baskets.csv --min-count 10 -o names.txt
+      assocpriv catalogue --sales sales.csv --best 100 -o best.txt
+      assocpriv catalogue --check names.txt
+
+    Next: assocpriv plan --catalogue names.txt
+    """
+    if check is not None:
+        opt.refuse_given(
+            ("output", "min_count", "best", "sales"), "cannot be combined with --check, which writes no catalogue"
+        )
+        checked = ap.check_catalogue(ap.read_catalogue(check))
+        use = None
+        if baskets:
+            use = ap.try_catalogue(checked.catalogue, baskets, progress=opt.Progress().stage("reading"), **reading)
+        opt.show(ap.show.collection_views.check(checked, use))
+        return
+    if bool(baskets) == (sales is not None):
+        raise click.UsageError("give files of baskets, a list of --sales, or --check a catalogue")
+    opt.check_output(output, force, [*baskets, sales])
+    if sales is not None:
+        opt.refuse_given(opt.READING, "is for BASKETS; a list of sales is CSV")
+        draft = ap.best_sold(sales, best, min_count)
+    else:
+        draft = ap.draft_catalogue(baskets, min_count, progress=opt.Progress().stage("reading"), best=best, **reading)
+    if output is not None:
+        ap.write_catalogue(draft.catalogue, output, force=force)
+    opt.show(ap.show.collection_views.draft(draft, output))
+
+
+@opt.command()
+@click.option("--schema", type=opt.PATH, help="TOML file of columns, for a table.")
+@click.option("--items", type=opt.WHOLE, help="Number of items, named 0 to N−1.")
+@click.option("--catalogue", type=opt.PATH, help="File of item names, one a line.")
+@opt.guarantee_options
+@opt.usual("--reports", default=1_000_000, help="Expected number of reports.")
+@opt.usual("--reports-per-person", default=1, help="Maximum reports per person.")
+@click.option("--mean-size", type=opt.NUMBER, help="Mean items in a basket.  [default: 6]")
+@click.option("--central", metavar="ε,δ", callback=_pair, help="Central ε, δ of a batch, through a relay.")
+@click.option("-o", "--output", type=opt.OUTPUT, help="Plan file to write (JSON).")
+@_rare_options
+def plan(output: Path | None, force: bool, **options: Any) -> None:
+    """Choose how devices randomize, with least error under a guarantee.
+
+    Input: items and a guarantee. No report raises a prior of at most PRIOR to POSTERIOR or more: 5% to 10% is strict,
+    5% to 50% (ε = ln 19) the default, 1% to 50% lenient; `assocpriv privacy --explain` shows what each costs.
+
+    Output: the plan file, and what the number of reports can detect. --detect 1% (see --help-all) finds the smallest ε,
+    or number of reports, with which pairs of 1% support are detected. On a terminal, without options, the command asks.
+
+    \b
+    Example:
+      assocpriv plan --items 1000 --prior 5% --posterior 50% -o plan.json
+      assocpriv plan --catalogue names.txt --epsilon 2.5 --reports 50000 -o plan.json
+      assocpriv plan --items 1000 --central 1,1e-8 --reports 100000 -o plan.json
+      assocpriv plan --schema schema.toml -o plan.json
+
+    Next: assocpriv randomize, or assocpriv serve plan.json
+    """
+    if plan_dialog.is_wanted():
+        plan_dialog.run_answers()
+        return
+    if options["detect"] is None:
+        opt.require(("output",))
+    kind, make = ("baskets", _plan_baskets) if options["schema"] is None else ("table", _plan_table)
+    own = opt.of_kind(options, kind, _TAKES)
+    if own["sample"] is None:
+        opt.refuse_given(opt.READING, "goes with --sample, and says how it is read")
+    make(output, force, **own)
+
+
+def _plan_baskets(
+    output: Path | None, force: bool, detect: str | None, sample: Path | None, unlisted: str, **known: Any
+) -> None:
+    names = ap.NameSource(**{name: known.pop(name) for name in _NAMES})
+    reading = {name: known.pop(name) for name in opt.READING}
+    if (names.items is None) == (names.catalogue is None):
+        raise click.UsageError(
+            "give one of --items and --catalogue (of the categories, with --taxonomy), or --schema for a table"
+        )
+    opt.check_output(output, force, [*names.paths, sample])
+    if known["central"] is not None:
+        opt.refuse_given(("prior", "posterior", "epsilon", "detect", "paper"), "cannot be combined with --central")
+        if not opt.given("reports"):
+            raise click.UsageError(
+                "--central is proved for a number of reports, and smaller batches are never read: give --reports"
+            )
+    stated = {name: known.pop(name) for name in ("prior", "posterior", "epsilon")}
+    # of the two, the one that is not given is solved for
+    is_open = detect and opt.given("reports") and stated["posterior"] is None and stated["epsilon"] is None
+    guarantee = None if is_open else opt.take_guarantee(dict(stated))
+    if guarantee is None and not is_open and known["central"] is None:
+        raise click.UsageError("Missing guarantee: give --prior and --posterior, or --epsilon.")
+    items, rules = names.read(unlisted)
+    known["names"] = rules
+    if sample is not None:
+        known["sample"] = _sizes_of(sample, items, rules, reading)
+    found = None
+    if detect is not None:
+        size = known["itemset_size"] or 2
+        known = {name: value for name, value in known.items() if name not in _FOUND or opt.given(name)}
+        if is_open and stated["prior"] is not None:
+            known["prior"] = stated["prior"]
+        progress = opt.Progress().stage("planning")
+        found = ap.solve_plan(detect, items, size=size, guarantee=guarantee, progress=progress, **known)
+    with opt.Progress.while_busy("planning"):
+        choice = ap.choose_plan(items, guarantee, **known) if found is None else found.choice
+    if output is not None:
+        ap.write_plan(choice.plan, output, force=force)
+    opt.show(ap.show.plan_views.choice(choice, found, verbose=opt.verbosity() > 0))
+
+
+def _plan_table(
+    output: Path | None, force: bool, schema: Path, reports: int, sample: Path | None, **known: Any
+) -> None:
+    """Plan how each column of a table is randomized."""
+    assert output is not None
+    opt.check_output(output, force, [schema, sample])
+    reading = opt.table_reading(known)
+    whole = () if sample is None else ap.numeric.find_whole_columns(schema, sample, **reading)
+    made = ap.numeric.plan_table(schema, opt.take_guarantee(known), reports=reports, whole=whole, **known)
+    ap.write_plan(made, output, force=force)
+    opt.show(ap.show.plan_views.described(made, reports))
+
+
+def _sizes_of(path: Path, items: Any, rules: Any, reading: dict[str, Any]) -> Any:
+    """Return the sizes of the sample's baskets; print their number, and the items outside the catalogue."""
+    counts = ap.sample_sizes(path, items, rules, progress=opt.Progress().stage("reading"), **reading)
+    dropped = counts.read.unknown_dropped
+    left = f"; items outside the catalogue, not counted: {dropped:,}" if dropped else ""
+    opt.say([f"sample of {counts.sizes.total():,} baskets{left}"])
+    return counts.sizes
+
+
+@opt.command()
+@click.argument("itemsets", type=opt.PATH)
+@opt.plan_option
+@opt.usual("--best", default=100, help="Items of the short catalogue.")
+@click.option("--reports", type=opt.WHOLE, help="Expected reports of the second sample.  [default: those of ITEMSETS]")
+@click.option("-o", "--output", type=opt.OUTPUT, required=True, help="Plan file to write (JSON).")
+def refine(itemsets: Path, plan_path: Path, best: int, reports: int | None, output: Path, force: bool) -> None:
+    """Plan a second collection, of the most frequent items, for other people.
+
+    Input: mined ITEMSETS and their plan. Output: a plan whose short catalogue holds the most probable items, and
+    whether it pays. It is for a disjoint sample: people who sent no report of the first plan.
+
+    \b
+    Example:
+      assocpriv refine itemsets.parquet --plan plan.json -o plan2.json
+
+    Next: assocpriv randomize, or assocpriv serve plan2.json
+    """
+    before = opt.read_plan(plan_path, [itemsets], ap.Plan)
+    opt.check_output(output, force, [itemsets, plan_path])
+    with opt.Progress.while_busy("planning"):
+        refinement = ap.refine(itemsets, before, best=best, reports=reports)
+    ap.write_plan(refinement.plan, output, force=force)
+    opt.show(ap.show.plan_views.refinement(refinement))

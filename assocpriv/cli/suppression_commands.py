@@ -1,0 +1,76 @@
+"""The command suppress: publish tables and baskets with bounded confidence of named inferences."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+import assocpriv as ap
+from assocpriv.cli import options as opt
+
+_TAKES = {
+    "a table": ("class_column", "columns", "missing", "paper"),
+    "baskets": ("incomplete", "repeats"),
+}  # by the data that templates are over
+_WRITING = ("output", "min_group_size", "max_epsilon", "deterministic_only", "paper", "new_key", "force")
+
+
+@opt.command()
+@click.argument("table", type=opt.PATH)
+@click.option("--templates", type=opt.PATH, required=True, help="File of templates (TOML or JSON).")
+@click.option("--check", "only_check", is_flag=True, help="List inferences above their bounds; write nothing.")
+@click.option("-o", "--output", type=opt.OUTPUT, help="File to write, in the format of TABLE.")
+@click.option("--class", "class_column", metavar="COLUMN", help="Column that readers know, released unchanged.")
+@click.option(
+    "--column", "columns", metavar="NAME=HOW", multiple=True,
+    help="Intervals (age=8, or 8 for all columns), zip=category or id=drop; repeatable.",
+)  # fmt: skip
+@opt.usual("--min-group-size", default=2, help="Minimum number of records in a group.")
+@opt.usual("--max-epsilon", default=3.0, help="Maximum ε that a group spends.", type=opt.NUMBER)
+@click.option("--deterministic-only", is_flag=True, help="Show only cells that need no random test.")
+@click.option("--paper", is_flag=True, help="Hide whole values as WFY05; no protection from who knows the algorithm.")
+@click.option("--new-key", is_flag=True, help="Draw a new key: a further release.")
+@opt.missing_option
+@opt.memory_option
+@opt.reading_options
+@opt.repeats_option
+def suppress(table: Path, templates: Path, only_check: bool, output: Path | None, **options: Any) -> None:
+    """Hide cells of TABLE so that named inferences stay below bounds.
+
+    TABLE is CSV with a header line or Parquet; for templates over items it is a file of baskets. Each row counts as one
+    person. The output has the records in random order, and is checked before it gets its name. The key of the random
+    bits is TABLE.key; keep it secret. With --check the exit status is 1 if an inference is above its bound.
+
+    \b
+    Example:
+      assocpriv suppress table.csv --templates templates.toml --check
+      assocpriv suppress table.csv --templates templates.toml -o released.csv
+      assocpriv suppress table.csv --templates templates.toml --column age=8 --class rating -o released.csv
+      assocpriv suppress baskets.csv --templates items.toml -o released.csv
+
+    Next: assocpriv suppress released.csv --templates templates.toml --check
+    """
+    if only_check:
+        opt.refuse_given(_WRITING, "writes, and --check does not")
+    elif output is None:
+        raise click.UsageError("give -o FILE for the released data, or --check to list inferences")
+    if options["paper"] and options["deterministic_only"]:
+        raise click.UsageError("--paper and --deterministic-only are two modes; give one of them")
+    is_over_items = ap.suppress.are_over_items(templates)
+    own = opt.of_kind(options, "baskets" if is_over_items else "a table", _TAKES)
+    mode = "deterministic" if own.pop("deterministic_only") else "paper" if own.pop("paper", False) else "local"
+    own.pop("paper", None)
+    if not is_over_items:
+        own |= {"columns": list(own["columns"]) or None} | opt.table_reading(own)
+    own["progress"] = opt.Progress().stage("reading")
+    if output is None:
+        content = ap.suppress.record(
+            ap.suppress.check(table, templates, **{name: own[name] for name in own if name not in _WRITING})
+        )
+        opt.show(ap.show.suppression_views.check(content))
+        if not content["passed"]:
+            click.get_current_context().exit(1)
+        return
+    opt.check_output(output, own["force"], [table, templates])
+    content = ap.suppress.record(ap.suppress.suppress_file(table, templates, output, mode=mode, **own))
+    opt.show(ap.show.suppression_views.release(content, output))

@@ -1,0 +1,301 @@
+"""Closing a batch: write its reports as files in random order without ids, and merge its ids into files of ids.
+
+Neither the time nor the order of arrival survives. Rows are in random order, drawn from the operating system's entropy,
+and a file's modification time shows the day only. Nothing links an id to a report or to a batch: the ids of a batch are
+merged into one sorted file, which is replaced as a whole; a new file starts after a million ids. No program can set the
+times of change and of birth of a file, which ``stat`` shows on the machine where it was written and which a copy does
+not have. Therefore a batch has at least a thousand reports, and these times do not show which ids came with it.
+
+The database of the batch is removed last. If closing is interrupted before that, it is repeated from the database into
+files with the same names, so each report is in the collection once.
+
+Report files are removed when they are older than the requested number of days. The reports still count for the quota of
+their key: their number is written to removed.json first, and counts once the file is gone.
+"""
+
+import os
+import secrets
+import sqlite3
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import closing, suppress
+from datetime import UTC, date, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assocpriv.collect.store import BatchSizes, StoreFullError
+from assocpriv.files import open_batches
+from assocpriv.files.arrow import parquet_errors, pq
+from assocpriv.files.atomic import atomic_output, sync_folder
+from assocpriv.files.report_files import CLOSED_KEY, PLAN_KEY, write_reports
+from assocpriv.guarantees.entropy import SystemEntropy
+from assocpriv.guarantees.errors import FileError, WireError
+from assocpriv.plans.published_plan import ID_BYTES
+
+if TYPE_CHECKING:
+    from assocpriv.plans.published_plan import PublishedPlan
+
+ASIDE_FOLDER = "set-aside"  # report files of the keys that are set aside
+KEY_KEY = b"assocpriv.key"  # metadata of a report file: the number of the key that sent its reports
+_BATCH_KEY = b"assocpriv.batch"  # the token: with it files of equal reports have different digests
+_MINIMUM_KEY = b"assocpriv.minimum_batch_size"  # smallest number of reports that the batch could have
+_IDS_ENDING = ".ids"
+_IDS_A_FILE = 1 << 20  # ids before the next file starts
+ENDED_FILE = "ended"  # in a folder whose collection has ended
+_REMOVED_FILE, _REMOVED_FORMAT, _VERSION = "removed.json", "assocpriv-removed", 1
+_SQLITE_ENDINGS = ("-wal", "-shm")
+
+
+# ---- batches
+
+
+def create_batch(folder: Path, number: int) -> Path:
+    """Make the database of a batch, complete under its name or absent, and return its path.
+
+    Raises:
+        StoreFullError: the disk refuses.
+    """
+    path = folder / open_batches.OPEN_FOLDER / f"{number}{open_batches.BATCH_ENDING}"
+    unfinished = path.with_name(f".{path.name}.part")
+    try:
+        unfinished.unlink(missing_ok=True)
+        with closing(open_batches.connect(unfinished, new=True)) as database:
+            database.execute("PRAGMA synchronous = FULL")
+            for statement in open_batches.SCHEMA:
+                database.execute(statement)
+            database.execute("INSERT INTO batch VALUES (?)", (secrets.token_hex(8),))
+        os.replace(unfinished, path)
+        sync_folder(path.parent)
+    except (sqlite3.Error, OSError) as error:
+        raise StoreFullError(f"cannot create a batch in {folder}: {error}; is the disk full?") from None
+    return path
+
+
+def ids_files(folder: Path) -> list[Path]:
+    """Return the files with the ids of closed batches."""
+    return sorted((folder / open_batches.IDS_FOLDER).glob(f"[!.]*{_IDS_ENDING}"))
+
+
+def read_ids(path: Path) -> NDArray[np.bytes_]:
+    """Return the sorted ids of a file, mapped into memory.
+
+    Raises:
+        FileError: its length is not a multiple of an id's.
+    """
+    try:
+        return np.asarray(np.memmap(path, dtype=f"S{ID_BYTES}", mode="r"))
+    except ValueError:
+        raise FileError(f"{path} is damaged: it must hold whole submission ids, {ID_BYTES} bytes each") from None
+
+
+def names_key_file(folder: Path) -> Path:
+    """Return the path of the secret key that turns file names into submission ids."""
+    return folder / open_batches.IDS_FOLDER / "names.key"
+
+
+def is_ended(folder: Path) -> bool:
+    """Return whether the collection has ended."""
+    return (folder / ENDED_FILE).exists()
+
+
+def close_batch(
+    path: Path, folder: Path, plan: "PublishedPlan", sizes: BatchSizes
+) -> tuple[Path | None, dict[int, NDArray[np.uint8]]]:
+    """Write the reports of a batch as files, and merge its ids; the database stays.
+
+    Returns:
+        The file with its ids, None for an empty batch, and the records of each key.
+
+    Raises:
+        FileError: the disk refuses.
+        WireError: the database is damaged.
+    """
+    with open_batches.open_database(path) as database:
+        token = open_batches.token_of(database, path)
+        by_key = open_batches.read_uploads(database, plan)
+    if not by_key:
+        return None, {}
+    ids = _merge_ids(folder, np.concatenate([records[:, :ID_BYTES] for records in by_key.values()]))
+    reports = {key: records[:, ID_BYTES:] for key, records in by_key.items()}
+    write_batch_files(reports, folder, token, plan, sizes)
+    return ids, by_key
+
+
+def write_batch_files(
+    by_key: Mapping[int, NDArray[np.uint8]], folder: Path, token: str, plan: "PublishedPlan", sizes: BatchSizes
+) -> None:
+    """Write a batch's reports (n, report_bytes) as one file for each key, in random order; existing files stay.
+
+    Raises:
+        FileError: the disk refuses.
+    """
+    minimum = min(sizes.minimum, sum(map(len, by_key.values())))
+    common = {_BATCH_KEY: token, _MINIMUM_KEY: minimum, CLOSED_KEY: _today()}
+    for key, reports in by_key.items():
+        target = open_batches.closed_file(folder, token, key)
+        if not target.exists():
+            of_key = common | ({KEY_KEY: key} if key else {})
+            metadata = {name: str(each).encode("ascii") for name, each in of_key.items()}
+            write_reports([shuffle_rows(np.ascontiguousarray(reports))], plan, target, metadata=metadata)
+            round_file_time(target)
+    sync_folder(folder)
+
+
+def _merge_ids(folder: Path, ids: NDArray[np.uint8]) -> Path:
+    """Merge a batch's ids (n, 16) into a file of ids, sorted as bytes, and return the file.
+
+    The file is replaced as a whole, so it holds all ids of the batch or none: one id shows whether they are in it.
+    """
+    files = {path: read_ids(path) for path in ids_files(folder)}
+    first = ids[:1].copy().view(f"S{ID_BYTES}")[0]
+    for path, there in files.items():
+        if there[np.minimum(np.searchsorted(there, first), len(there) - 1)] == first:
+            return path
+    path = min(files, key=lambda each: len(files[each]), default=folder)
+    if path == folder or len(files[path]) >= _IDS_A_FILE:
+        path = folder / open_batches.IDS_FOLDER / f"{secrets.token_hex(8)}{_IDS_ENDING}"
+    earlier = files[path].view(np.uint8).reshape(-1, ID_BYTES) if path in files else ids[:0]
+    merged = np.concatenate([earlier, ids])
+    halves = merged.view(">u8")
+    with atomic_output(path, force=True) as stream:
+        stream.write(merged[np.lexsort((halves[:, 1], halves[:, 0]))].tobytes())
+    round_file_time(path)
+    sync_folder(path.parent)
+    return path
+
+
+def closed_counts(folder: Path, open_tokens: Collection[str]) -> tuple[Counter[int], int]:
+    """Return the numbers of reports in a folder's report files, by key, and the number of their batches.
+
+    Only footers are read. Batches with a token in ``open_tokens`` are skipped, because the store counts them.
+
+    Raises:
+        WireError: a damaged file.
+    """
+    counts, tokens = Counter[int](), set[str]()
+    for path, rows, metadata in _footers(folder):
+        token = path.stem.partition("-")[0]
+        if token not in open_tokens:
+            counts[int(metadata.get(KEY_KEY, b"0"))] += rows
+            tokens.add(token)
+    return counts, len(tokens)
+
+
+def remove_batch(path: Path) -> None:
+    """Remove the database of a closed batch, and SQLite's files next to it."""
+    for ending in ("", *_SQLITE_ENDINGS):
+        path.with_name(path.name + ending).unlink(missing_ok=True)
+    sync_folder(path.parent)
+
+
+def remove_partial_files(folder: Path) -> None:
+    """Remove partly written files, and SQLite's files of removed databases, which a crash left."""
+    for place in (folder, folder / open_batches.IDS_FOLDER, folder / open_batches.OPEN_FOLDER):
+        for unfinished in place.glob(".*.part*"):
+            unfinished.unlink(missing_ok=True)
+    for ending in _SQLITE_ENDINGS:
+        for path in (folder / open_batches.OPEN_FOLDER).glob(f"*{open_batches.BATCH_ENDING}{ending}"):
+            if not path.with_name(path.name.removesuffix(ending)).exists():
+                path.unlink(missing_ok=True)
+
+
+# ---- report files
+
+
+def shuffle_rows(packed: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """Return rows in uniformly random order, apart from ties between 64-bit sort keys."""
+    rows: NDArray[np.uint8] = packed[np.argsort(SystemEntropy().words(len(packed)))]
+    return rows
+
+
+def _today() -> date:
+    return datetime.now(UTC).date()
+
+
+def round_file_time(path: Path) -> None:
+    """Set a file's modification time to midnight, so that it shows the day only."""
+    midnight = datetime.combine(_today(), datetime.min.time(), UTC).timestamp()
+    with suppress(OSError):
+        os.utime(path, (midnight, midnight))
+
+
+# ---- removal
+
+
+def _footers(folder: Path) -> Iterator[tuple[Path, int, dict[bytes, bytes]]]:
+    """Yield a folder's report files with their numbers of reports and metadata; only footers are read.
+
+    Raises:
+        WireError: a damaged file.
+    """
+    for path in sorted(folder.glob("[!.]*.parquet")):
+        try:
+            footer = pq.read_metadata(path)
+        except parquet_errors() as error:
+            raise WireError(f"{path} is damaged ({type(error).__name__}); move it out of the folder") from None
+        if PLAN_KEY in (footer.metadata or {}):  # otherwise a table of results
+            yield path, footer.num_rows, footer.metadata
+
+
+def remove_before(folder: Path, days: int) -> tuple[dict[str, int], int]:
+    """Remove report files that were closed more than ``days`` days ago, also those that are set aside.
+
+    Returns:
+        Numbers of removed reports by day, and the number of files without a day.
+
+    Raises:
+        FileError: ``days`` is no whole number from 1 on; or the disk refuses, and the same call finishes the removal.
+        WireError: a damaged file.
+    """
+    if type(days) is not int or days < 1:
+        raise FileError(f"days must be a whole number from 1 on, got {days!r}")
+    last = date.fromordinal(max(1, _today().toordinal() - days)).isoformat()
+    undated, by_day = 0, Counter[str]()
+    noted, paths = _read_removed(folder), list[Path]()
+    for place in (folder, folder / ASIDE_FOLDER):
+        for path, rows, metadata in _footers(place):
+            day = metadata.get(CLOSED_KEY, b"").decode("ascii", "replace")
+            undated += not day
+            if "" < day < last:
+                by_day[day] += rows
+                paths.append(path)
+                noted[path.name] = {"key": int(metadata.get(KEY_KEY, b"0")), "reports": rows, "closed": day}
+    if paths:
+        open_batches.write_note(folder / _REMOVED_FILE, _REMOVED_FORMAT, _VERSION, {"files": noted})
+        try:
+            for path in paths:
+                path.unlink()
+                sync_folder(path.parent)
+        except OSError as error:
+            raise FileError(f"cannot remove reports: {error.strerror or error}; run this again to finish") from None
+    return dict(sorted(by_day.items())), undated
+
+
+def removed_counts(folder: Path) -> Counter[int]:
+    """Return the number of removed reports of each key.
+
+    Raises:
+        FileError: removed.json cannot be read.
+    """
+    counts = Counter[int]()
+    for name, file in _read_removed(folder).items():
+        if not any((place / name).exists() for place in (folder, folder / ASIDE_FOLDER)):
+            counts[file["key"]] += file["reports"]
+    return counts
+
+
+def _read_removed(folder: Path) -> dict[str, Any]:
+    path = folder / _REMOVED_FILE
+    content = open_batches.read_note(path, _REMOVED_FORMAT, _VERSION, ["files"]) or {"files": {}}
+    try:
+        files: dict[str, Any] = content["files"]
+        if not all(file.keys() == {"key", "reports", "closed"} for file in files.values()):
+            raise TypeError
+        if not all(type(file[name]) is int for file in files.values() for name in ("key", "reports")):
+            raise TypeError
+    except (TypeError, LookupError, AttributeError):
+        raise FileError(f"{path} is damaged, and quotas need it; restore it from a copy") from None
+    return files

@@ -1,0 +1,290 @@
+"""Reports in a collector's open batches, read from its folder (docs/formats/collector.md).
+
+An open batch is a SQLite database of uploads. A row has a random number, the number of a key, and records; a record is
+a submission id and a report. The database is read into memory as a whole, so that two reads of one object return the
+same reports, whatever arrives meanwhile; the collector closes a batch before it becomes large.
+
+The folder of a collector that stores in PostgreSQL has a file store.json, so that its readers learn that reports may be
+missing. It holds no password.
+"""
+
+import json
+import os
+import re
+import secrets
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import closing, contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from zlib import crc32
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assocpriv.files.atomic import atomic_output, sync_folder
+from assocpriv.files.plan_files import read_plan
+from assocpriv.guarantees.errors import FileError, WireError
+from assocpriv.guarantees.json_text import json_fields
+from assocpriv.kernels.compiling import LazyModule
+from assocpriv.plans.published_plan import ID_BYTES
+
+if TYPE_CHECKING:
+    import sqlite3
+
+    from assocpriv.plans.published_plan import PublishedPlan
+else:
+    sqlite3 = LazyModule("sqlite3")  # only what a collector left open needs it
+
+
+PLAN_FILE, OPEN_FOLDER, IDS_FOLDER = "plan.json", "open", "ids"
+BATCH_ENDING = ".sqlite"
+_BATCH_VERSION = 1  # 0 had one more column, which nothing reads
+SCHEMA = (
+    f"PRAGMA user_version = {_BATCH_VERSION}",
+    "CREATE TABLE batch(token TEXT NOT NULL)",
+    "CREATE TABLE uploads("
+    "number INTEGER PRIMARY KEY, key INTEGER NOT NULL, records BLOB NOT NULL, crc INTEGER NOT NULL)",
+)
+CLOSED_NAME = re.compile(r"[0-9a-f]{16}(-key-\d+)?\.parquet")  # as closed_file makes it
+WAIT_SECONDS = 10.0  # for another process that has the database
+_STORE_FILE = "store.json"
+_FORMAT, _VERSION = "assocpriv-store", 1
+_MARK_FIELDS = ("folder_id", "store", "open_reports")
+
+
+# ---- open batches
+
+
+@dataclass(frozen=True, slots=True)
+class OpenBatch:
+    """The reports of an open batch by key, uint8 (n, report_bytes), and the token of its report files."""
+
+    token: str
+    by_key: dict[int, NDArray[np.uint8]]
+
+
+def closed_file(folder: Path, token: str, key: int) -> Path:
+    """Return the report file to which the reports of a key are written when their batch is closed."""
+    return folder / (f"{token}.parquet" if not key else f"{token}-key-{key}.parquet")
+
+
+def batch_files(folder: Path) -> list[Path]:
+    """Return the databases of open batches, the oldest first.
+
+    Raises:
+        FileError: their folder cannot be read, for example by another user than the collector's.
+    """
+    place = folder / OPEN_FOLDER
+    try:
+        names = os.listdir(place) if place.is_dir() else []
+    except OSError as error:
+        why = error.strerror or error
+        raise FileError(f"cannot read {place}: {why}; run this as the collector's user") from None
+    found = [place / name for name in names if name.endswith(BATCH_ENDING) and not name.startswith(".")]
+    return sorted(found, key=lambda path: int(path.stem))
+
+
+@contextmanager
+def open_database(path: Path, *, write: bool = False) -> Iterator["sqlite3.Connection"]:
+    """Open the database of a batch, read-only by default.
+
+    Raises:
+        WireError: it is damaged, or no such database.
+        FileError: it cannot be read now, for example on a full disk, where SQLite cannot register readers.
+    """
+    try:
+        with closing(connect(path)) as database:
+            if not write:
+                database.execute("PRAGMA query_only = ON")
+            yield database
+    except (sqlite3.DatabaseError, WireError) as error:
+        if may_pass(error):
+            raise FileError(f"cannot read {path}: {error}; is the disk full?") from None
+        raise WireError(f"{path} is damaged, or another program than a collector uses it: {error}") from None
+
+
+def may_pass(error: Exception) -> bool:
+    """Return whether SQLite reports a temporary problem: a full disk must not be called damage."""
+    passing = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR}
+    passing |= {sqlite3.SQLITE_NOMEM, sqlite3.SQLITE_PERM, sqlite3.SQLITE_READONLY}
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF in passing
+
+
+def connect(path: Path, *, new: bool = False) -> "sqlite3.Connection":
+    """Open a database that exists, or with ``new`` make it; Python begins no transactions by itself."""
+    return sqlite3.connect(
+        f"{path.absolute().as_uri()}?mode={'rwc' if new else 'rw'}",
+        uri=True,
+        isolation_level=None,
+        timeout=WAIT_SECONDS,
+        check_same_thread=False,
+    )
+
+
+def read_uploads(database: "sqlite3.Connection", plan: "PublishedPlan") -> dict[int, NDArray[np.uint8]]:
+    """Return a batch's records by key, uint8 (n, 16 + report_bytes)."""
+    found = dict[int, list[NDArray[np.uint8]]]()
+    for _, key, records in read_rows(database, plan):
+        found.setdefault(key, []).append(records)
+    return {key: np.concatenate(parts) for key, parts in sorted(found.items())}
+
+
+def read_rows(database: "sqlite3.Connection", plan: "PublishedPlan") -> Iterator[tuple[int, int, NDArray[np.uint8]]]:
+    """Yield a batch's rows: number, key and records, uint8 (n, 16 + report_bytes)."""
+    length = plan.record_bytes
+    for number, key, records, crc in database.execute("SELECT number, key, records, crc FROM uploads"):
+        if len(records) % length or crc32(records) != crc:
+            raise WireError("a row has another checksum than its records")
+        yield number, key, np.frombuffer(records, dtype=np.uint8).reshape(-1, length)
+
+
+def token_of(database: "sqlite3.Connection", path: Path) -> str:
+    """Return the token, which names the report files of a batch.
+
+    Raises:
+        FileError: a later version of assocpriv made it.
+        WireError: it is damaged.
+    """
+    (version,) = database.execute("PRAGMA user_version").fetchone()
+    if version > _BATCH_VERSION:
+        raise other_version(path, version, _BATCH_VERSION)
+    row = database.execute("SELECT token FROM batch").fetchone()
+    if row is None:
+        raise WireError("it has no token")
+    return str(row[0])
+
+
+def other_version(path: Path | str, found: object, known: int) -> FileError:
+    """Return the error for an undamaged file of a collection that another version of assocpriv made."""
+    return FileError(
+        f"{path} was made by another version of assocpriv: its format is {found}, known here is {known}. It is not "
+        "damaged; leave it in place, and use that version, or close the batch with it first (collector close)"
+    )
+
+
+def read_open_batches(folder: Path) -> "tuple[PublishedPlan, list[OpenBatch]]":
+    """Return a collector's plan and the content of its open batches.
+
+    A batch that is closed at this moment may be missing or included: list the folder's report files afterwards, and
+    skip what is in one of them.
+
+    Raises:
+        PlanError: the folder's plan cannot be read.
+        WireError: a damaged database.
+        FileError: a database that cannot be read now.
+    """
+    plan, found = read_plan(folder / PLAN_FILE), []
+    for path in batch_files(folder):
+        try:
+            with open_database(path) as database:
+                token = token_of(database, path)
+                records = read_uploads(database, plan)
+        except (WireError, FileError):
+            if path.exists():
+                raise
+            continue  # the batch was closed meanwhile
+        reports = {key: np.ascontiguousarray(each[:, ID_BYTES:]) for key, each in records.items()}
+        found.append(OpenBatch(token, reports))
+    return plan, found
+
+
+def open_reports(
+    folder: Path, batches: list[OpenBatch], plan: "PublishedPlan", files: Collection[Path]
+) -> NDArray[np.uint8]:
+    """Return the reports of open batches that are in none of the folder's report files, uint8 (n, report_bytes).
+
+    Under a central guarantee no report is read before its batch is closed.
+    """
+    readable = () if plan.minimum_batch_size > 1 else batches
+    kept = [
+        packed
+        for batch in readable
+        for key, packed in batch.by_key.items()
+        if closed_file(folder, batch.token, key) not in files
+    ]
+    return np.concatenate(kept) if kept else np.empty((0, plan.report_bytes), dtype=np.uint8)
+
+
+# ---- notes in a folder
+
+
+def write_note(path: Path, form: str, version: int, content: Mapping[str, Any]) -> None:
+    """Write a JSON file of a collection's folder, readable by its owner only.
+
+    Raises:
+        FileError: the disk refuses.
+    """
+    with atomic_output(path, force=True) as stream:
+        os.fchmod(stream.fileno(), 0o600)
+        stream.write(json.dumps({"format": form, "version": version, **content}, indent=1).encode("ascii") + b"\n")
+    sync_folder(path.parent)
+
+
+def read_note(path: Path, form: str, version: int, names: Collection[str]) -> dict[str, Any] | None:
+    """Return the fields of such a file, which must be ``names``; None where there is no file.
+
+    Raises:
+        FileError: it cannot be read, is damaged or of another version.
+    """
+    try:
+        content: dict[str, Any] = json_fields(path.read_bytes())
+        named, found = content.pop("format"), content.pop("version")
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise FileError(f"cannot read {path}: {error.strerror or error}") from None
+    except (ValueError, TypeError, LookupError, AttributeError, RecursionError):
+        named = found = None
+    if named != form:
+        raise FileError(f"{path} is damaged: it has no format {form}")
+    if found != version:
+        raise other_version(path, found, version)
+    if content.keys() != set(names):
+        raise FileError(f"{path} is damaged: it must hold exactly {', '.join(sorted(names))}")
+    return content
+
+
+# ---- reports in a database
+
+
+@dataclass(frozen=True, slots=True)
+class StoreMark:
+    """The folder's id, the store's address, and its number of reports in open batches: None while it is not known."""
+
+    folder_id: str
+    store: str
+    open_reports: int | None
+
+    def write(self, folder: Path) -> None:
+        """Write the note into a folder.
+
+        Raises:
+            FileError: the disk refuses.
+        """
+        write_note(folder / _STORE_FILE, _FORMAT, _VERSION, asdict(self))
+
+
+def new_mark() -> StoreMark:
+    """Return the note of a folder that has none and no store yet."""
+    return StoreMark(secrets.token_hex(8), "", None)
+
+
+def read_mark(folder: Path) -> StoreMark | None:
+    """Return the note of a folder; None where its reports are in no database.
+
+    Raises:
+        FileError: it cannot be read.
+    """
+    path = folder / _STORE_FILE
+    if (content := read_note(path, _FORMAT, _VERSION, _MARK_FIELDS)) is None:
+        return None
+    try:
+        mark = StoreMark(**content)
+        if not isinstance(mark.folder_id, str) or not isinstance(mark.store, str):
+            raise TypeError
+        if mark.open_reports is not None and type(mark.open_reports) is not int:
+            raise TypeError
+    except TypeError:
+        raise FileError(f"{path} is damaged: it does not name a store") from None
+    return mark

@@ -1,0 +1,1 @@
+"""Privacy guarantees: amplification, privacy breaches, information measures, exact numbers and entropy."""

@@ -1,0 +1,121 @@
+"""Random draws: their protocol, and the system's entropy, the only source that a client may use.
+
+Every draw takes 64-bit words. The number of words is part of the definition: the compiled bulk client reads the same
+words in the same order and must give the same reports.
+
+    bits(n)                ⌈n/64⌉ words, the first holds bits 0..63; bits above n are dropped
+    below(n)               n = 2^b: bits(b). Otherwise multiply and shift with rejection (Lemire 2019): with W words
+                           x < 2^(64W), W = ⌈log2(n)/64⌉, take ⌊x·n / 2^(64W)⌋ unless x·n mod 2^(64W) < 2^(64W) mod n;
+                           then draw again. Exactly uniform; a second draw has probability below n / 2^(64W).
+    pick(c)                x = below(c[-1]); the first index i with x < c[i]
+    random_bits(n, a, r)   n independent bits, each 1 with probability a/2^r: for every 64 bits r words, read as the
+                           digits (most significant first) of 64 numbers of r bits that are compared with a
+"""
+
+import secrets
+from bisect import bisect_right
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, ClassVar, Protocol
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+WORD_BITS = 64
+_WORD_MASK = (1 << WORD_BITS) - 1
+
+
+class Entropy(Protocol):
+    """The draws that a randomizer may take from its source of randomness."""
+
+    def below(self, n: int) -> int:
+        """Return a uniform integer in [0, n); n ≥ 1. ``below(1)`` draws nothing."""
+
+    def pick(self, cumulative: Sequence[int]) -> int:
+        """Return i with probability (cumulative[i] − cumulative[i−1]) / cumulative[-1]."""
+
+    def random_bits(self, count: int, num: int, bits: int) -> int:
+        """Return ``count`` independent bits as an integer, bit i being 1 with probability num / 2^bits."""
+
+
+class WordEntropy:
+    """All draws, built on :meth:`words`, which a subclass supplies.
+
+    ``is_shared`` says whether several threads may draw at the same time. They may if draws cannot be repeated, as their
+    order is then of no consequence.
+    """
+
+    __slots__ = ()
+    is_shared: ClassVar[bool] = False
+
+    def words(self, count: int) -> "NDArray[np.uint64]":
+        """Return ``count`` uniform 64-bit words, uint64 of shape (count,)."""
+        raise NotImplementedError
+
+    def _little_endian(self, count: int) -> int:
+        return int.from_bytes(self.words(count).astype("<u8").tobytes(), "little")
+
+    def below(self, n: int) -> int:
+        """Return a uniform integer in [0, n)."""
+        bits = (n - 1).bit_length()
+        if bits == 0:
+            return 0
+        words = -(-bits // WORD_BITS)
+        if n == 1 << bits:
+            return self._little_endian(words) & (n - 1)
+        span = 1 << (WORD_BITS * words)
+        while True:
+            product = self._little_endian(words) * n
+            if product & (span - 1) >= span % n:
+                return product >> (WORD_BITS * words)
+
+    def pick(self, cumulative: Sequence[int]) -> int:
+        """Return i with probability (cumulative[i] − cumulative[i−1]) / cumulative[-1]."""
+        return bisect_right(cumulative, self.below(cumulative[-1]))
+
+    def random_bits(self, count: int, num: int, bits: int) -> int:
+        """Return ``count`` independent bits, bit i being 1 with probability num / 2^bits."""
+        groups = -(-count // WORD_BITS)
+        result = 0
+        for group, planes in enumerate(self.words(groups * bits).reshape(groups, bits).tolist()):
+            result |= _less_than(planes, num, bits) << (WORD_BITS * group)
+        return result & ((1 << count) - 1)
+
+
+def _less_than(planes: Sequence[int], num: int, bits: int) -> int:
+    """Return which of 64 numbers are below ``num``; ``planes`` holds their bits from the most significant down."""
+    less, equal = 0, _WORD_MASK
+    for position, plane in enumerate(planes):
+        if num >> (bits - 1 - position) & 1:
+            less |= equal & ~plane
+            equal &= plane
+        else:
+            equal &= ~plane
+    return less & _WORD_MASK
+
+
+class SystemEntropy(WordEntropy):
+    """The operating system's entropy, unbuffered, so that a forked process cannot repeat another's draws.
+
+    >>> import assocpriv as ap
+    >>> entropy = ap.SystemEntropy()
+    >>> entropy.below(6) in range(6), entropy.words(2).shape
+    (True, (2,))
+    """
+
+    __slots__ = ()
+    is_shared = True
+
+    def words(self, count: int) -> "NDArray[np.uint64]":
+        """Return ``count`` words from the operating system, uint64 of shape (count,)."""
+        import numpy as np
+
+        return np.frombuffer(secrets.token_bytes(count * 8), dtype="<u8").astype(np.uint64, copy=False)
+
+
+def read_only(words: "NDArray[np.uint64]") -> "NDArray[np.uint64]":
+    """Return a read-only view of words: kernels would be compiled again for writable arrays."""
+    view = words.view()
+    view.flags.writeable = False
+    return view

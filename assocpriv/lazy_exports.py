@@ -1,0 +1,39 @@
+"""Load the public names of a module on first use (PEP 562, as SPEC 1 has it); its stub lists them once.
+
+Type checkers and editors read the stub, too. lazy_loader reads such stubs, but keeps what it loaded on the package it
+loads from: ``assocpriv.guided.collect`` would become ``assocpriv.collect``.
+"""
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+
+def read_stub(variables: dict[str, Any]) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
+    """Return a module's ``__getattr__``, ``__dir__`` and ``__all__``; ``variables`` are its globals.
+
+    The stub has the module's name and holds only ``from .module import name as name, …`` after its first lines.
+
+    >>> from assocpriv import numeric
+    >>> get, _, names = read_stub(vars(numeric))
+    >>> get("TablePlan").__name__, "TablePlan" in names
+    ('TablePlan', True)
+    """
+    package, module = variables["__package__"], variables["__name__"]
+    with open(f"{variables['__file__']}i", encoding="utf-8") as stub:
+        entries = [entry.partition(" import ") for entry in stub.read().split("\nfrom ")[1:]]
+    homes = {
+        each.partition(" as ")[0].strip(): home
+        for home, _, names in entries
+        for each in names.strip(" (),\n").split(",")
+    }
+
+    def get(name: str) -> Any:
+        if name not in homes:
+            raise AttributeError(f"module {module!r} has no attribute {name!r}")
+        home = homes[name]
+        found = import_module(f".{name}", package) if home == "." else getattr(import_module(home, package), name)
+        variables[name] = found  # looked up once
+        return found
+
+    return get, lambda: sorted([*homes, *(name for name in variables if name.startswith("__"))]), sorted(homes)

@@ -1,0 +1,523 @@
+"""The privacy that a plan proves, and the supports that its reports can detect.
+
+Bounds of γ err on the safe side. They are given for one report, for all reports of one person, and for one person's
+reports under several plans, also over weeks. Reports are randomized independently, so their γ multiply
+(guarantees/amplification.py), even if the baskets of different weeks depend on each other, and also if a later plan was
+made from the results of earlier ones.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import count as counting
+from math import comb
+from typing import Any, overload
+
+from assocpriv.guarantees import amplification as amplifications
+from assocpriv.guarantees.errors import PlanError
+from assocpriv.guarantees.exact_numbers import check_range
+from assocpriv.guarantees.information_bounds import information_limit
+from assocpriv.guarantees.shuffle_model import CentralBound, central_guarantee
+from assocpriv.planning.basket_planner import PlannedCollection, choose_plan, whole_basket_thresholds
+from assocpriv.planning.information_spent import PlanInformation, mutual_limit, plan_information
+from assocpriv.planning.operator_designs import MOST_REPORTS
+from assocpriv.planning.plan_request import as_catalogue
+from assocpriv.planning.size_reports import ManipulatedSizes, manipulated_sizes
+from assocpriv.plans.basket_plan import Plan
+from assocpriv.plans.catalogue import name_itemsets
+from assocpriv.plans.operator import MAX_TRANSACTION_SIZE
+from assocpriv.plans.published_plan import MOST_REPORTS_PER_PERSON, PublishedPlan
+from assocpriv.server.intervals import DetectableSupports, detectable_supports, detection_threshold
+from assocpriv.server.manipulation import ManipulationLimits, bound_manipulation, max_targets
+from assocpriv.server.supports import Respondents
+
+DEFAULT_PRIORS = ("0.1%", "1%", "5%", "10%", "25%", "50%", "75%", "90%", "99%")
+_LONGEST = 1 << 16  # maximum bits of a composed γ that is kept exact
+PlanUse = PublishedPlan | tuple[PublishedPlan, int]
+
+REPORTS, GUARANTEE = "reports", "guarantee"  # the unknown that is solved for
+EPSILON_STEPS = 100  # per 1: ε has two decimals, so that people can read the guarantee
+MOST_EPSILON = 20  # γ = 5·10^8 is no useful guarantee
+_MOST_PLACES = 90 * 14 + 10  # place of 10^15 among numbers of two significant digits
+_SEARCH_STEPS = 14  # approximately
+
+
+# ---- one plan
+
+
+@dataclass(frozen=True, slots=True)
+class ComposedGuarantee:
+    """The guarantee of several independently randomized reports of one person together."""
+
+    reports: int
+    amplification: Fraction
+    posteriors: tuple[amplifications.PosteriorRange, ...]
+
+    def __repr__(self) -> str:
+        """Return a short form; γ of many reports has more digits than Python prints."""
+        return f"ComposedGuarantee(reports={self.reports}, epsilon<={self.epsilon:.6g})"
+
+    @property
+    def epsilon(self) -> float:
+        """ln γ, rounded up."""
+        return amplifications.epsilon_from_amplification(self.amplification)
+
+    @property
+    def log_amplification_bits(self) -> float:
+        """log2 γ, rounded up: worst-case information in bits of a report under any prior."""
+        return self.epsilon / math.log(2) * (1 + 1e-15)
+
+    @property
+    def largest_rise(self) -> float:
+        """Largest change of the probability of any property."""
+        return amplifications.largest_rise(self.amplification)
+
+    @property
+    def information_limit(self) -> float:
+        """Worst-case information in bits, of a report or its inverse, under any prior."""
+        return information_limit(self.amplification)
+
+
+@dataclass(frozen=True, slots=True)
+class Privacy:
+    """The privacy of one report, and of several reports of one person, under a plan.
+
+    Attributes:
+        plan: the plan.
+        one: the guarantee of one report.
+        together: the guarantee of several reports of one person.
+        information: information in one report, if all transactions of M items are equally likely.
+        mutual_limit: upper bound of the mutual information of one report, in bits, under any prior.
+        central: the smallest proved ε for the δ of the plan's central guarantee, with R reports a person; None without
+            a central guarantee.
+        manipulation_limits: largest change of supports by manipulated reports in one batch, by itemset size; empty
+            without a central guarantee.
+    """
+
+    plan: "Plan"
+    one: ComposedGuarantee
+    together: ComposedGuarantee
+    information: PlanInformation
+    mutual_limit: float
+    central: CentralBound | None
+    manipulation_limits: dict[int, ManipulationLimits | None]
+
+
+def describe_privacy(
+    plan: "Plan",
+    priors: Iterable["str | float | Fraction"] = (),
+    *,
+    reports_per_person: int | None = None,
+) -> Privacy:
+    """Return the privacy of one report, and of several reports of one person, under a plan.
+
+    Args:
+        plan: the plan.
+        priors: prior probabilities of a property for the table; by default ``DEFAULT_PRIORS`` and the guarantee's.
+        reports_per_person: number of reports of one person, for ``together``; by default the plan's R.
+
+    Raises:
+        PlanError: a number is out of range.
+        PrivacyLimitError: the central guarantee does not follow from the plan.
+    """
+    plan.check_central()
+    shown = _table_priors(priors, [plan])
+    count = plan.reports_per_person if reports_per_person is None else reports_per_person
+    count = check_range("reports per person", count, 1, MOST_REPORTS_PER_PERSON)
+    one, several = (
+        ComposedGuarantee(number, gamma, amplifications.posterior_curve(gamma, shown))
+        for number, gamma in ((1, plan.amplification), (count, _power_up(plan.amplification, count)))
+    )
+    return Privacy(
+        plan=plan,
+        one=one,
+        together=several,
+        information=plan_information(plan),
+        mutual_limit=min(_mutual_limit(plan), one.information_limit),
+        central=_central_bound(plan),
+        manipulation_limits=bound_manipulation(plan, plan.central.reports) if plan.central else {},
+    )
+
+
+def _mutual_limit(plan: "Plan") -> float:
+    """Return an upper bound of one report's mutual information; the report type is independent of the basket."""
+    return sum(float(plan.share(report_type)) * mutual_limit(report_type.operator) for report_type in plan.report_types)
+
+
+def _table_priors(priors: Iterable["str | float | Fraction"], plans: Iterable[PublishedPlan] = ()) -> list[Fraction]:
+    """Return the given priors in order, or the default ones with those of the plans' guarantees."""
+    shown = {amplifications.parse_probability(prior, "prior") for prior in priors}
+    if not shown:
+        shown = {amplifications.parse_probability(prior, "prior") for prior in DEFAULT_PRIORS}
+        for plan in plans:
+            if plan.guarantee is not None:
+                shown |= {plan.guarantee.prior, plan.guarantee.posterior}
+    return sorted(shown)
+
+
+def _power_up(amplification: Fraction, count: int) -> Fraction:
+    """Return γ^R, rounded up if γ^R itself has too many bits."""
+    if count > 1 and amplification.numerator.bit_length() * count > _LONGEST:
+        amplification = amplifications.round_amplification_up(amplification, amplifications.LARGEST_DENOMINATOR)
+    return _shorten(amplification**count)
+
+
+def _shorten(amplification: Fraction) -> Fraction:
+    """Return γ, rounded up if it has too many bits."""
+    if amplification.numerator.bit_length() <= _LONGEST:
+        return amplification
+    return amplifications.round_amplification_up(amplification, amplifications.LARGEST_DENOMINATOR)
+
+
+def _central_bound(plan: "Plan") -> CentralBound | None:
+    """Return the smallest proved ε of a batch at the guarantee's δ, for all R reports of a person."""
+    if plan.central is None:
+        return None
+    _, delta = plan.central.limits_per_report(plan.reports_per_person)
+    each = central_guarantee(plan.amplification, plan.central.people, delta, blanket=plan.blanket)
+    # rounding of floats may put ε above the guaranteed one, which is proved separately
+    total = min(each.epsilon * plan.reports_per_person * (1 + 1e-15), float(plan.central.epsilon))
+    return replace(each, epsilon=total, delta=float(plan.central.delta))
+
+
+# ---- several plans
+
+
+@dataclass(frozen=True, slots=True)
+class PlanReports:
+    """The reports of one person under one plan, and their guarantee."""
+
+    plan: PublishedPlan
+    together: ComposedGuarantee
+
+    @property
+    def covered(self) -> bool:
+        """Whether the plan's own guarantee covers this number of reports of a person."""
+        return self.together.reports <= self.plan.reports_per_person
+
+
+@dataclass(frozen=True, slots=True)
+class ComposedPlans:
+    """The guarantee of one person's reports under several plans: for each plan, and for all together."""
+
+    plans: tuple[PlanReports, ...]
+    together: ComposedGuarantee
+
+
+def describe_composition(uses: Iterable[PlanUse], priors: Iterable["str | float | Fraction"] = ()) -> ComposedPlans:
+    """Return the composed guarantee of one person's reports under several plans.
+
+    Args:
+        uses: plans, each alone (for the plan's R reports) or with a number of reports: a weekly collection over a year
+            is ``(plan, 52)``. The reports of a plan that occurs twice are added.
+        priors: prior probabilities of a property; by default ``DEFAULT_PRIORS`` and those of the guarantees.
+
+    Raises:
+        PlanError: there is no plan, a number is out of range, or a plan states no γ.
+        TypeError: an item is no plan.
+    """
+    plans, counts = dict[str, PublishedPlan](), Counter[str]()  # by id: a guarantee is for all reports of its plan
+    for plan, count in map(_plan_and_count, uses):
+        plans[plan.plan_id] = plan
+        counts[plan.plan_id] += count
+    if not plans:
+        raise PlanError("give at least one plan")
+    shown = _table_priors(priors, plans.values())
+    parts = [(plan, counts[name], _power_up(_amplification(plan), counts[name])) for name, plan in plans.items()]
+    total = _shorten(amplifications.compose(gamma for _, _, gamma in parts))
+    return ComposedPlans(
+        tuple(
+            PlanReports(plan, ComposedGuarantee(count, gamma, amplifications.posterior_curve(gamma, shown)))
+            for plan, count, gamma in parts
+        ),
+        ComposedGuarantee(counts.total(), total, amplifications.posterior_curve(total, shown)),
+    )
+
+
+def _plan_and_count(use: object) -> tuple[PublishedPlan, int]:
+    plan, count = use if isinstance(use, tuple) and len(use) == 2 else (use, None)
+    if not isinstance(plan, PublishedPlan):
+        raise TypeError(
+            "give plans (read_plan reads one from a file), or pairs of a plan and a number of reports, as "
+            f"[weekly, (monthly, 12)]; got a {type(use).__name__}"
+        )
+    count = plan.reports_per_person if count is None else count
+    return plan, check_range("the number of reports", count, 1, MOST_REPORTS_PER_PERSON)
+
+
+def _amplification(plan: PublishedPlan) -> Fraction:
+    if plan.amplification is None:
+        raise PlanError(
+            f"plan {plan.plan_id[:12]} of type {plan.kind} states no γ, so the information in its reports has no bound"
+        )
+    return plan.amplification
+
+
+# ---- what reports can detect
+
+
+@dataclass(frozen=True, slots=True)
+class Forecast:
+    """What N reports of a plan can detect.
+
+    Attributes:
+        plan: the plan.
+        reports: N.
+        composed_amplification: γ of all R reports of one person, rounded up.
+        detectable: detectable supports and detection thresholds, by itemset size.
+        manipulation_limits: largest change of supports by manipulated reports, from :func:`bound_manipulation`.
+        max_targets: largest number of items that one manipulated report can show at once.
+        manipulated_sizes: the effect of manipulated reports about basket sizes; empty without a report type for them.
+    """
+
+    plan: "Plan"
+    reports: int
+    composed_amplification: Fraction
+    detectable: DetectableSupports
+    manipulation_limits: dict[int, ManipulationLimits | None]
+    max_targets: int
+    manipulated_sizes: tuple[ManipulatedSizes, ...] = ()
+
+
+def forecast(plan: "Plan", reports: int, *, manipulated: bool = True) -> Forecast:
+    """Return what N reports of a plan can detect; the effect of ``manipulated`` sizes takes most of the time.
+
+    Raises:
+        PlanError: ``reports`` is below 1.
+    """
+    plan.check_central()
+    reports = check_range("reports", reports, 1, MOST_REPORTS)
+    return Forecast(
+        plan=plan,
+        reports=reports,
+        composed_amplification=_composed_up(plan),
+        detectable=detectable_supports(plan, reports),
+        manipulation_limits=bound_manipulation(plan, reports),
+        max_targets=max_targets(plan),
+        manipulated_sizes=manipulated_sizes(plan, reports) if manipulated else (),
+    )
+
+
+def _composed_up(plan: "Plan") -> Fraction:
+    """Return γ^R of all R reports of a person; for R > 1 rounded up to 24 decimals, because its digits grow with R."""
+    if plan.reports_per_person == 1:
+        return plan.amplification
+    return amplifications.round_amplification_up(plan.composed_amplification, amplifications.LARGEST_DENOMINATOR)
+
+
+# ---- a support to detect
+
+
+@dataclass(frozen=True, slots=True)
+class PlanForDetection:
+    """A plan that detects a support: with the fewest reports for a guarantee, or the smallest ε for N reports.
+
+    Attributes:
+        choice: the planned collection.
+        support: the support to detect, a share of whole baskets.
+        size: number of items of the itemsets.
+        solved: the quantity that was solved for, ``reports`` or ``guarantee``.
+    """
+
+    choice: PlannedCollection
+    support: Fraction
+    size: int
+    solved: str
+
+    @property
+    def plan(self) -> "Plan":
+        """The plan."""
+        return self.choice.plan
+
+    @property
+    def reports(self) -> int:
+        """Number of reports."""
+        return self.choice.reports
+
+    @property
+    def guarantee(self) -> amplifications.Guarantee:
+        """The guarantee, for all reports of one person."""
+        return self.plan.guarantee
+
+
+def reports_to_detect(plan: "Plan", support: "float | str | Fraction") -> dict[int, int | None]:
+    """Return the number of reports that detects a support in a search over all itemsets of a size.
+
+    With one report fewer, the detection threshold is above the support.
+
+    Args:
+        plan: a plan.
+        support: in (0, 1], as 0.01 or ``"1%"``, within baskets truncated to M items.
+
+    Returns:
+        The number of reports by itemset size; None if 10^15 reports are too few.
+
+    Raises:
+        PlanError: the support is outside (0, 1].
+
+    >>> import assocpriv as ap
+    >>> made = ap.plan(["milk", "tea"], ap.Guarantee("5%", "50%"), transaction_size=2, paper=True)
+    >>> ap.reports_to_detect(made, "10%")
+    {1: 1858, 2: 853}
+    """
+    plan, wanted, needed = Plan.require(plan), _positive(support), dict[int, int | None]()
+    for k in range(1, plan.items.itemset_size + 1):
+
+        def detects(number: int, k: int = k) -> bool:
+            candidates = comb(plan.n_items, k)
+            return detection_threshold(Respondents.from_plan(plan, number), k, candidates) <= wanted
+
+        needed[k] = _least(detects, MOST_REPORTS)
+    return needed
+
+
+def _positive(support: "float | str | Fraction") -> Fraction:
+    exact = amplifications.parse_probability(support, "the support to detect")
+    if not exact:
+        raise PlanError("the support to detect must be above 0")
+    return exact
+
+
+def solve_plan(
+    support: "float | str | Fraction",
+    items: int | Iterable[str],
+    *,
+    size: int = 2,
+    reports: int | None = None,
+    guarantee: amplifications.Guarantee | None = None,
+    prior: "str | float | Fraction" = "5%",
+    progress: Callable[[int, int], None] | None = None,
+    **known: Any,
+) -> PlanForDetection:
+    """Return the plan of :func:`assocpriv.solve_plan`; ``known`` holds further arguments of :func:`choose_plan`.
+
+    A support is detected if the detection threshold (server/intervals.py) times the truncation correction is at most
+    the support. The planner may choose another design at each step, so the search is not monotone. The result holds and
+    one step less does not, but a smaller result may hold as well.
+    """
+    wanted = _positive(support)
+    if reports is None and guarantee is None:
+        raise PlanError("give guarantee or reports; the other is solved for")
+    size, catalogue = check_range("size", size, 1, MAX_TRANSACTION_SIZE), as_catalogue(items)
+    known = {"itemset_size": size, **known}
+    if (known["itemset_size"] or size) < size:
+        raise PlanError("itemset_size (K) must be at least the size of the itemsets to detect; leave it out")
+    tried = counting(1)
+
+    def choice_for(guarantee: amplifications.Guarantee, number: int) -> PlannedCollection:
+        if progress:
+            progress(min(next(tried), _SEARCH_STEPS), _SEARCH_STEPS)
+        return choose_plan(catalogue, guarantee, reports=number, **known)
+
+    def detects(guarantee: amplifications.Guarantee, number: int) -> bool:
+        choice = choice_for(guarantee, number)
+        return whole_basket_thresholds(choice.plan, number, choice.request.sizes)[size] <= wanted
+
+    def least_reports(guarantee: amplifications.Guarantee) -> int:
+        place = _least(lambda place: detects(guarantee, _two_digits(place)), _MOST_PLACES)
+        if place is None:
+            raise PlanError("10^15 reports are too few; choose a larger support or smaller itemsets")
+        return _two_digits(place)
+
+    if reports is None:
+        assert guarantee is not None
+        return PlanForDetection(choice_for(guarantee, least_reports(guarantee)), wanted, size, REPORTS)
+    reports = check_range("reports", reports, 1, MOST_REPORTS)
+    most = MOST_EPSILON * EPSILON_STEPS
+    if guarantee is not None:
+        most, prior = (
+            int(amplifications.epsilon_from_amplification(guarantee.amplification_limit) * EPSILON_STEPS),
+            guarantee.prior,
+        )
+    steps = _least(
+        lambda step: detects(amplifications.Guarantee.from_epsilon(Fraction(step, EPSILON_STEPS), prior), reports), most
+    )
+    if steps is None and guarantee is not None and detects(guarantee, reports):
+        # the guarantee's ε has more than two decimals
+        return PlanForDetection(choice_for(guarantee, reports), wanted, size, GUARANTEE)
+    if steps is None:
+        weakest = guarantee or amplifications.Guarantee.from_epsilon(MOST_EPSILON, prior)
+        most_epsilon = amplifications.epsilon_from_amplification(weakest.amplification_limit)
+        raise PlanError(
+            f"{reports:,} reports are too few to detect all {name_itemsets(size)} in {float(wanted):.3%} of baskets; "
+            f"with ε {most_epsilon:.2f} about {least_reports(weakest):,} are needed; or choose a larger support"
+        )
+    guarantee = amplifications.Guarantee.from_epsilon(Fraction(steps, EPSILON_STEPS), prior)
+    return PlanForDetection(choice_for(guarantee, reports), wanted, size, GUARANTEE)
+
+
+def _two_digits(place: int) -> int:
+    """Return the place-th number of at most two significant digits: 1, 2 … 99, 100, 110 …
+
+    >>> [_two_digits(place) for place in (1, 99, 100, 101, 189, 190)]
+    [1, 99, 100, 110, 990, 1000]
+    """
+    if place < 100:
+        return place
+    power, digits = divmod(place - 10, 90)
+    return int((digits + 10) * 10**power)
+
+
+def _least(holds: Callable[[int], bool], most: int) -> int | None:
+    """Return a number in 1..most that holds while the one below does not; None if ``most`` does not hold."""
+    low, high = 0, most
+    if not holds(most):
+        return None
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if holds(middle) else (middle, high)
+    return high
+
+
+@overload
+def privacy(  # type: ignore[overload-overlap]  # a plan of baskets returns more than any other plan
+    plans: "Plan", priors: Iterable["str | float | Fraction"] = (), **options: Any
+) -> "Privacy": ...
+
+
+@overload
+def privacy(
+    plans: "PublishedPlan | Iterable[PlanUse]", priors: Iterable["str | float | Fraction"] = ()
+) -> "ComposedPlans": ...
+
+
+def privacy(
+    plans: "PublishedPlan | Iterable[PlanUse]", priors: Iterable["str | float | Fraction"] = (), **options: Any
+) -> "Privacy | ComposedPlans":
+    """Return the privacy that a plan proves, or the composed guarantee of one person's reports under several plans.
+
+    Args:
+        plans: a plan; or a list of plans, each alone (for the plan's R reports) or with a number of reports:
+            ``[survey, (weekly, 52)]`` is one survey and a year of weekly reports.
+        priors: prior probabilities of a property for the table; by default ``DEFAULT_PRIORS`` and those of the
+            guarantees.
+        options: for one plan of baskets ``reports_per_person``, as in :func:`describe_privacy`.
+
+    Returns:
+        For one plan of baskets a :class:`Privacy`: ``one`` report, several ``together``, and information in bits.
+        Otherwise a :class:`ComposedPlans`: ``plans``, and the guarantee of all ``together``: ``amplification`` (the
+        product of all γ, rounded up), ``epsilon``, ``posteriors``.
+
+    Raises:
+        PlanError: a number is out of range, or a plan states no γ.
+        TypeError: an item is no plan.
+
+    >>> import assocpriv as ap
+    >>> made = ap.plan(1000, ap.Guarantee("5%", "50%"))
+    >>> ap.privacy([made, (made, 2)]).together.amplification == made.amplification**3
+    True
+    """
+
+    if isinstance(plans, PublishedPlan):
+        if isinstance(plans, Plan):
+            return describe_privacy(plans, priors, **options)
+        plans = [plans]
+    if options:
+        raise TypeError(
+            f"{next(iter(options))} applies only to one plan of baskets; give other plans as pairs (plan, reports)"
+        )
+    if not isinstance(plans, Iterable):
+        raise TypeError(f"give a plan (read_plan reads one from a file) or a list, got a {type(plans).__name__}")
+    return describe_composition(plans, priors)

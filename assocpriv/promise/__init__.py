@@ -1,1 +1,0 @@
-"""What a promise of privacy is: amplification, breaches, information, exact numbers, entropy; numbers alone."""

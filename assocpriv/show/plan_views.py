@@ -1,0 +1,406 @@
+"""Plans as results: what people send, the guarantee, what N reports can detect, and why the plan was chosen.
+
+Plans of any type go through the registry; the rest of this module is for plans of baskets.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from math import comb
+from typing import TYPE_CHECKING, Any
+
+from assocpriv.guarantees.amplification import Guarantee, epsilon_from_amplification
+from assocpriv.planning.basket_planner import SHORT_BYTES, choose_plan, whole_basket_thresholds
+from assocpriv.planning.detection_limits import REPORTS, Forecast, forecast
+from assocpriv.planning.expected_error import BasketSizes
+from assocpriv.planning.information_spent import information_shares
+from assocpriv.planning.short_catalogue import short_catalogue
+from assocpriv.plans.catalogue import name_itemsets
+from assocpriv.plans.operator import MAX_TRANSACTION_SIZE
+from assocpriv.plans.registry import load_for
+from assocpriv.server.comparison import detectable_differences
+from assocpriv.show.guarantee_views import LEVEL, guarantee_content, guarantee_facts
+from assocpriv.show.number_format import fields, finite, plain
+from assocpriv.show.result_record import Column, Facts, Part, Record, Say, Section, Table, write
+
+if TYPE_CHECKING:
+    from assocpriv.planning.basket_planner import PlannedCollection
+    from assocpriv.planning.detection_limits import PlanForDetection
+    from assocpriv.planning.short_catalogue import Refinement
+    from assocpriv.plans.basket_plan import Plan
+    from assocpriv.plans.report_type import ReportType
+
+LOWEST = "detectable_support"
+_MORE = tuple(10**k for k in range(3, 9))  # numbers of reports to try where nothing was found
+_LENIENT = Guarantee("1%", "50%")
+_RECORDS = (
+    "every basket seems to hold {record_size:#item}, like records of {record_size} columns: `--transaction-size "
+    "{record_size}` makes a plan that fits them"
+)
+_LONG_RECORDS = (
+    "every basket seems to hold {record_size:#item}, like records of {record_size} columns: give `--mean-size "
+    "{record_size}`, or use fewer columns"
+)
+_CODES = {"none": "no code (one bit an item)", "bch": "code BCH", "reed-solomon": "code Reed–Solomon"}
+_SHORT = "items share held gain pays error"
+_LEGEND = (
+    "detectable support: for one itemset chosen beforehand. detection threshold: for a search over all itemsets of the "
+    "size, with at most one false detection in 100 collections."
+)
+
+
+# ---- any kind
+
+
+def described(plan: Any, reports: int) -> Record:
+    """Return the guarantee of a plan of any type, and what N reports of it can detect.
+
+    Raises:
+        PlanError: plans of its kind are not known here.
+    """
+    foresee_of, show = (load_for(plan.kind, each, "described") for each in ("planning.forecast", "show.plan"))
+    made: Record = show(foresee_of(plan, reports))
+    if plan.amplification is not None or "unbounded" in made.content:
+        return made
+    unbounded = {"amplification": None, "unbounded": plan.unbounded}  # whatever the kind's own words are
+    return replace(made, content={**made.content, **unbounded}, parts=[guarantee_facts(unbounded), *made.parts])
+
+
+def needed(found: Record, reports: Mapping[int, int | None], support: str) -> Record:
+    """Return a plan's record with the number of reports that detects a support, by itemset size."""
+    rows = [
+        {"name": name_itemsets(k), "reports": "more than 10^15" if count is None else f"{count:,}"}
+        for k, count in reports.items()
+    ]
+    table = Table(
+        [Column("itemsets", "{name}", "text"), Column("reports needed", "{reports}")],
+        rows, f"Reports needed to detect a support of {support} in a search over all itemsets of a size:",
+    )  # fmt: skip
+    content = {**found.content, "reports_needed": {str(k): count for k, count in reports.items()}}
+    return replace(found, content=content, parts=[*found.parts, table])
+
+
+# ---- baskets
+
+
+def plan(prospects: Forecast) -> Record:
+    """Return all about a plan: the guarantee, and what N reports of it can detect."""
+    content = _plan_content(prospects)
+    return Record(content, [*_plan_parts(content), *_limit_parts(prospects, content)], "Plan")
+
+
+def _plan_content(prospects: Forecast) -> dict[str, Any]:
+    plan = prospects.plan
+    return guarantee_content(plan) | fields(plan.items, "transaction_size itemset_size") | {
+        "items": plan.n_items,
+        "report_types": [_report_type(report_type, plan) for report_type in plan.report_types],
+        "reports": prospects.reports,
+        "candidates": {str(k): comb(plan.n_items, k) for k in prospects.detectable.chosen},
+        LOWEST: finite(prospects.detectable.chosen),
+        LEVEL: finite(prospects.detectable.threshold),
+        "manipulation_limits": {
+            "targets_at_once": prospects.max_targets, "itemsets": plain(prospects.manipulation_limits)
+        },
+        "manipulated_sizes": plain(prospects.manipulated_sizes),
+    }  # fmt: skip
+
+
+def _report_type(report_type: "ReportType", plan: "Plan") -> dict[str, Any]:
+    """Return what a report type asks, of which share of the people, and how it is answered."""
+    is_fixed = report_type.operator.kind == "fixed-size"
+    return fields(report_type, "amplification report_bits") | fields(report_type.operator, "pattern") | {
+        "content": report_type.view.describe(report_type.transaction_size),
+        "view": report_type.view.to_json(),
+        "share": float(plan.share(report_type)),
+        "operator": report_type.operator.kind,
+        "default_probability": None if is_fixed else plain(report_type.independent.default_probability),
+        "report_size": report_type.fixed.report_size if is_fixed else None,
+        "code": report_type.generator.kind,
+    }  # fmt: skip
+
+
+def _plan_parts(content: Mapping[str, Any]) -> list[Part]:
+    """Return what people send, and the guarantee."""
+    rows = [f"{{report_types[{n}][share]:given}} of reports: {{report_types[{n}][content]}}"
+            for n in range(len(content["report_types"]))]  # fmt: skip
+    return [
+        Section("What people send", [Facts([
+            ("report", ["{report_bytes:#byte}, randomized on the device. A basket is cut to {transaction_size} of the "
+                        "{items:#} items, or filled up to {transaction_size}, so that all reports look alike."]),
+            ("contents", rows),
+            ("plan id", ["{plan_id}"]),
+        ])]),
+        Section("Privacy guarantee", [guarantee_facts(content)]),
+    ]  # fmt: skip
+
+
+def _limit_parts(prospects: Forecast, content: Mapping[str, Any]) -> list[Part]:
+    """Return how items are randomized, the smallest detectable supports, and what manipulated reports change."""
+    plan = prospects.plan
+    asked = f"report_types[{plan.report_types.index(plan.items)}]"
+    how = {
+        "select-a-size": f"default probability {{{asked}[default_probability]}}",
+        "fixed-size": f"each report shows {{{asked}[report_size]:#item}}",
+    }[plan.items.operator.kind]
+    code = "the rank of a set" if plan.items.operator.kind == "fixed-size" else _CODES[plan.items.generator.kind]
+    nothing = ["γ is 1: a report is independent of the basket, so no support can be estimated"]
+    operator = [
+        f"{{{asked}[operator]}}, {how}, {code}, {{{asked}[report_bits]:#bit}}, γ ≤ {{{asked}[amplification]:up}}",
+        f"numbers of kept items, 0 … {{transaction_size}}, with the higher probability (1): {{{asked}[pattern]}}",
+        *nothing * (plan.items.amplification == 1),
+    ]
+    rows = [
+        {"name": name_itemsets(int(k)), "count": count, "chosen": content[LOWEST][k], "all": content[LEVEL][k]}
+        for k, count in content["candidates"].items()
+    ]
+    table = Table(
+        [Column("itemsets", "{name}", "text"), Column("number", "{count:#}"),
+         Column("detectable support", "{chosen:least}"), Column("detection threshold", "{all:least}")],
+        rows,
+        "What {reports:#report} can detect within the {transaction_size:#item} of a cut basket:",
+    )  # fmt: skip
+    return [Facts([("operator", operator)]), Section("", [table, _LEGEND, *_manipulation_parts(content)])]
+
+
+def _manipulation_parts(content: Mapping[str, Any]) -> list[Part]:
+    """Return how far manipulated reports move supports at most, and the truncation correction."""
+    known = {k: each for k, each in content["manipulation_limits"]["itemsets"].items() if each}
+    if not known:
+        return []
+    one = max(known, key=lambda k: known[k]["one_report"])
+    moved = [(abs(end), k, n) for k, each in known.items() for n, end in enumerate(each["one_percent"])]
+    _, hundredth, end = max(moved)
+    person = f" (all reports of one person: {{manipulation_limits[itemsets][{one}][one_person]:points}})"
+    said: list[Part] = [
+        "Manipulated reports: one moves a support by at most "
+        f"{{manipulation_limits[itemsets][{one}][one_report]:points}}"
+        f"{person * (content['reports_per_person'] > 1)}; 1% of all reports move it by up to "
+        f"{{manipulation_limits[itemsets][{hundredth}][one_percent][{end}]:points}}. One report can name up to "
+        "{manipulation_limits[targets_at_once]:#item}."
+    ]
+    if content["manipulated_sizes"]:
+        k = max(content["manipulated_sizes"][0]["factors"], key=int)
+        usual, *manipulated = [
+            f"{{manipulated_sizes[{n}][factors][{k}]:number}}"
+            + f" at {{manipulated_sizes[{n}][share]:support}}" * (n > 0)
+            + " (detected)" * each["detected"]
+            for n, each in enumerate(content["manipulated_sizes"])
+        ]
+        said.append(
+            f"The truncation correction multiplies supports of {name_itemsets(int(k))} by {usual}. If a share of "
+            "reports "
+            f"claims the largest basket size, the factor becomes {', '.join(manipulated)}."
+        )
+    return said
+
+
+# ---- the choice of a plan
+
+
+def choice(choice: "PlannedCollection", found: "PlanForDetection | None" = None, *, verbose: bool = False) -> Record:
+    """Return the plan: what people send, the guarantee, what is detectable, what was assumed, what would help."""
+    plan, sizes, short = choice.plan, choice.request.sizes, short_catalogue(choice)
+    prospects, thresholds = (
+        forecast(plan, choice.reports, manipulated=False),
+        finite(whole_basket_thresholds(plan, choice.reports, sizes)),
+    )
+    shares, costs = information_shares(plan), choice.short_costs
+    content = _plan_content(prospects) | {
+        "assumed_sizes": {"source": sizes.source, "mean": round(sizes.mean, 6)},
+        "record_size": choice.request.record_size,
+        "other_means": [{"mean": mean, "transaction_size": m} for mean, m in choice.other_means.items()],
+        "expected": {
+            str(k): fields(each) | {"error": each.total, "detection_threshold": thresholds[str(k)]}
+            for k, each in choice.expected.items()
+        },
+        "eight_bytes_cost": costs and plain(costs - 1),
+        "information_shares": plain(shares),
+        "information_share": shares and sum(shares.values()),
+        "short_catalogue": short and fields(short, _SHORT),
+    }
+    noise = {k: each.noise for k, each in choice.expected.items()}
+    content["undetectable"] = [k for k, each in choice.expected.items() if each.total >= each.support]
+    content["differences"] = {
+        str(k): size if size < 1 else None for k, size in detectable_differences(noise, plan.n_items).items()
+    }
+    parts: list[Part] = []
+    if found is not None:
+        limit = found.guarantee.amplification_limit
+        content["detect"] = fields(found, "support size solved") | {"epsilon": epsilon_from_amplification(limit)}
+        parts.append(_found(found))
+    parts += _plan_parts(content)
+    if choice.request.paper or verbose:
+        parts += _limit_parts(prospects, content)
+    if not choice.request.paper:
+        parts += [_expected(content), _assumed(choice, content)]
+        helps = _helps(choice, content)
+        parts += [Section("What would help most", [Facts(helps)])] if helps else []
+    if verbose and shares is not None and not choice.request.paper:
+        by_size = ", ".join(f"{name_itemsets(k)} {{information_shares[{k}]:.0%}}" for k in shares)
+        parts.append(Facts([("efficiency", [
+            f"uses {{information_share:.0%}} of the information that any local method with this guarantee can have: "
+            f"{by_size}"
+        ])]))  # fmt: skip
+    return Record(content, parts, "Plan")
+
+
+def _found(found: "PlanForDetection") -> Facts:
+    """Return the number of reports, or the guarantee, that a support needs."""
+    what = f"detects all {name_itemsets(found.size)} in {{detect[support]:to}} of baskets"
+    if found.solved == REPORTS:
+        return Facts([("needed", [f"about {{reports:#report}}, which {what}"])])
+    guarantee = "ε = {detect[epsilon]:.2f} (prior {guarantee[prior]:from}, posterior {guarantee[posterior]:to})"
+    return Facts([("needed", [f"{guarantee}, which with {{reports:#report}} {what}"])])
+
+
+def _expected(content: Mapping[str, Any]) -> Part:
+    """Return the expected errors and detection thresholds, by itemset size."""
+    rows = [{"name": name_itemsets(int(k)), **each} for k, each in content["expected"].items()]
+    columns = [
+        Column("itemsets", "{name}", "text"), Column("example support", "{support:.1%}"),
+        Column("standard error", "{error:.2%}"), Column("randomization", "{noise:.2%}"),
+        Column("truncation", "{truncation:.2%}"), Column("detection threshold", "{detection_threshold:least}"),
+    ]  # fmt: skip
+    shown = [
+        f"{{differences[{k}]:points}} for {name_itemsets(int(k))}" for k, size in content["differences"].items() if size
+    ]
+    hopeless = " and ".join(name_itemsets(k) for k in content["undetectable"])
+    return Section("What {reports:#report} can detect, as shares of whole baskets", [
+        Table(columns, rows),
+        "example support: typical, for which the error and its two parts are computed. detection threshold: "
+        "smallest support that "
+        "a search over all itemsets of a size detects, with at most one false detection in 100 collections.",
+        *[f"{hopeless[:1].upper()}{hopeless[1:]}: {{reports:#report}} are too few; the standard error is as large as "
+          "the support."] * bool(hopeless),
+        *["If you compare two such collections (two seasons, say), a change of a support is found in 4 of 5 cases from "
+          f"{', '.join(shown)} on."]
+        * bool(shown),
+    ])  # fmt: skip
+
+
+def _assumed(choice: "PlannedCollection", content: Mapping[str, Any]) -> Part:
+    """Return the basket sizes that the plan was made for."""
+    said = [{
+        "default": "{assumed_sizes[mean]:.3g} items on average, the default. Give `--mean-size`: the mean number of "
+        "different items on a receipt.",
+        "mean": "{assumed_sizes[mean]:.3g} items on average, as given; their spread is assumed",
+        "sample": "as in the sample, {assumed_sizes[mean]:.3g} items on average",
+    }[choice.request.sizes.source]]  # fmt: skip
+    if len(choice.request.transaction_sizes) > 1:
+        others = " and ".join(
+            f"{{other_means[{n}][transaction_size]}} for a mean of {{other_means[{n}][mean]:.3g}}"
+            for n in range(len(choice.other_means))
+        )
+        said.append(f"baskets are cut to {{transaction_size:#item}}; the plan would cut to {others}")
+    if content["record_size"] not in (None, content["transaction_size"]):
+        said.append(_RECORDS if content["record_size"] <= MAX_TRANSACTION_SIZE else _LONG_RECORDS)
+    return Section("What was assumed", [Facts([("basket size", said)])])
+
+
+def _helps(choice: "PlannedCollection", content: Mapping[str, Any]) -> list[tuple[str, list[str]]]:
+    """Return what would reduce errors or bytes most: a short catalogue, shorter reports."""
+    found = []
+    short = content["short_catalogue"]
+    if short and short["pays"]:
+        found.append(("fewer items", [
+            "With only the {short_catalogue[items]:#} best sellers, errors of pairs are "
+            "{short_catalogue[error]:.0%} of "
+            "these, assuming that the best sellers make {short_catalogue[share]:.0%} of sales, as Zipf's law suggests:",
+            "`assocpriv catalogue --sales sales.csv --best {short_catalogue[items]} -o best.txt`",
+            "`assocpriv plan --catalogue best.txt --unlisted drop --mean-size {short_catalogue[held]:.2g} …`",
+        ]))  # fmt: skip
+    if choice.short_costs is not None and choice.plan.items.report_bits > 8 * SHORT_BYTES:
+        costs = "are possible: they increase errors by {eight_bytes_cost:.0%}"
+        costs = costs if content["eight_bytes_cost"] is not None else "are not enough for any design"
+        found.append(("fewer bytes", [f"reports of {SHORT_BYTES} bytes {costs}"]))
+    return found
+
+
+# ---- least supports
+
+
+def pair_threshold(choice: "PlannedCollection") -> str:
+    """Return the detection threshold of pairs, or of single items in a plan without pairs, as in the table."""
+    return _threshold_text(choice.plan, _pair_threshold(choice.plan, choice.reports, choice.request.sizes))
+
+
+def _pair_threshold(plan: "Plan", reports: int, sizes: BasketSizes) -> float:
+    return whole_basket_thresholds(plan, reports, sizes)[min(2, plan.items.itemset_size)]
+
+
+def _threshold_text(plan: "Plan", level: float, field: str = "") -> str:
+    """Return the threshold in words, or the template that writes it from a field."""
+    name = name_itemsets(min(2, plan.items.itemset_size))
+    if level >= 1:
+        return f"no {name} (too few reports)"
+    return f"{name} from a support of {f'{{{field}:least}}' if field else write(level, 'least')}"
+
+
+def nothing_found(plan: "Plan", reports: int) -> Record:
+    """Return what these reports can detect, and what more reports, or a weaker guarantee, could.
+
+    The default basket-size model is used, as a plan does not hold the sizes that it was made for.
+    """
+    sizes = BasketSizes.from_mean(plan.n_items)
+    level = _pair_threshold(plan, reports, sizes)
+    content: dict[str, Any] = {"reports": reports, "detection_threshold": level if level < 1 else None}
+    found = _threshold_text(plan, level, "detection_threshold")
+    said = [
+        f"No itemset is distinguishable from noise. {{reports:#report}} of baskets of {sizes.mean:.3g} items "
+        f"detect {found}."
+    ]
+    tried = ((n, _pair_threshold(plan, n, sizes)) for n in _MORE if n > 2 * reports)
+    more = next(((n, each) for n, each in tried if each < min(1, level)), None)
+    if more is not None:
+        content["more"] = {"reports": more[0], "detection_threshold": more[1]}
+        said.append(
+            f"{{more[reports]:#report}} would detect {_threshold_text(plan, more[1], 'more[detection_threshold]')}."
+        )
+    if plan.guarantee.amplification_limit < _LENIENT.amplification_limit:
+        weaker = choose_plan(plan.n_items, _LENIENT, reports=reports, itemset_size=plan.items.itemset_size)
+        level = _pair_threshold(weaker.plan, reports, weaker.request.sizes)
+        content["lenient"] = level if level < 1 else None
+        found = _threshold_text(weaker.plan, level, "lenient")
+        said += [f"The weaker guarantee 1% → 50% would detect {found}."] if level < 1 else []
+    return Record(content, said)
+
+
+# ---- a plan for a disjoint sample of people
+
+
+def refinement(refinement: "Refinement") -> Record:
+    """Return a plan of a short catalogue, whether it pays, and the guarantee for reports of both plans."""
+    plan, before = refinement.plan, refinement.before
+    prospects = forecast(plan, refinement.reports, manipulated=False)
+    content = _plan_content(prospects) | {
+        "before": before.plan_id,
+        "short_catalogue": fields(refinement.short, _SHORT),
+        "both": {
+            "reports": before.reports_per_person,
+            "epsilon": epsilon_from_amplification(refinement.amplification_limit),
+            **fields(refinement, "amplification_limit highest_posterior lowest_posterior"),
+        },
+    }
+    verdict = "DOES NOT PAY: collect more reports of the first plan from other people, and mine all reports together"
+    if refinement.short.pays:
+        verdict = (
+            "Pays: errors of pairs are {short_catalogue[error]:.0%} of the first plan's, for the same number of people."
+        )
+    both = [
+        "γ < {both[amplification_limit]:up}, ε ≤ {both[epsilon]:up}: a prior of {guarantee[prior]:from} becomes "
+        "at most "
+        "{both[highest_posterior]:to}, not {guarantee[posterior]:to}",
+        *["for {both[reports]:#report} of each plan"] * (before.reports_per_person > 1),
+        "each further report multiplies γ again",
+    ]
+    parts: list[Part] = [
+        Say(verdict, kind="answer"),
+        "For a disjoint sample: people who sent no report of plan {before:id}",
+        *_plan_parts(content),
+        Section("", [Facts([
+            ("catalogue", ["{short_catalogue[items]:#item}, {short_catalogue[share]:.0%} of all items bought, "
+                           "{short_catalogue[held]:.3g} in a basket on average"]),
+            ("both plans", ["a person who sends reports of both plans spends more budget:", *both]),
+        ])]),
+        *_limit_parts(prospects, content),
+    ]  # fmt: skip
+    return Record(content, parts, "Plan for a disjoint sample")

@@ -1,0 +1,309 @@
+"""Samples of raw baskets: their sizes, catalogues of their items or of a list of sales, and tests of a catalogue.
+
+The analyst may look at these baskets, in contrast to those of the collection.
+"""
+
+import csv
+import re
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from assocpriv.client.transactions import BasketCounts, read_transactions
+from assocpriv.files.plan_files import check_catalogue, normalize_name, read_text
+from assocpriv.files.spreadsheet_lists import is_header, read_rows
+from assocpriv.guarantees.amplification import Guarantee
+from assocpriv.guarantees.errors import BasketError, build_options, check_type, pluralize
+from assocpriv.guarantees.exact_numbers import check_range
+from assocpriv.planning.basket_planner import make_plan
+from assocpriv.plans.catalogue import MAX_ITEMS, Catalogue
+from assocpriv.plans.item_names import Names
+from assocpriv.records.basket_files import stream_baskets
+from assocpriv.records.basket_sources import is_file
+from assocpriv.records.baskets import Baskets, named_baskets
+from assocpriv.records.cells import MISSING_WORDS
+from assocpriv.records.layout import KEEP, ReadOptions
+
+if TYPE_CHECKING:
+    from assocpriv.records.basket_sources import Progress
+
+_COUNT = re.compile("[0-9]{1,15}")
+_SAMPLE = {"repeats": "merge", "empty": "keep"}  # both are valid where items are counted
+
+
+# ---- sizes of baskets
+
+
+def sample_sizes(
+    source: Any,
+    items: int | Iterable[str],
+    names: Names | None = None,
+    layout: str | None = None,
+    progress: "Progress | None" = None,
+    **reading: str,
+) -> BasketCounts:
+    """Return the basket sizes of a sample, and counts of items outside the catalogue.
+
+    Args:
+        source: A file of baskets, or data that ``to_baskets`` takes.
+        items: The plan's items, or their number.
+        names: The handling of a basket's names.
+        layout: The layout of a file or table, as for ``read_baskets``.
+        progress: Called with (bytes read, bytes of the file).
+        reading: ``incomplete``, as for ``read_baskets``.
+
+    Raises:
+        BasketError: A sample that cannot be read, or without any item of the catalogue.
+    """
+    plan = make_plan(items, Guarantee("5%", "50%"), transaction_size=1, names=names or Names(), paper=True)
+    options = build_options(
+        ReadOptions, {"layout": layout, **_SAMPLE, "unknown": "drop", "progress": progress} | reading
+    )
+    if not is_file(source):
+        options = replace(options, empty="error")
+    counts = read_transactions(source, plan, options)[1]
+    if not any(counts.sizes):
+        raise BasketError("no basket of the sample has an item of the catalogue; check that it is the right catalogue")
+    return counts
+
+
+# ---- a catalogue
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogueDraft:
+    """A catalogue made from baskets or sales.
+
+    Attributes:
+        catalogue: the catalogue.
+        baskets: number of baskets.
+        rare: number of names left out as too rare.
+        rewritten: number of names changed by normalization.
+        near_duplicates: groups of names that people may confuse.
+        share: the catalogue's share of all counted items.
+    """
+
+    catalogue: Catalogue
+    baskets: int
+    rare: int
+    rewritten: int
+    near_duplicates: tuple[tuple[str, ...], ...] = field(repr=False)
+    share: float
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogueUse:
+    """Baskets compared with a catalogue: numbers of baskets, of unknown items, and of unused catalogue names."""
+
+    baskets: int
+    unknown: int
+    unused: int
+
+
+def draft_catalogue(
+    sources: Iterable[Any],
+    min_count: int = 1,
+    layout: str | None = None,
+    progress: "Progress | None" = None,
+    *,
+    best: int | None = None,
+    **reading: str,
+) -> CatalogueDraft:
+    """Return a catalogue of the normalized and sorted item names of baskets.
+
+    Args:
+        sources: Files, or data that ``to_baskets`` takes.
+        min_count: Minimum number of baskets with a name, counting all forms that become one name.
+        layout: The layout of the files and tables, as for ``read_baskets``.
+        progress: Called with (bytes read, bytes of the file) for each file.
+        best: Maximum number of names, those in most baskets; all by default.
+        reading: ``incomplete``, as for ``read_baskets``.
+
+    Returns:
+        The ``catalogue``, the number of ``baskets``, the numbers of names that were too ``rare`` or ``rewritten``, and
+        ``near_duplicates``, groups of names that people may confuse.
+
+    Raises:
+        BasketError: As ``read_baskets``; no item is in ``min_count`` baskets, or more items than a catalogue can hold.
+
+    >>> import assocpriv as ap
+    >>> draft = ap.draft_catalogue([[["tea", "milk"], ["tea"]]], min_count=2)
+    >>> list(draft.catalogue), draft.baskets, draft.rare
+    (['tea'], 2, 1)
+    """
+    forms = dict[str, str]()
+    options = build_options(ReadOptions, {"layout": layout, **_SAMPLE, "progress": progress} | reading)
+    total, counts = _counted(sources, options, lambda name: forms.setdefault(name, normalize_name(name)))
+    if not counts:
+        raise BasketError("no basket has an item; check that the files are the right ones")
+    rewritten = sum(name != form for name, form in forms.items())
+    return _draft(counts, min_count, best, total, rewritten)
+
+
+def _draft(counts: Counter[str], min_count: int, best: int | None, baskets: int, rewritten: int) -> CatalogueDraft:
+    """Return the catalogue of names with at least ``min_count`` counts."""
+    min_count = check_range("min_count", min_count, 1, 1 << 62)
+    names = [name for name, count in counts.items() if count >= min_count]
+    if not names:
+        raise BasketError(f"no item has a count of {min_count:,} or more; lower min_count")
+    if best is not None:
+        names = sorted(names, key=lambda name: (-counts[name], name))[: check_range("best", best, 1, MAX_ITEMS)]
+    if len(names) > MAX_ITEMS:
+        raise BasketError(f"{len(names):,} items are more than the {MAX_ITEMS:,} of a catalogue; raise min_count")
+    numbers = all(name.isascii() and name.isdigit() for name in names)
+    # some names would be read as a header on line 1 of a file
+    key = (lambda name: (int(name), name)) if numbers else (lambda name: (is_header([name]), name))
+    catalogue = Catalogue(sorted(names, key=key))
+    share = sum(counts[name] for name in names) / counts.total()
+    return CatalogueDraft(
+        catalogue, baskets, len(counts) - len(names), rewritten, check_catalogue(catalogue).near_duplicates, share
+    )
+
+
+def best_sold(sales: Any, best: int | None = None, min_count: int = 1) -> CatalogueDraft:
+    """Return a catalogue of the items, or of the best-selling items, in a list of sales; needs no baskets.
+
+    Args:
+        sales: A CSV file with a name and a number sold per line (a first line without a digit in its second cell is a
+            header), or a mapping from names to numbers.
+        best: Maximum number of names, those sold most.
+        min_count: Minimum number sold of an item.
+
+    Returns:
+        As :func:`draft_catalogue`, without baskets; ``share`` is the catalogue's share of all items sold.
+
+    Raises:
+        PlanError: A file that cannot be read.
+        BasketError: A line of another form, with its number.
+
+    >>> import assocpriv as ap
+    >>> draft = ap.best_sold({"tea": 30, "milk": 60, "rye": 10}, best=2)
+    >>> list(draft.catalogue), draft.share
+    (['milk', 'tea'], 0.9)
+    """
+    rows = sales.items() if isinstance(sales, Mapping) else _sales_of(Path(sales))
+    counts, rewritten = Counter[str](), 0
+    for name, count in rows:
+        counts[normalize_name(name)] += count
+        rewritten += normalize_name(name) != name
+    return _draft(counts, min_count, best, 0, rewritten)
+
+
+def _sales_of(path: Path) -> Iterator[tuple[str, int]]:
+    """Yield the lines of a list of sales."""
+    try:
+        for place, (line, cells) in enumerate(read_rows(read_text(path, "list of sales"))):
+            if len(cells) == 2 and cells[0] and _COUNT.fullmatch(cells[1]):
+                yield cells[0], int(cells[1])
+            elif place or len(cells) != 2 or re.search("[0-9]", cells[1]):  # not a header
+                raise BasketError(f"{path}: line {line} must be a name and a whole number, as milk,1250")
+    except csv.Error as error:
+        raise BasketError(f"{path}: {error}") from None
+
+
+def try_catalogue(
+    catalogue: Catalogue,
+    sources: Iterable[Any],
+    layout: str | None = None,
+    progress: "Progress | None" = None,
+    **reading: str,
+) -> CatalogueUse:
+    """Compare baskets with a catalogue; arguments and errors are those of :func:`draft_catalogue`.
+
+    Returns:
+        The numbers of ``baskets``, of ``unknown`` items in them, and of ``unused`` names of the catalogue.
+
+    >>> import assocpriv as ap
+    >>> use = ap.try_catalogue(ap.Catalogue(["tea", "rye"]), [[["tea", "milk"], ["tea"]]])
+    >>> use.baskets, use.unknown, use.unused
+    (2, 1, 1)
+    """
+    options = build_options(ReadOptions, {"layout": layout, **_SAMPLE, "progress": progress} | reading)
+    known = check_type("catalogue", catalogue, Catalogue).index_of
+    total, counts = _counted(sources, options, catalogue=catalogue)
+    unknown = sum(count for name, count in counts.items() if name not in known)
+    return CatalogueUse(total, unknown, len(catalogue) - sum(name in known for name in counts))
+
+
+def _counted(
+    sources: Iterable[Any],
+    options: ReadOptions,
+    form: Callable[[str], str] = str,
+    catalogue: Catalogue | None = None,
+) -> tuple[int, Counter[str]]:
+    """Return the number of baskets, and the number with each name; several forms in one basket count once."""
+    total, counts = 0, Counter[str]()
+    if catalogue is not None and options.missing_words(catalogue) < MISSING_WORDS:  # some of these words are items
+        options = replace(options, layout=replace(options.requested_layout, missing=KEEP))
+    for baskets in _batches(list(sources), options):
+        total += len(baskets)
+        counts.update(_held(baskets, form))
+    return total, counts
+
+
+def _held(baskets: Baskets, form: Callable[[str], str]) -> dict[str, int]:
+    items, place = np.unique(baskets.items[baskets.offsets[0] : baskets.offsets[-1]], return_inverse=True)
+    names = [form(baskets.catalogue[item]) for item in items.tolist()]
+    number = {name: count for count, name in enumerate(dict.fromkeys(names))}
+    if len(number) < len(names):
+        basket = np.repeat(np.arange(len(baskets)), np.diff(baskets.offsets))
+        once = np.unique(basket * len(number) + np.array([number[name] for name in names])[place])
+        place = once % len(number)
+    return dict(zip(number, np.bincount(place, minlength=len(number)).tolist(), strict=True))
+
+
+def _batches(sources: list[Any], options: ReadOptions) -> Iterator[Baskets]:
+    paths = [each for each in sources if isinstance(each, str | PathLike)]
+    held = [each for each in sources if not isinstance(each, str | PathLike)]
+    yield from (named_baskets(each, None, options)[0] for each in held)
+    if paths:
+        yield from stream_baskets(paths, None, options)
+
+
+def catalogue(
+    *sources: Any,
+    min_count: int = 1,
+    layout: str | None = None,
+    incomplete: str = "refuse",
+    progress: "Progress | None" = None,
+) -> Catalogue:
+    """Return a catalogue of the item names in raw baskets; it is published with the plan.
+
+    Names are converted to Unicode form NFC with single blanks, so baskets that write them in another way do not match.
+
+    Args:
+        sources: Files of baskets, or baskets in memory (see ``to_baskets``).
+        min_count: Minimum number of baskets with a name.
+        layout, incomplete: As for :func:`assocpriv.read_baskets`.
+        progress: Called with (bytes read, bytes of the file) for each file.
+
+    Returns:
+        The sorted names; ``write_catalogue`` writes them, one per line.
+
+    Raises:
+        BasketError: As :func:`read_baskets`; no item is in ``min_count`` baskets.
+
+    Warns:
+        UserWarning: names that are equal but for case, Unicode form, blanks or leading zeros: how many groups,
+            ``check_catalogue`` has the names.
+
+    >>> import assocpriv as ap
+    >>> list(ap.catalogue([["tea", "milk"], ["tea"]], min_count=2))
+    ['tea']
+    """
+
+    draft = draft_catalogue(sources, min_count, layout, progress, incomplete=incomplete)
+    if draft.near_duplicates:
+        groups = pluralize(len(draft.near_duplicates), "group")
+        warnings.warn(
+            f"{groups} of names differ in case, Unicode form, blanks or leading zeros only; "
+            "assocpriv.check_catalogue(…).near_duplicates has them",
+            stacklevel=2,
+        )
+    return draft.catalogue

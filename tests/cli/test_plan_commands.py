@@ -1,0 +1,328 @@
+"""Tests of the commands plan, refine and catalogue.
+
+Tests of the command plan: what a plan says, which requests are refused.
+
+Tests of the command refine.
+
+Tests of the command catalogue, and of its front.
+"""
+
+import json
+import re
+from fractions import Fraction
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from command_line import (
+    GUARANTEE,
+    N_ITEMS,
+    PLAN_ARGUMENTS,
+    make_baskets,
+    refused,
+    refused_without_output,
+    run,
+    run_json,
+)
+
+import assocpriv as ap
+
+
+def test_plan_record(tmp_path: Path) -> None:
+    """A plan's record has its id, its exact amplification below the guarantee's limit, and its detection limits."""
+    record = run_json(*PLAN_ARGUMENTS, "-o", tmp_path / "p.json", "--reports", 50_000)
+    report_type, sizes = record["report_types"]
+    assert "/" in record["amplification"]
+    assert 1 < Fraction(record["amplification"]) < Fraction(record["amplification_limit"]) == 19
+    assert 2.9 < record["epsilon"] < 2.9445
+    assert re.fullmatch(r"[0-9a-f]{64}", record["plan_id"])
+    assert re.fullmatch(r"[01]{4}", report_type["pattern"])
+    assert (record["plan_type"], record["transaction_size"], record["reports"]) == ("baskets", 3, 50_000)
+    assert record["report_bytes"] == 1 + -(-max(q["report_bits"] for q in record["report_types"]) // 8)
+    assert [(each["view"]["kind"], each["share"]) for each in (report_type, sizes)] == [
+        ("items", 0.96),
+        ("sizes", 0.04),
+    ]
+    one, whole = record["detectable_support"], record["detection_threshold"]
+    assert list(one) == list(whole) == ["1", "2", "3"]
+    assert all(0 < one[k] <= whole[k] for k in one)
+
+
+def test_plan_options_matter(tmp_path: Path) -> None:
+    """Each option shows in the plan: the paper's method, itemset size, basket sizes, reports per person."""
+    plain = ["plan", "--items", 200, *GUARANTEE, "--force", "-o", tmp_path / "p.json"]
+    usual = run_json(*plain)
+    [report_type] = run_json(*plain, "--paper", "--transaction-size", 3)["report_types"]
+    assert re.fullmatch("0*1*", report_type["pattern"])
+    assert (report_type["operator"], report_type["report_size"]) == ("select-a-size", None)
+    assert "/" in report_type["default_probability"]
+    assert list(run_json(*plain, "--itemset-size", 2)["expected"]) == ["1", "2"]
+    short = run_json(*plain, "--mean-size", 2)
+    assert short["transaction_size"] < usual["transaction_size"]
+    assert (usual["assumed_sizes"]["source"], short["assumed_sizes"]["source"]) == ("default", "mean")
+    assert [each["mean"] for each in short["other_means"]] == [1, 4]
+    assert run_json(*plain, "--reports-per-person", 2)["expected"]["2"]["noise"] > usual["expected"]["2"]["noise"]
+
+
+def test_the_text_states_assumptions_and_errors(tmp_path: Path) -> None:
+    """The text states the assumed sizes, the M for other sizes, and errors in whole baskets."""
+    asked = ["plan", "--items", 200, *GUARANTEE, "--force", "-o", tmp_path / "p.json"]
+    said = run(*asked).stdout
+    record = run_json("inspect", tmp_path / "p.json")
+    assert "1% of reports: a randomized answer about the number of items" in said
+    assert (
+        "6 items on average, the default. Give `--mean-size`: the mean number of different items on a receipt." in said
+    )
+    assert f"cut to {record['transaction_size']} items; the plan would cut to" in said
+    assert "itemsets      example support  standard error  randomization  truncation  detection threshold" in said
+    assert "3 items on average, as given" in run(*asked, "--mean-size", 3).stdout
+    for words in ("operator", "of the information that any local method with this guarantee can have"):
+        assert words not in said
+        assert words in run("-v", *asked).stdout
+
+
+def test_the_best_sold_items_are_advised_where_that_pays(tmp_path: Path) -> None:
+    """For many items the text states the gain of a plan for the 100 best sold, and the command; for few it does not."""
+    asked = ["plan", "--epsilon", "ln 37", "--itemset-size", 2, "-o", tmp_path / "p.json", "--force", "--items"]
+    assert "assocpriv catalogue --sales sales.csv --best 100" in run(*asked, 1000).stdout
+    record = run_json(*asked, 1000)
+    assert (record["short_catalogue"]["items"], record["short_catalogue"]["pays"]) == (100, True)
+    assert record["short_catalogue"]["gain"] >= 2
+    assert run_json(*asked, 150)["short_catalogue"] is None
+
+
+def test_a_sample_gives_the_basket_sizes(home: Path, tmp_path: Path) -> None:
+    """With --sample the sizes are the sample's, counting catalogue items; a sample without any of these is refused."""
+    asked = ["plan", *GUARANTEE, "-o", tmp_path / "p.json"]
+    record = run_json(*asked, "--items", N_ITEMS, "--sample", home / "b.dat")
+    assert record["assumed_sizes"]["source"] == "sample"
+    baskets = make_baskets()
+    assert record["assumed_sizes"]["mean"] == pytest.approx(sum(len(set(each)) for each in baskets) / len(baskets))
+    (tmp_path / "n.txt").write_text("bread\nmilk\n")
+    (tmp_path / "b.csv").write_text("bread,milk\nbread\ntea,milk,bread\n")
+    like = [*asked, "--force", "--sample", tmp_path / "b.csv", "--catalogue"]
+    result = run(*like, tmp_path / "n.txt")
+    assert "sample of 3 baskets; items outside the catalogue, not counted: 1" in result.stderr
+    assert "as in the sample, 1.67 items on average" in result.stdout
+    (tmp_path / "n.txt").write_text("rye\noil\n")
+    assert "none of the 6 items is in the catalogue of 2" in refused(*like, tmp_path / "n.txt")
+    both = refused_without_output(tmp_path, *like, tmp_path / "n.txt", "--mean-size", 2)
+    assert "not both" in both or "none of the" in both
+
+
+def test_help_shows_the_usual_options() -> None:
+    """For the five most used commands --help shows fewer options than --help-all, and fits a terminal of 80 by 40."""
+    few, all_of_them = (set(re.findall(r"--[a-z-]+", run("plan", word).stdout)) for word in ("--help", "--help-all"))
+    assert {"--taxonomy", "--paper", "--columns-per-report"} <= all_of_them - few
+    assert few <= all_of_them | {"--help-all"}
+    for command in ("plan", "randomize", "mine", "rules", "simulate"):
+        assert len(run(command, "--help").stdout.splitlines()) <= 40
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        "--prior=50%", "--prior=1e-999999999", "--posterior=5%", "--transaction-size=16", "--itemset-size=4",
+        "--items=0", f"--items={10**30}", "--reports=0", "--mean-size=nan", "--sample=missing.dat",
+    ],
+)  # fmt: skip
+def test_bad_plan_requests(tmp_path: Path, wrong: str) -> None:
+    """An impossible plan is refused with status 1, and no file is written."""
+    refused_without_output(tmp_path, *PLAN_ARGUMENTS, wrong, "-o", tmp_path / "p.json")
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    ["--transaction-size=x", "--items=1.5", "--reports=many", "--unlisted=new", "--mean-size=x", "--size=2",
+     "--catalogue=names.txt", "--unknown-option=1"],
+)  # fmt: skip
+def test_wrong_usage(tmp_path: Path, wrong: str) -> None:
+    """Invalid usage, and --items with --catalogue, end with status 2."""
+    refused_without_output(tmp_path, *PLAN_ARGUMENTS, wrong, "-o", tmp_path / "p.json", status=2)
+
+
+def test_a_central_guarantee_states_the_number_of_reports(tmp_path: Path) -> None:
+    """The default of other plans, a million, would be more reports than a small shop can collect."""
+    said = refused("plan", "--items", 9, "--central", "1,1e-8", "-o", tmp_path / "p.json", status=2)
+    assert "give --reports" in said
+    assert not (tmp_path / "p.json").exists()
+
+
+def test_refine_states_the_composed_guarantee(home: Path, tmp_path: Path) -> None:
+    """The text names the disjoint sample, the catalogue and the composed guarantee; the record has exact values."""
+    report_type = ["refine", home / "i.parquet", "--plan", home / "plan.json", "--best", 3, "-o", tmp_path / "p.json"]
+    said = run(*report_type).stdout
+    assert "For a disjoint sample: people who sent no report of plan" in said
+    assert "γ < 361, ε ≤" in said
+    assert "a prior of 5% becomes at most 95%" in said
+    record = run_json(*report_type, "--force", "--reports", 77)
+    assert record["both"]["amplification_limit"] == "361/1"
+    assert (record["both"]["highest_posterior"], record["both"]["lowest_posterior"]) == ("19/20", "1/362")
+    assert record["reports"] == 77
+    assert record["short_catalogue"]["items"] == len(ap.read_plan(tmp_path / "p.json").catalogue) in (2, 3)  # as found
+    assert run_json("inspect", tmp_path / "p.json")["plan_id"] == record["plan_id"]
+
+
+def test_refine_states_where_it_gains_nothing(home: Path, tmp_path: Path) -> None:
+    """If the short catalogue is the whole one, the plan is written, and the text begins with a note on this."""
+    plan, reports, mined = (tmp_path / name for name in ("first.json", "r.parquet", "i.csv"))
+    run("plan", "--items", N_ITEMS, "--epsilon", 5, "--mean-size", 2.2, "-o", plan)
+    run("randomize", home / "b.dat", "--plan", plan, "-o", reports)
+    run("mine", reports, "--min-support", "5%", "-o", mined)
+    report_type = ["refine", mined, "--plan", plan, "-o", tmp_path / "p.json"]
+    assert run(*report_type).stdout.startswith("DOES NOT PAY: collect more reports of the first plan from other people")
+    short = run_json(*report_type, "--force")["short_catalogue"]
+    assert (short["pays"], short["gain"] < 2) == (False, True)
+
+
+def test_refine_refuses(home: Path, tmp_path: Path) -> None:
+    """A table of another plan, files that are not tables or plans, and no item at all are refused."""
+    other, mined = tmp_path / "o.json", home / "i.csv"
+    run("plan", "--items", 9, "--transaction-size", 2, *GUARANTEE, "-o", other)
+    for table, plan, best, said in (
+        (mined, other, 3, "give the plan of its reports"), (home / "b.csv", home / "plan.json", 3, "b.csv"),
+        (mined, home / "r.parquet", 3, "not a plan"), (mined, home / "plan.json", 0, "best"),
+    ):  # fmt: skip
+        words = ["refine", table, "--plan", plan, "--best", best, "-o", tmp_path / "p.json"]
+        assert said in refused_without_output(tmp_path, *words)
+
+
+BASKETS = "Milk,bread,cafe\u0301\nmilk,bread\nbread,ice  cream\nbread,tea\n"
+NAMES = ["Milk", "bread", "café", "ice cream", "milk", "tea"]
+
+
+@pytest.fixture
+def baskets(tmp_path: Path) -> Path:
+    """Return a file of baskets with names that are near-duplicates, decomposed and with two blanks."""
+    (tmp_path / "b.csv").write_text(BASKETS, encoding="utf-8")
+    return tmp_path / "b.csv"
+
+
+def test_a_catalogue_is_made(baskets: Path, tmp_path: Path) -> None:
+    """Names are written in one form and sorted, numbers by value; without a file they are printed."""
+    output = tmp_path / "names.txt"
+    result = run("catalogue", baskets, "-o", output)
+    assert output.read_text(encoding="utf-8").splitlines() == NAMES
+    assert result.stdout == f"6 names written to {output}; the catalogue is published, so read the names first\n"
+    assert "Milk | milk" in result.stderr
+    assert run_json("plan", "--catalogue", output, *GUARANTEE, "-o", tmp_path / "p.json")["items"] == 6
+    refused_without_output(tmp_path, "catalogue", baskets, "-o", output)
+    refused_without_output(tmp_path, "catalogue", baskets, "-o", baskets, "--force")
+    (tmp_path / "b.dat").write_text("10 9\n9 2\n")
+    assert run("catalogue", tmp_path / "b.dat").stdout.split() == ["2", "9", "10"]
+
+
+def test_rare_names_and_several_files(baskets: Path, tmp_path: Path) -> None:
+    """Only names in enough baskets of all files are kept."""
+    (tmp_path / "more.csv").write_text("tea;milk\n")
+    record = run_json("catalogue", baskets, tmp_path / "more.csv", "--min-count", 2)
+    assert (record["names"], record["rare"], record["baskets"]) == (["bread", "milk", "tea"], 3, 5)
+    assert "no item has a count of 5 or more; lower --min-count" in refused("catalogue", baskets, "--min-count", 5)
+
+
+def test_forms_of_a_name_in_one_basket_count_once() -> None:
+    """A basket with a name in two Unicode forms counts once."""
+    data = [["caf\u00e9", "cafe\u0301", "tea"], ["x", "tea"], ["x", " caf\u00e9"]]
+    assert list(ap.catalogue(data, min_count=2)) == ["café", "tea", "x"]
+    with pytest.raises(ap.AssocprivError, match="no item has a count of 3 or more"):
+        ap.catalogue(data, min_count=3)
+
+
+def test_a_catalogue_is_checked(baskets: Path, tmp_path: Path) -> None:
+    """The fit of baskets is reported; a file that is not a catalogue is refused."""
+    odd = tmp_path / "odd.txt"
+    odd.write_text("Milk\nmilk\nice  cream\nbread\nsalt\n", encoding="utf-8")
+    said = run_json("catalogue", "--check", odd, baskets)
+    assert said == {
+        "items": 5,
+        "odd": ["ice  cream"],
+        "near_duplicates": [["Milk", "milk"]],
+        "baskets": 4,
+        "unknown": 2,
+        "unused": 1,
+    }
+    odd.write_text("milk\nbread\n")
+    assert "no near-duplicate names" in run("catalogue", "--check", odd).stdout
+    odd.write_text("milk\nmilk\n")
+    assert "entry 2 repeats an earlier name" in refused("catalogue", "--check", odd)
+
+
+def test_wrong_usage_of_catalogue(baskets: Path, tmp_path: Path) -> None:
+    """Neither baskets nor a catalogue to check, and options of the other use, are wrong usage."""
+    refused("catalogue", status=2)
+    refused("catalogue", baskets, "--min-count", 0, status=2)
+    refused("catalogue", "--check", baskets, "-o", tmp_path / "n.txt", status=2)
+    refused("catalogue", baskets, "--layout", "separator=x")
+    refused("catalogue", baskets, "--best", 0, status=2)
+    refused("catalogue", baskets, "--sales", baskets, status=2)
+    refused("catalogue", "--sales", baskets, "--layout", "separator=tab", status=2)
+    assert "no such file" in refused("catalogue", tmp_path / "none.csv")
+
+
+def test_the_door_of_catalogues(baskets: Path, tmp_path: Path) -> None:
+    """In Python, files, lists and frames make a catalogue, with near-duplicates warned of; it is written and read."""
+    with pytest.warns(UserWarning, match=r"1 group of names differ in case") as warned:
+        made = ap.catalogue(baskets)
+    assert "milk" not in (str(warned[0].message) + repr(ap.draft_catalogue([baskets]))).lower()
+    frame = pd.DataFrame({"order": [1, 1, 2], "product": ["tea", "salt", "tea"]})
+    assert list(ap.catalogue([["salt", "oil"], ["oil"]], frame, min_count=2)) == ["oil", "salt", "tea"]
+    ap.write_catalogue(made, tmp_path / "n.txt")
+    assert ap.read_catalogue(tmp_path / "n.txt") == made
+    with pytest.raises(ap.AssocprivError, match="exists"):
+        ap.write_catalogue(made, tmp_path / "n.txt")
+    with pytest.raises(ap.AssocprivError, match="min_count"):
+        ap.catalogue(baskets, min_count=0)
+
+
+def test_the_best_of_baskets_and_of_sales(baskets: Path, tmp_path: Path) -> None:
+    """--best takes the names in most baskets, or sold most; a header in a list of sales is skipped."""
+    assert run("catalogue", baskets, "--best", 1).stdout.split() == ["bread"]
+    sales = tmp_path / "sales.csv"
+    sales.write_text("item,sold\nrye,10\nmilk,50\n\ntea,30\nmilk,10\n", encoding="utf-8")
+    result = run("catalogue", "--sales", sales, "--best", 2)
+    assert result.stdout.split() == ["milk", "tea"]
+    record = run_json("catalogue", "--sales", sales)
+    assert (record["names"], record["items"]) == (["milk", "rye", "tea"], 3)
+    assert ap.best_sold(sales, best=2).share == 0.9
+    refused_without_output(tmp_path, "catalogue", "--sales", sales, "-o", sales, "--force")
+    sales.write_bytes("Artikel;Menge\r\nKäse;10\r\nMilch 3,5%;50\r\n".encode("cp1252"))  # of a spreadsheet
+    assert ap.best_sold(sales, best=1).share == 5 / 6
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        *((f"milk,5\n{line}\n", "line 2 must be a name and a whole number")
+          for line in ("tea", "tea,-3", "tea,1.5", "tea,3,4", ",3", "tea,many", "tea,٣", f"tea,{10**16}")),
+        ("milk,5\n" + "tea" * 70_000 + ",3\n", "line 2 is not CSV"), ("tea,-5\nmilk,3\n", "line 1 must be a name"),
+    ],
+)  # fmt: skip
+def test_a_bad_line_of_sales_is_named(tmp_path: Path, content: str, said: str) -> None:
+    """A line that is not a name and a whole number is refused by its number, and not shown."""
+    sales = tmp_path / "sales.csv"
+    sales.write_text(content, encoding="utf-8")
+    message = refused_without_output(tmp_path, "catalogue", "--sales", sales, "-o", tmp_path / "n.txt")
+    assert said in message
+    assert "tea" not in message
+    assert "cannot read the list of sales" in refused("catalogue", "--sales", tmp_path / "none.csv")
+
+
+def test_commands_state_the_layout(tmp_path: Path) -> None:
+    """Every command that reads baskets takes layout options, and states the layout on standard error."""
+    rows = "".join(f"{row};{item};2,5\n" for row in range(3000) for item in (row % 5, 5 + row % 3))
+    (tmp_path / "sales.csv").write_text("kasse;sache;preis\n" + rows)
+    columns = ["--layout", "long transaction=kasse item=#2"]
+    guarantee = ["--prior", "5%", "--posterior", "50%"]
+    said = "sales.csv: read as: long transaction=kasse item=#2 separator=; header=yes"
+    plan, sales = tmp_path / "p.json", tmp_path / "sales.csv"
+    assert said in run("plan", "--items", 8, "--sample", sales, *columns, *guarantee, "-o", plan).stderr
+    for report_type in (
+        ["randomize", sales, "--plan", plan, "-o", tmp_path / "r.parquet"],
+        ["simulate", sales, "--plan", plan, "--min-support", "20%"],
+        ["catalogue", sales],
+    ):
+        result = run(*report_type, *columns, "--json")
+        assert said in result.stderr
+        assert json.loads(result.stdout)
+        assert "as in a table" in refused(*report_type, "--force" if report_type[0] == "randomize" else "--json")
+    ap.randomize(sales, ap.read_plan(plan), tmp_path / "q.parquet", layout="long transaction=1 item=sache")

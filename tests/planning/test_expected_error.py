@@ -1,0 +1,134 @@
+"""Tests of expected errors in whole baskets: basket-size distributions, truncation correction, reference supports."""
+
+import math
+
+import numpy as np
+import pytest
+from naive import planned
+from scipy.stats import binom, nbinom
+
+from assocpriv.guarantees.amplification import Guarantee
+from assocpriv.guarantees.errors import PlanError
+from assocpriv.planning.expected_error import (
+    BasketSizes,
+    expected_error,
+    expected_errors,
+    overall_error,
+    reference_support,
+    variance,
+)
+from assocpriv.plans.transition import transition_matrix
+
+
+def test_default_sizes_are_negative_binomial() -> None:
+    """Shape 1.5 and the given mean, by default 6; sizes above the number of items count as that number."""
+    for mean in (None, 0.5, 6, 20):
+        sizes = BasketSizes.from_mean(5000, mean)
+        given = 6 if mean is None else mean
+        expected = nbinom.pmf(np.arange(len(sizes.shares)), 1.5, 1.5 / (1.5 + given))
+        assert sizes.shares == pytest.approx(expected, abs=1e-6)
+        assert sizes.shares.sum() == pytest.approx(1)
+        assert sizes.mean == pytest.approx(given, rel=1e-5)
+        assert sizes.source == ("default" if mean is None else "mean")
+    few = BasketSizes.from_mean(4)
+    assert len(few.shares) == 5
+    assert few.shares.sum() == pytest.approx(1)
+
+
+@pytest.mark.parametrize("mean", [0, -1, 9.5, math.nan, math.inf])
+def test_impossible_means(mean: float) -> None:
+    """A mean must be above 0 and at most the number of items."""
+    with pytest.raises(PlanError, match=r"mean_size, the average number .* must be above 0 and at most 9, got"):
+        BasketSizes.from_mean(9, mean)
+
+
+def test_a_sample_gives_its_shares() -> None:
+    """Shares are those of the sample; a sample without items is refused."""
+    sizes = BasketSizes.from_sample({0: 1, 2: 2, 5: 1})
+    assert sizes.shares.tolist() == [0.25, 0, 0.5, 0, 0, 0.25]
+    assert (sizes.mean, sizes.source) == (2.25, "sample")
+    for nothing in ({}, {0: 5}, {3: 0}):
+        with pytest.raises(PlanError, match="must have at least one that is not empty"):
+            BasketSizes.from_sample(nothing)
+
+
+def test_thinning_is_binomial() -> None:
+    """If each item stays with a probability, a binomial number of c items stays."""
+    sizes = BasketSizes.from_sample({0: 1, 3: 2, 7: 1})
+    expected = (
+        0.25 * binom.pmf(range(8), 0, 0.3) + 0.5 * binom.pmf(range(8), 3, 0.3) + 0.25 * binom.pmf(range(8), 7, 0.3)
+    )
+    assert sizes.thinned(0.3).shares == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("k", [1, 2, 3])
+def test_the_truncation_factor(k: int) -> None:
+    """F and its spread are computed over the distribution; F = 1 if no basket is longer than M."""
+    counts = {1: 3, 4: 2, 6: 4, 11: 1}
+
+    def factor(slope: float) -> float:
+        ways = {c: n * math.comb(c, k) ** (k**-0.6 + slope) if c >= k else 0 for c, n in counts.items()}
+        kept = {c: min(1, math.comb(4, k) / math.comb(c, k)) if c >= k else 0 for c in counts}
+        return sum(ways.values()) / sum(way * kept[c] for c, way in ways.items())
+
+    sizes = BasketSizes.from_sample(counts)
+    assert sizes.truncation(4, k) == pytest.approx((factor(0), (factor(0.2) - factor(-0.2)) / factor(0) / 2))
+    assert sizes.truncation(11, k) == pytest.approx((1, 0))
+
+
+@pytest.mark.parametrize("k", [1, 2, 3])
+def test_the_variance_is_that_of_the_transition_matrix(k: int) -> None:
+    """N Var ŝ = Σ_l' q² Σ_l P[l',l] P(l) − s², where the other baskets have each item independently."""
+    report_type = planned(200, 4, Guarantee("5%", "50%")).items
+    matrix = np.array([[float(x) for x in row] for row in transition_matrix(report_type.operator, k)])
+    q = np.linalg.inv(matrix)[-1]
+    held = binom.pmf(range(k + 1), k, 0.05)
+    held[k] = 0
+    held = 0.9 * held / held.sum()
+    held[k] = 0.1
+    assert variance(report_type, k, 0.1) == pytest.approx(q**2 @ matrix @ held - 0.01)
+    sizes = BasketSizes.from_mean(200, 5)
+    each = expected_error(report_type, sizes, 10_000, k)
+    assert each.support == reference_support(k)
+    assert each.noise == pytest.approx(
+        each.factor * math.sqrt(variance(report_type, k, each.support / each.factor) / 10_000)
+    )
+    assert each.total == pytest.approx(math.hypot(each.noise, each.truncation))
+
+
+def test_reference_supports_grow_if_errors_are_too_large() -> None:
+    """Reference supports are scaled by 1, 2, 4 or 8: the smallest factor with errors below the supports."""
+    report_type, sizes = planned(200, 4, Guarantee("5%", "50%")).items, BasketSizes.from_mean(200, 5)
+    scales = []
+    for reports in (100, 3_000, 30_000, 10**6):
+        found = expected_errors(report_type, sizes, reports, 3)
+        scales.append(round(found[2].support / reference_support(2)))
+        assert {k: each.support for k, each in found.items()} == {k: reference_support(k, scales[-1]) for k in found}
+    assert scales == sorted(scales, reverse=True)
+    assert scales[0] == 8
+    assert scales[-1] == 1
+
+
+def test_few_items_have_larger_reference_supports() -> None:
+    """If the average item is in more than 5% of baskets, reference supports grow with it, at most ten times."""
+    sizes = BasketSizes.from_mean(1000, 5)
+    assert [sizes.frequency(n) for n in (1000, 100, 50, 20, 4)] == [1, 1, 2, 5, 10]
+    report_type = planned(50, 4, Guarantee("5%", "50%")).items
+    each = expected_error(report_type, sizes, 10_000, 2)
+    assert each.support == 2 * reference_support(2)
+    expected = variance(report_type, 2, each.support / each.factor, 0.1)
+    assert each.noise == pytest.approx(each.factor * math.sqrt(expected / 10_000))
+    scales = {expected_errors(report_type, sizes, n, 2)[2].support / each.support for n in (1, 10**7)}
+    assert scales == {1, 4}  # a factor of 8 would exceed ten times
+
+
+def test_one_infinite_error_keeps_the_order_of_the_others() -> None:
+    """The overall r/(1+r) is the weighted mean of all r_k/(1+r_k), so an infinite r_k does not change the order."""
+    assert overall_error([np.array([0.25])])[0] == pytest.approx(0.5)
+    errors = [
+        overall_error([np.array([a]), np.array([b]), np.array([1e12])])[0]
+        for a, b in ((0.1, 0.1), (0.1, 0.2), (0.2, 0.2))
+    ]
+    assert errors == sorted(errors)
+    mean = (2 * 0.1 / 1.1 + 0.5) / 2.5
+    assert errors[0] == pytest.approx(math.sqrt(mean / (1 - mean)), rel=1e-6)

@@ -1,0 +1,153 @@
+"""Tests of families of designs: the fast search agrees with the operators' moments, and finds the paper's design."""
+
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+import pytest
+
+from assocpriv.guarantees.amplification import Guarantee
+from assocpriv.planning.operator_designs import (
+    FixedSizeFamily,
+    InsertionFamily,
+    MeanVariance,
+    WorstSupport,
+    choose_generator,
+    fixed_size_family,
+    held_distribution,
+    insertion_family,
+    paper_family,
+    runs,
+    thresholds,
+)
+from assocpriv.plans.generator import bch_seed_bits, reed_solomon_seed_bits
+from assocpriv.plans.transition import SupportModel
+from assocpriv.server.supports import Respondents, detectable_support
+
+LIMIT, N = Fraction(19), 5_000_000
+
+
+def every_pattern(m: int) -> np.ndarray:
+    """Return all patterns that are not constant."""
+    return np.array([h for h in product((0.0, 1.0), repeat=m + 1) if 0 < sum(h) <= m])
+
+
+@pytest.mark.parametrize(
+    "family",
+    [
+        InsertionFamily(3, ((1, 2), (1, 1), (3, 7))), InsertionFamily(1, ((3, 3),)), FixedSizeFamily(3, 12, (1, 3, 6)),
+        FixedSizeFamily(1, 6, (1, 5)), FixedSizeFamily(5, 9, (4, 7)),
+    ],
+)  # fmt: skip
+def test_moments_are_those_of_the_operators(family: InsertionFamily | FixedSizeFamily) -> None:
+    """For every pattern of both families, the vectorized moments are those of the rounded operator."""
+    largest, patterns = min(family.m, 3), every_pattern(family.m)
+    for objective in (WorstSupport(largest, 1000), MeanVariance((0.1, 0.05, 0.02)[:largest], (1.0,) * largest, 0.2)):
+        moments, singular = family.moments(float(LIMIT), objective, patterns)
+        assert not singular.all()
+        for row, member in np.argwhere(~singular).tolist():
+            pattern = "".join("01"[int(h)] for h in patterns[row])
+            model = SupportModel(family.design(member, pattern, 0.0, ()).operator(LIMIT))
+            for (k, held), moment in zip(objective.wanted, moments, strict=True):
+                exact = sum(chance * float(model.second_moment(k, count)) for count, chance in enumerate(held))
+                assert moment[row, member] == pytest.approx(exact, rel=2e-3)
+
+
+def test_the_distribution_of_held_items() -> None:
+    """All k items are held with the support; other baskets hold each item independently, but not all of them."""
+    expected = [0.9 * c / 0.992 for c in (0.512, 0.384, 0.096)] + [0.1]
+    assert held_distribution(3, 0.1, 0.2) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("m", [1, 2, 4])
+def test_runs_are_all_patterns_with_two_changes(m: int) -> None:
+    """``runs`` has every pattern whose ones, or whose zeros, are consecutive, and no pattern twice."""
+    tried = [tuple(row) for row in runs(m).tolist()]
+    wanted = {tuple(h) for h in every_pattern(m) if np.abs(np.diff(h)).sum() <= 2}
+    assert len(tried) == len(wanted)
+    assert set(tried) == wanted
+    assert {tuple(row) for row in thresholds(m).tolist()} <= wanted
+
+
+@pytest.mark.parametrize("gamma", [Fraction(27183, 10**4), LIMIT, Fraction(546, 10)])
+@pytest.mark.parametrize("m", [3, 6, 8])
+def test_runs_and_few_digits_lose_little(m: int, gamma: Fraction) -> None:
+    """No pattern at any ρ = a/2^8 has a variance lower by 2%."""
+    objective = MeanVariance((0.03, 0.02, 0.015), (1.0, 1.0, 0.1), 0.05)
+    fine = InsertionFamily(m, tuple((a, 8) for a in range(1, 129)))
+    least = [
+        min(design.error for design in family.search(gamma, objective, patterns))
+        for family, patterns in ((insertion_family(m), runs(m)), (fine, every_pattern(m)))
+    ]
+    assert least[0] <= 1.02 * least[1]
+
+
+def test_few_report_sizes_lose_little() -> None:
+    """No report size for 100 items has a variance lower by 3% than the best tried one."""
+    objective = MeanVariance((0.03, 0.02, 0.015), (1.0, 1.0, 0.1), 0.05)
+    every = FixedSizeFamily(6, 106, tuple(range(1, 54)))
+    tried, best = (
+        min(design.error for design in family.search(LIMIT, objective, runs(6)))
+        for family in (fixed_size_family(6, 106), every)
+    )
+    assert tried <= 1.03 * best
+    assert set(fixed_size_family(6, 106).sizes) < set(every.sizes)
+
+
+def best(m: int, prior: str, bits: int = 6):
+    """Return the paper's design, its operator and the LDS per size in percent."""
+    limit = Guarantee(prior, "50%").amplification_limit
+    design = min(paper_family(m, bits).search(limit, WorstSupport(3, N), thresholds(m)), key=lambda d: d.error)
+    operator = design.operator(limit)
+    respondents = Respondents(N, SupportModel(operator))
+    return design, operator, [100 * detectable_support(respondents, k) for k in (1, 2, 3)]
+
+
+@pytest.mark.parametrize(
+    ("m", "prior", "expected"),
+    [
+        (5, "1%", (0.228, 0.198, 0.229)), (5, "2%", (0.298, 0.298, 0.298)), (5, "5%", (0.466, 0.481, 0.496)),
+        (5, "10%", (0.653, 0.740, 0.839)), (5, "20%", (1.04, 1.34, 1.73)), (3, "5%", (0.233, 0.227, 0.235)),
+        (10, "5%", (0.659, 1.094, 1.816)),
+    ],
+)  # fmt: skip
+def test_thresholds_reproduce_the_papers_design(m: int, prior: str, expected: tuple[float, ...]) -> None:
+    """Threshold patterns with ρ = a/64 give the paper's lowest detectable supports (the maximum to 3 digits)."""
+    design, _, lds = best(m, prior)
+    assert f"{max(lds):.3g}" == f"{max(expected):.3g}"
+    assert lds == pytest.approx(expected, rel=5e-3)
+    assert design.error == pytest.approx(max(lds) / 100, rel=1e-4)
+
+
+@pytest.mark.parametrize("m", [1, 2, 5, 10, 15])
+@pytest.mark.parametrize("prior", ["1%", "5%", "20%", "45%"])
+def test_rounding_stays_strictly_below_the_limit(m: int, prior: str) -> None:
+    """γ of every rounded operator is strictly below the limit and near it; weights are at least 2^16."""
+    limit = Guarantee(prior, "50%").amplification_limit
+    designs = insertion_family(m).search(limit, WorstSupport(1, N), runs(m))
+    for design in designs[:: max(1, len(designs) // 12)]:
+        operator = design.operator(limit)
+        assert limit * (1 - Fraction(1, 1 << 16)) < operator.amplification < limit
+        assert min(operator.keep_weights) >= 1 << 16
+        assert operator.pattern == design.pattern
+
+
+@pytest.mark.parametrize(
+    ("n", "m", "r", "bch", "solomon"),
+    [
+        (1_000, 5, 1, 40, 80), (1_000, 5, 2, 88, 80), (1_000, 5, 4, 192, 80), (10_000, 5, 1, 56, 112),
+        (10_000, 5, 3, 180, 112), (42_178, 5, 1, 64, 128), (1_000, 10, 1, 61, 130),
+    ],
+)  # fmt: skip
+def test_seed_sizes(n: int, m: int, r: int, bch: int, solomon: int) -> None:
+    """Predicted and built seed sizes are those of MATH.md section 4; the shorter one is chosen."""
+    assert (bch_seed_bits(n + m, r, m + 3), reed_solomon_seed_bits(n + m, r, m + 3)) == (bch, solomon)
+    built = [choose_generator(n + m, r, m + 3, code).seed_bits for code in ("bch", "reed-solomon", None)]
+    assert built == [bch, solomon, min(bch, solomon)]
+
+
+def test_single_items_of_single_item_baskets() -> None:
+    """With m = 1 the search finds the optimized unary encoding: ρ near 1/(1+γ)."""
+    design = min(insertion_family(1).search(LIMIT, WorstSupport(1, N), runs(1)), key=lambda d: d.error)
+    assert float(design.operator(LIMIT).default_probability) == pytest.approx(1 / 20, abs=1 / 256)
+    assert design.pattern == "01"

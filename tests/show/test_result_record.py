@@ -1,0 +1,123 @@
+"""Records of itemsets and rules: text, JSON and HTML have the same figures, those of the table."""
+
+import pickle
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from naive import planned
+from shown import HOSTILE, check
+
+import assocpriv as ap
+from assocpriv.server.result_frames import ItemsetFrame
+from assocpriv.show import text_renderer
+from assocpriv.show.itemset_views import answers, is_likely, mined, rules
+from assocpriv.show.result_record import Facts, Record, Say, Writer, write
+
+pytestmark = [pytest.mark.filterwarnings("ignore:itemsets of"), pytest.mark.filterwarnings("ignore:nothing was")]
+GUARANTEE = ap.Guarantee("5%", "90%")
+
+
+@pytest.fixture(scope="module")
+def reports() -> ap.Reports:
+    """Reports of hostile names, in which neighbours are bought together."""
+    names = [*HOSTILE, "milk", "bread", "tea"]
+    rng = np.random.default_rng(5)
+    first = rng.integers(len(names), size=20_000) ** 2 // len(names)
+    baskets = [{names[at], names[(at + 1) % len(names)]} if at % 2 else {names[at]} for at in first.tolist()]
+    return ap.randomize(baskets, planned(names, 3, GUARANTEE))
+
+
+def test_templates_take_figures_from_the_content() -> None:
+    """Keys of JSON content are texts even if they are digits; item names are not templates."""
+    content = {"sizes": {"1": [0.25, "{a}"]}, "n": 1}
+    assert Writer().fill("{sizes[1][0]:given}: {sizes[1][1]:name}, {n:#report}", content) == "25%: {a}, 1 report"
+    record = Record(content, [Say("{path} {n:#}", {"path": "{x}"}), Facts([("of", ["{n:#item}", "more"])])])
+    assert text_renderer.lines(record) == ["{x} 1", "of          1 item", "            more"]
+    assert [write(None, "#report"), write(0.1, "given"), write("19/1", "up")] == ["—", "10%", "19"]
+    with pytest.raises(KeyError):
+        text_renderer.lines(Record({}, ["{reports:#report}"]))
+
+
+@pytest.mark.parametrize("wanted", [{}, {"min_support": "10%"}, {"top": 4}, {"min_support": "5%", "fdr": "5%"}])
+def test_mined_tables_agree_in_three_formats(reports: ap.Reports, wanted: dict[str, Any]) -> None:
+    """For each request; also with unselected rows, a filter, no rows, and true supports."""
+    frame = ap.mine(reports, **wanted)
+    said = check(mined(frame, 5, everything=True))
+    assert "; supports are those within at most 3 items sampled from each basket" in said
+    check(mined(frame, 100, ap.ItemsetFilter(contains=["milk"])))
+    assert "(none)" in check(mined(frame.head(0)))
+    shown = mined(frame.assign(true_support=0.25), 100)
+    assert check(shown).count("25.00%") >= int(frame["selected"].sum())
+    likely = check(mined(frame, 10_000, everything=True))
+    unselected = int(is_likely(frame).sum() - frame["selected"].sum())
+    assert likely.count("  ? ") == unselected
+    assert (f"; {unselected} more are probable (`--all`)" in likely) == (unselected > 0)
+
+
+def test_figures_are_the_tables(reports: ap.Reports) -> None:
+    """Each selected itemset is a row with its support and interval, in text and as JSON content."""
+    frame = ap.mine(reports, "5%")
+    record = mined(frame, 1000)
+    rows = [line.split() for line in text_renderer.lines(record) if "%–" in line]
+    selected = frame[frame["selected"]]
+    assert [row[0] for row in rows] == [write(value, "estimate") for value in sorted(selected["support"], reverse=True)]
+    kept = record.to_json()["itemsets"]
+    assert [row["support"] for row in kept] == frame["support"].tolist()
+    assert record.content["expected_false"] == pytest.approx((1 - selected["probability"]).sum())
+
+
+def test_rules_and_answers_agree_in_three_formats(reports: ap.Reports) -> None:
+    """With marks of strictly selected and of unselected rules; likewise chosen itemsets."""
+    frame = ap.mine(reports, "5%")
+    derived = ap.association_rules(frame, "20%")
+    said = check(rules(derived, frame, 1000, everything=True))
+    assert said.count("*  ") == int(derived["selected_strict"].sum())
+    assert (
+        f"{int(derived['selected'].sum())} rules selected with a confidence of at least 20%; expected false: " in said
+    )
+    check(rules(derived.head(3)))
+    with pytest.warns(UserWarning, match="there is no rule: rules need itemsets of two items or more"):
+        none = ap.association_rules(frame[frame["length"] == 1])
+    assert "rules need itemsets of two items" in check(rules(none, frame))
+    found = ap.answer(reports, [["milk"], ["milk", "bread"]], [(["milk"], ["bread"])])
+    assert "standard error" in check(answers(found))
+
+
+def test_tables_show_themselves_in_notebooks(reports: ap.Reports) -> None:
+    """The first rows and the number of others, without script; other tables are shown by pandas."""
+    frame = ap.mine(reports, "5%")
+    for shown in (frame, ap.association_rules(frame, "20%"), frame[frame["length"] == 1]):
+        html = shown._repr_html_()
+        assert "<script" not in html
+        assert 15 >= html.count('<th scope="row">') > 1
+        assert len(html) < 20_000
+    assert "… and" in mined(ap.mine(reports, top=40), 5, everything=True)._repr_html_()
+    assert isinstance(pickle.loads(pickle.dumps(frame)), ItemsetFrame)
+    for other in (frame[["support", "length"]], frame.describe(), frame.rename(columns={"support": "s"})):
+        assert other._repr_html_() == pd.DataFrame(other)._repr_html_()
+        assert repr(other) == repr(pd.DataFrame(other))
+
+
+def test_tables_in_a_shell_show_the_main_columns(reports: ap.Reports) -> None:
+    """Intervals stand next to estimates in 80 characters, also of added columns; omitted columns are counted."""
+    frame = ap.mine(reports, "5%")
+    derived = ap.association_rules(frame, "20%")
+    frame = frame[[all(len(name) < 9 for name in names) for names in frame["itemsets"]]]
+    short = {side: [frozenset({"rye", "milk"})] * len(derived) for side in ("antecedents", "consequents")}
+    with pd.option_context("display.width", 80, "display.max_columns", 20):
+        for shown, head in (
+            (frame[frame["length"] == 1], "support itemsets ci_low ci_high probability selected"),
+            (
+                derived.assign(**short),
+                "antecedents consequents confidence confidence_ci_low confidence_ci_high",
+            ),
+        ):
+            first, *lines, last = repr(shown).splitlines()
+            assert first.split() == head.split()
+            assert max(map(len, lines)) <= 80
+            assert last == f"({len(shown.columns) - len(head.split())} more in .columns)"
+        own = repr(frame.assign(mine=1, itemsets=frame["itemsets"].map(" & ".join)))
+        assert " mine\n" in own
+        assert "{" not in own
