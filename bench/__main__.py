@@ -163,7 +163,7 @@ def save(name: str, result: dict[str, Any], text: str) -> None:
     for file, content in files.items():
         (RESULTS / file).parent.mkdir(parents=True, exist_ok=True)
         (RESULTS / file).write_text(content, encoding="utf-8", newline="\n")
-    mining.tell(f"saved in {RESULTS}: {', '.join(files)}")
+    mining.log_progress(f"saved in {RESULTS}: {', '.join(files)}")
 
 
 def main() -> None:

@@ -59,23 +59,23 @@ class ColumnNumbers:
     kind: str
     inputs: int
     optional: bool
-    law: str
+    mechanism: str
     numbers: dict[str, Any]
     used: int  # inputs that some value has: the first ones, without the missing value
 
     @property
     def outputs(self) -> int:
         """Number of outputs without that of a missing value."""
-        if self.law == CLEAR:
+        if self.mechanism == CLEAR:
             return int(self.inputs // self.numbers["width"])
-        if self.law == WINDOW:
+        if self.mechanism == WINDOW:
             return int(self.inputs + self.numbers["near"] - 1)
         return self.inputs + 2 * self.reach
 
     @property
     def reach(self) -> int:
         """K, the largest noise, in cells."""
-        return int(self.numbers["reach"]) if self.law == UNIFORM else len(self.numbers["half"]) - 1
+        return int(self.numbers["reach"]) if self.mechanism == UNIFORM else len(self.numbers["half"]) - 1
 
     @property
     def codes(self) -> int:
@@ -90,21 +90,21 @@ class ColumnNumbers:
     @property
     def ratio(self) -> Fraction | None:
         """γ: the largest ratio of two inputs' probabilities of one output; None where a probability is 0."""
-        return Fraction(self.numbers["high"], self.numbers["low"]) if self.law == WINDOW else None
+        return Fraction(self.numbers["high"], self.numbers["low"]) if self.mechanism == WINDOW else None
 
     @property
     def draws(self) -> bool:
         """Whether a release needs a random draw."""
-        return self.law != CLEAR
+        return self.mechanism != CLEAR
 
     @cached_property
     def total(self) -> int:
         """The sum of the weights of an input, the same for all inputs."""
-        if self.law == CLEAR:
+        if self.mechanism == CLEAR:
             return 1
-        if self.law == UNIFORM:
+        if self.mechanism == UNIFORM:
             return 2 * self.reach + 1
-        if self.law == GAUSSIAN:
+        if self.mechanism == GAUSSIAN:
             half = self.numbers["half"]
             return int(half[0] + 2 * sum(half[1:]))
         near, high, low = (int(self.numbers[name]) for name in ("near", "high", "low"))
@@ -115,7 +115,7 @@ class ColumnNumbers:
 
         Source: docs/formats/table-plan.md. Blocks may be empty; codes of weight 0 are left out.
         """
-        if self.law == WINDOW:
+        if self.mechanism == WINDOW:
             near, high, low = (int(self.numbers[name]) for name in ("near", "high", "low"))
             if value == self.inputs:
                 return [(self.outputs, 1, near * high), (0, self.outputs, low)]
@@ -123,9 +123,9 @@ class ColumnNumbers:
             return [*close, (self.outputs, 1, near * low)] if self.optional else close
         if value == self.inputs:
             return [(self.outputs, 1, self.total)]
-        if self.law == CLEAR:
+        if self.mechanism == CLEAR:
             return [(value // self.numbers["width"], 1, 1)]
-        if self.law == UNIFORM:
+        if self.mechanism == UNIFORM:
             return [(value, 2 * self.reach + 1, 1)]
         return [(value + place, 1, weight) for place, weight in enumerate(self._gaussian)]
 
@@ -135,7 +135,7 @@ class ColumnNumbers:
 
     def code_of_draw(self, value: int, drawn: int) -> int:
         """Return the code that a draw below ``total`` selects."""
-        if self.law == GAUSSIAN and value < self.inputs:
+        if self.mechanism == GAUSSIAN and value < self.inputs:
             return value + bisect_right(self._sums, drawn)
         for first, count, weight in self.blocks(value):
             if drawn < count * weight:
@@ -226,7 +226,7 @@ def read_table(text: str) -> TableNumbers:
 def _column(content: object) -> ColumnNumbers:
     name, kind, optional = (field(content, key) for key in ("name", "kind", "optional"))
     release = field(content, "release")
-    law = field(release, "mechanism")
+    mechanism = field(release, "mechanism")
     if not isinstance(name, str) or kind not in ("number", WHOLE, "category", "label") or type(optional) is not bool:
         raise PlanError("a column needs a name, a known kind, and optional true or false")
     if kind in ("number", WHOLE):
@@ -237,7 +237,9 @@ def _column(content: object) -> ColumnNumbers:
             raise PlanError("values must be a list of texts that differ")
         inputs = len(values)
     used = _used(content, inputs) if kind == WHOLE else inputs
-    column = ColumnNumbers(name, kind, inputs, optional, str(law), _law(release, law, inputs), used)
+    column = ColumnNumbers(
+        name, kind, inputs, optional, str(mechanism), _read_mechanism(release, mechanism, inputs), used
+    )
     if column.total > _MOST or column.outputs >= (1 << 16) - 1:
         raise PlanError("a column's weights add up to more than 2^32, or it has too many outputs")
     return column
@@ -258,21 +260,21 @@ def _used(content: object, cells: int) -> int:
     return used
 
 
-def _law(release: object, law: object, inputs: int) -> dict[str, Any]:
-    if law == CLEAR:
+def _read_mechanism(release: object, mechanism: object, inputs: int) -> dict[str, Any]:
+    if mechanism == CLEAR:
         width = whole(release, "width", 1, inputs)
         if inputs % width:
             raise PlanError("width must divide the cells")
         return {"width": width}
-    if law == UNIFORM:
+    if mechanism == UNIFORM:
         return {"reach": whole(release, "reach", 1, 1 << 16)}
-    if law == GAUSSIAN:
+    if mechanism == GAUSSIAN:
         half = field(release, "half")
         if not isinstance(half, list) or len(half) < 2 or any(type(each) is not int or each < 1 for each in half):
             raise PlanError("half must be a list of whole numbers from 1 on")
         return {"half": half}
-    if law != WINDOW:
-        raise PlanError("the law of a release is unknown")
+    if mechanism != WINDOW:
+        raise PlanError("the mechanism of a release is unknown")
     low = whole(release, "low", 1, _MOST)
     return {"near": whole(release, "near", 1, 1 << 16), "high": whole(release, "high", low, _MOST), "low": low}
 

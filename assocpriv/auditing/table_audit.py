@@ -156,7 +156,7 @@ class TableSubject(Subject):
             same = Fraction(
                 sum(count * weight**power for _, count, weight in column.blocks(record[place])), column.total**power
             )
-            if column.law == "gaussian-noise" and record[place] < column.inputs:
+            if column.mechanism == "gaussian-noise" and record[place] < column.inputs:
                 same = Fraction(sum(weight**power for _, weight in column.runs(record[place])), column.total**power)
             if place not in table.protected_positions:
                 always *= same

@@ -84,28 +84,28 @@ def release_value(value: int, column: Column, entropy: Entropy) -> int:
     return _RELEASES[type(column.mechanism)](column.mechanism, value, column.optional, entropy)
 
 
-def _release_clear(law: Clear, value: int, _optional: bool, _entropy: Entropy) -> int:
-    return law.outputs if value == law.inputs else value // law.width
+def _release_clear(mechanism: Clear, value: int, _optional: bool, _entropy: Entropy) -> int:
+    return mechanism.outputs if value == mechanism.inputs else value // mechanism.width
 
 
-def _release_even(law: UniformNoise, value: int, _optional: bool, entropy: Entropy) -> int:
-    noise = entropy.below(2 * law.reach + 1)
-    return law.outputs if value == law.inputs else value + noise
+def _release_even(mechanism: UniformNoise, value: int, _optional: bool, entropy: Entropy) -> int:
+    noise = entropy.below(2 * mechanism.reach + 1)
+    return mechanism.outputs if value == mechanism.inputs else value + noise
 
 
-def _release_weighted(law: GaussianNoise, value: int, _optional: bool, entropy: Entropy) -> int:
-    noise = entropy.pick(law.cumulative)
-    return law.outputs if value == law.inputs else value + noise
+def _release_weighted(mechanism: GaussianNoise, value: int, _optional: bool, entropy: Entropy) -> int:
+    noise = entropy.pick(mechanism.cumulative)
+    return mechanism.outputs if value == mechanism.inputs else value + noise
 
 
-def _release_window(law: Window, value: int, optional: bool, entropy: Entropy) -> int:
-    drawn = entropy.below(law.total(optional=optional))
-    if drawn < law.near * law.high:
-        return law.outputs if value == law.inputs else value + drawn // law.high
-    far = (drawn - law.near * law.high) // law.low  # among all other inputs, in order
-    if far < value or value == law.inputs:
+def _release_window(mechanism: Window, value: int, optional: bool, entropy: Entropy) -> int:
+    drawn = entropy.below(mechanism.total(optional=optional))
+    if drawn < mechanism.near * mechanism.high:
+        return mechanism.outputs if value == mechanism.inputs else value + drawn // mechanism.high
+    far = (drawn - mechanism.near * mechanism.high) // mechanism.low  # among all other inputs, in order
+    if far < value or value == mechanism.inputs:
         return far
-    return far + law.near if far < law.inputs - 1 else law.outputs
+    return far + mechanism.near if far < mechanism.inputs - 1 else mechanism.outputs
 
 
 _RELEASES: dict[type[Mechanism], Callable[[Any, int, bool, Entropy], int]] = {
@@ -141,24 +141,24 @@ class TableRandomizer:
         self.words = drawing + (plan.columns_per_report if plan.is_sampled else 0)
 
     def _row(self, column: Column, n_bytes: int) -> list[int]:
-        law, at, guide, shift = column.mechanism, len(self._cumulative), len(self._guides), 0
+        mechanism, at, guide, shift = column.mechanism, len(self._cumulative), len(self._guides), 0
         numbers: tuple[int, ...]
-        if isinstance(law, Clear):
-            form, numbers = kernels.CLEAR, (law.width, 0, 0, 0)
-        elif isinstance(law, UniformNoise):
-            form, numbers = kernels.EVEN_NOISE, (1, 0, 0, 2 * law.reach + 1)
-        elif isinstance(law, GaussianNoise):
-            self._cumulative += law.cumulative
-            shift = max(0, law.cumulative[-1].bit_length() - _GUIDE_BITS)
-            self._guides += _guide_of(law.cumulative, shift)
-            form, numbers = kernels.WEIGHTED_NOISE, (len(law.cumulative), 0, 0, law.cumulative[-1])
+        if isinstance(mechanism, Clear):
+            form, numbers = kernels.CLEAR, (mechanism.width, 0, 0, 0)
+        elif isinstance(mechanism, UniformNoise):
+            form, numbers = kernels.EVEN_NOISE, (1, 0, 0, 2 * mechanism.reach + 1)
+        elif isinstance(mechanism, GaussianNoise):
+            self._cumulative += mechanism.cumulative
+            shift = max(0, mechanism.cumulative[-1].bit_length() - _GUIDE_BITS)
+            self._guides += _guide_of(mechanism.cumulative, shift)
+            form, numbers = kernels.WEIGHTED_NOISE, (len(mechanism.cumulative), 0, 0, mechanism.cumulative[-1])
         else:
-            assert isinstance(law, Window)
+            assert isinstance(mechanism, Window)
             form, numbers = (
                 kernels.WINDOW,
-                (law.near, law.high, law.low, law.total(optional=column.optional)),
+                (mechanism.near, mechanism.high, mechanism.low, mechanism.total(optional=column.optional)),
             )
-        return [form, law.inputs, law.outputs, *numbers, at, column.codes, n_bytes, guide, shift]
+        return [form, mechanism.inputs, mechanism.outputs, *numbers, at, column.codes, n_bytes, guide, shift]
 
     def randomize(
         self, raw_inputs: NDArray[np.int32], words: NDArray[np.uint64], entropy: WordEntropy

@@ -70,7 +70,7 @@ VERDICTS = {  # by prior and posterior
     ("10%", "50%"): "firm: for private habits",
     ("5%", "50%"): "default: for everyday shopping",
     ("1%", "50%"): "lenient: for data known to friends",
-    ("1%", "90%"): "weak: for data that people disclose on request",
+    ("1%", "90%"): "weak: for data disclosed on request",
 }
 PEOPLE = (10**4, 10**5, 10**6, 10**7)  # numbers of reports
 ITEMS = 1000

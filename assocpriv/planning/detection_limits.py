@@ -215,7 +215,7 @@ def describe_composition(uses: Iterable[PlanUse], priors: Iterable["str | float 
         priors: prior probabilities of a property; by default ``DEFAULT_PRIORS`` and those of the guarantees.
 
     Raises:
-        PlanError: there is no plan, a number is out of range, or a plan states no γ.
+        PlanError: there is no plan, a number is out of range, or a plan has no γ.
         TypeError: an item is no plan.
     """
     plans, counts = dict[str, PublishedPlan](), Counter[str]()  # by id: a guarantee is for all reports of its plan
@@ -250,7 +250,7 @@ def _plan_and_count(use: object) -> tuple[PublishedPlan, int]:
 def _amplification(plan: PublishedPlan) -> Fraction:
     if plan.amplification is None:
         raise PlanError(
-            f"plan {plan.plan_id[:12]} of type {plan.kind} states no γ, so the information in its reports has no bound"
+            f"plan {plan.plan_id[:12]} of type {plan.kind} has no γ, so the information in its reports has no bound"
         )
     return plan.amplification
 
@@ -501,7 +501,7 @@ def privacy(
         product of all γ, rounded up), ``epsilon``, ``posteriors``.
 
     Raises:
-        PlanError: a number is out of range, or a plan states no γ.
+        PlanError: a number is out of range, or a plan has no γ.
         TypeError: an item is no plan.
 
     >>> import assocpriv as ap

@@ -161,8 +161,8 @@ def manipulation(content: Mapping[str, Any]) -> Record:
         Column("test for manipulated reports", "{name}: {result}", "name"),
     ]  # fmt: skip
     table = Table(columns, [test | {"mark": "!" * test["flagged"]} for test in content["tests"]])
-    said = f"{verdict}; the false-alarm probability is at most {{false_alarm:given}}"
-    return Record(content, [Say(said, kind="wrong" * content["flagged"]), table])
+    text = f"{verdict}; the false-alarm probability is at most {{false_alarm:given}}"
+    return Record(content, [Say(text, kind="wrong" * content["flagged"]), table])
 
 
 # ---- audits
@@ -195,8 +195,8 @@ def audit(done: "Audit", most: int = 15) -> Record:
 
 def _verdict(content: dict[str, Any]) -> Say:
     """Return the verdict with the plan's whole id, for comparison."""
-    said = "{verdict}" + ", {not_decided:#check} not made" * (content["not_decided"] > 0)
+    text = "{verdict}" + ", {not_decided:#check} not made" * (content["not_decided"] > 0)
     if content["plan_id"] is None:
-        return Say(f"{said}: no usable plan", kind="answer")
+        return Say(f"{text}: no usable plan", kind="answer")
     bound = "no γ stated" if content["epsilon"] is None else "ε ≤ {epsilon:up} for one report"
-    return Say(f"{said}: plan {{plan_id}}, {bound}", kind="answer")
+    return Say(f"{text}: plan {{plan_id}}, {bound}", kind="answer")

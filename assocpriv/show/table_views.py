@@ -158,7 +158,7 @@ def _notes(done: "TableCounts", plan: "TablePlan") -> list[Part]:
             "half a cell off; plan such a column with whole = true"
         )
     if plan.amplification is None:
-        notes.append("the plan states no γ: its noise guarantees privacy on average, not for every record")
+        notes.append("the plan has no γ: its noise guarantees privacy on average, not for every record")
     elif plan.uncovered:
         notes.append(Say("γ does not cover {outside}", {"outside": plan.uncovered}))
     return notes

@@ -232,10 +232,7 @@ def try_catalogue(
 
 
 def _counted(
-    sources: Iterable[Any],
-    options: ReadOptions,
-    form: Callable[[str], str] = str,
-    catalogue: Catalogue | None = None,
+    sources: Iterable[Any], options: ReadOptions, form: Callable[[str], str] = str, catalogue: Catalogue | None = None
 ) -> tuple[int, Counter[str]]:
     """Return the number of baskets, and the number with each name; several forms in one basket count once."""
     total, counts = 0, Counter[str]()

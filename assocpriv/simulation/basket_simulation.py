@@ -88,7 +88,7 @@ class TrueSupports:
         return supports
 
     def frequent(self, min_support: float, max_itemset: int) -> set[frozenset[str]]:
-        """Return the itemsets of up to ``max_itemset`` items that are truly frequent."""
+        """Return the itemsets of up to ``max_itemset`` items with a true support of at least ``min_support``."""
         found: set[frozenset[str]] = set()
         level = np.arange(len(self.catalogue), dtype=np.int64)[:, None]
         for k in range(1, max_itemset + 1):

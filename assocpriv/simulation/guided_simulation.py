@@ -164,16 +164,16 @@ def _numbers(known: "pd.Series") -> NDArray[np.float64] | None:
 
 def _plan_from_schema(schema: Any, class_column: str, **settings: Any) -> GuidedPlan:
     """Return a plan from a schema, without any value of a table; number columns are cut at equal distances."""
-    asked = read_schema(schema)
-    warn_of_near_duplicates(asked)
-    label = next((each for each in asked if each.name == class_column), None)
+    columns = read_schema(schema)
+    warn_of_near_duplicates(columns)
+    label = next((each for each in columns if each.name == class_column), None)
     if label is None or label.kind == NUMBER:
         raise PlanError(f"the schema lacks the class {class_column[:80]} with its values; write it with kind = 'label'")
     attributes = [
         number(each.name, [each.low + (each.high - each.low) * cut / parts for cut in range(1, parts)])
         if each.kind == NUMBER
         else category(each.name, each.values)
-        for each in asked
+        for each in columns
         for parts in [each.intervals or _INTERVALS]
         if each is not label
     ]
@@ -194,8 +194,8 @@ def plan_from_table(cells: "pd.DataFrame", class_column: str, **settings: Any) -
     for name in cells.columns:
         codes, values = cells[name].factorize(use_na_sentinel=False)
         texts = [None if each is None else str(each) for each in values]
-        if said := explain_words_among_numbers(texts, codes):
-            raise RecordError(f"column {name} holds numbers, {said}; schema= takes its values from a file instead")
+        if words := explain_words_among_numbers(texts, codes):
+            raise RecordError(f"column {name} holds numbers, {words}; schema= takes its values from a file instead")
         numbers = all_numbers(texts)
         if len(set(numbers.values())) < min(len(numbers), _MAX_CATEGORIES + 1):
             raise RecordError(

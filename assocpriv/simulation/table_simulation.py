@@ -87,10 +87,10 @@ def find_whole_columns(schema: Any, table: Any, **reading: Any) -> list[str]:
     >>> find_whole_columns({"columns": {"stars": stars, "grams": stars}}, table)
     ['stars']
     """
-    asked = [column for column in read_schema(schema) if column.kind == NumberColumn.kind and column.whole is None]
-    if not asked:
+    numbers = [column for column in read_schema(schema) if column.kind == NumberColumn.kind and column.whole is None]
+    if not numbers:
         return []
-    columns = (NumberColumn(each.name, Clear(1), True, each.low, each.high, 1) for each in asked)
+    columns = (NumberColumn(each.name, Clear(1), True, each.low, each.high, 1) for each in numbers)
     stream = stream_table(table, TablePlan(tuple(columns), 0), build_options(TableOptions, {"clip": True, **reading}))
     for _ in stream:
         pass
@@ -132,11 +132,7 @@ def simulate_table(
 
 
 def compare_with_truth(
-    found: Distribution,
-    column: Column,
-    raw_inputs: NDArray[np.int32],
-    raw_numbers: NDArray[np.float64],
-    level: float,
+    found: Distribution, column: Column, raw_inputs: NDArray[np.int32], raw_numbers: NDArray[np.float64], level: float
 ) -> ColumnTrial:
     """Return the reconstruction of a column with the truth.
 

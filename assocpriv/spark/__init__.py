@@ -69,9 +69,7 @@ def read_reports(
 
 
 def reports_from_frame(
-    frame: "DataFrame",
-    plan: "PublishedPlan | str | Path",
-    column: str = "report",
+    frame: "DataFrame", plan: "PublishedPlan | str | Path", column: str = "report"
 ) -> "SparkReports":
     """Return the reports in a column of a DataFrame as a collection.
 

@@ -343,12 +343,7 @@ class _Coder:
         return CodedColumn(self.name, tuple(values), codes), spellings, value_numbers(values, read)
 
 
-def _source(
-    coders: list[_Coder],
-    names: Sequence[str],
-    identifying: Sequence[str],
-    **origin: Any,
-) -> SourceTable:
+def _source(coders: list[_Coder], names: Sequence[str], identifying: Sequence[str], **origin: Any) -> SourceTable:
     columns, spellings, numbers = [], {}, {}
     for coder in coders:
         column, spellings[coder.name], found = coder.column()

@@ -36,7 +36,7 @@ from bench.accuracy.metrics import Estimates, precision
 from bench.accuracy.ours import baskets_of, guarantee_of, reports_of
 from bench.accuracy.transactions import Itemset, Transactions, offsets_of
 from bench.accuracy.truth import exact_supports, true_itemsets
-from bench.speed.mining import tell
+from bench.speed.mining import log_progress
 from bench.tables import Row, grouped, table
 
 PEOPLE, SETS = (5_000, 20_000, 100_000), ("quest-7", "groceries", "msweb", "retail")
@@ -60,7 +60,7 @@ def run(seeds: int = 3, people: Sequence[int] = PEOPLE, sets: Sequence[str] = SE
                 found = [done(baskets, seed) for seed in range(seeds)]
                 means = {each: float(np.mean([row[each] for row in found])) for each in found[0]}
                 rows.append({"set": name, "people": count, "way": way} | means)
-            tell(f"{name}, {count:,} people")
+            log_progress(f"{name}, {count:,} people")
     return {"seeds": seeds, "rows": rows, "matching": matching(rows)}
 
 

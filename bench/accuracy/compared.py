@@ -35,7 +35,7 @@ from bench.accuracy.metrics import Itemset
 from bench.accuracy.ours import baskets_of, guarantee_of, reports_of
 from bench.accuracy.transactions import Transactions, offsets_of
 from bench.accuracy.truth import exact_supports
-from bench.speed.mining import tell
+from bench.speed.mining import log_progress
 from bench.tables import Row, grouped, table
 
 SETS = {"tuning": ("quest-4", "dense-10"), "fresh": ("fresh-quest", "fresh-flat")}
@@ -56,7 +56,7 @@ def run(
     for seed, name, count, epsilon in product(range(seeds), SETS[half], people, EPSILONS):
         row = judged(name, count, epsilon, seed, changed=True)
         runs.append({"set": name, "people": count, "epsilon": epsilon} | row)
-        tell(f"{name}, {count:,} people, ε = {epsilon}, seed {seed}: coverage {row['coverage']:.2f}")
+        log_progress(f"{name}, {count:,} people, ε = {epsilon}, seed {seed}: coverage {row['coverage']:.2f}")
     nothing = [
         judged(name, people[0], EPSILONS[1 + seed % 2], 1000 + seed, changed=False)["certain"] > 0
         for seed, name in product(range(unchanged), SETS[half])

@@ -19,15 +19,7 @@ from zlib import crc32
 import numpy as np
 
 from bench.accuracy.data import MissingDataError, load
-from bench.accuracy.metrics import (
-    Estimates,
-    coverage,
-    false_discovery,
-    ncr,
-    precision,
-    rmse,
-    worst_error,
-)
+from bench.accuracy.metrics import Estimates, coverage, false_discovery, ncr, precision, rmse, worst_error
 from bench.accuracy.transactions import Transactions
 from bench.accuracy.truth import exact_supports, true_itemsets
 from bench.tables import Row

@@ -156,11 +156,7 @@ def _find_items(
 
 
 def _estimate_candidates(
-    for_sizes: Transactions,
-    for_items: Transactions,
-    epsilon: float,
-    rng: np.random.Generator,
-    settings: SvimSettings,
+    for_sizes: Transactions, for_items: Transactions, epsilon: float, rng: np.random.Generator, settings: SvimSettings
 ) -> tuple[Floats, Floats]:
     """Estimate the supports of candidates held by two groups of people, float64 (candidates,), with errors."""
     # 1. The source does not say how to treat the noise of rare sizes. Its authors' published code ignores sizes above

@@ -77,9 +77,9 @@ def run(seeds: int = 3, people: Sequence[int] = PEOPLE) -> dict[str, Any]:
         made = plan(baskets.n_items, guarantee_of(epsilon), reports=count)
         backend = LocalBackend.from_reports(reports_of(baskets_of(baskets), made, seed))
         true, values = lifts(baskets), _values(backend, baskets)
-        for asked, categories in (("all", None), ("one category", _OF)):
+        for searched, categories in (("all", None), ("one category", _OF)):
             found = find_substitutes([backend], BELOW, categories, ErrorOptions())
-            cell = {"people": count, "epsilon": epsilon, "inserted": inserted, "pairs": asked}
+            cell = {"people": count, "epsilon": epsilon, "inserted": inserted, "pairs": searched}
             runs.append(cell | _judged(found, true) | values)
     return {
         "rows": [_mean(key, rows) for key, rows in grouped(runs, ("people", "epsilon", "inserted", "pairs")).items()]

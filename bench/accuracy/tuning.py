@@ -50,11 +50,7 @@ RUNS: dict[str, tuple[Run, Any, tuple[Stage, ...]]] = {
     "OLH": (one_round, OracleSettings("sampling"), (_SIZES,)),
     "wheel": (one_round, OracleSettings("wheel"), (_SIZES,)),
     "SVSM": (svsm, SvsmSettings(), _SVSM),
-    "SVSM, wheel": (
-        svsm,
-        SvsmSettings(items=_WITH_WHEEL),
-        (_SVSM[0], {"items.find_size": (1, 3, 6)}, *_SVSM[1:]),
-    ),
+    "SVSM, wheel": (svsm, SvsmSettings(items=_WITH_WHEEL), (_SVSM[0], {"items.find_size": (1, 3, 6)}, *_SVSM[1:])),
 }
 
 

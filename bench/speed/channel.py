@@ -116,12 +116,12 @@ def _sealed(
     plan: Any, collector: Party, relay: Party | None, devices: int, *, held: bool
 ) -> tuple[dict[str, float], tuple[Any, list[bytes], list[bytes], int]]:
     records = records_of(plan, devices)
-    asked = relay or collector
-    messages, exchanges, sealing = through(asked.url, plan, records)
+    receiver = relay or collector
+    messages, exchanges, sealing = through(receiver.url, plan, records)
     before = collector.worked(), relay.worked() if relay else 0.0, relay.written() if relay else 0
     began = perf_counter()
     at_a_time = _HELD_CONNECTIONS if held else _CONNECTIONS
-    answers = asyncio.run(send_all(asked.url, GATEWAY_PATH, messages, {"content-type": REQUEST_TYPE}, at_a_time))
+    answers = asyncio.run(send_all(receiver.url, GATEWAY_PATH, messages, {"content-type": REQUEST_TYPE}, at_a_time))
     spent = perf_counter() - began
     figures = {
         "reports_s": devices / spent,

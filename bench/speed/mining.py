@@ -74,7 +74,7 @@ class Settings:
         return measure(task, limit_s=self.limit_s, address_space=space, **arguments)
 
 
-def tell(text: str) -> None:
+def log_progress(text: str) -> None:
     """Print progress to the error stream."""
     print(text, file=sys.stderr, flush=True)
 
@@ -90,15 +90,15 @@ def run_case(case: Case, settings: Settings) -> dict[str, Any] | None:
     with tempfile.TemporaryDirectory(prefix="assocpriv-bench-") as folder:
         made = _make(case, folder)
         if made is None:
-            tell(f"{case.name}: skipped, {case.source} is not in the folder shared/data next to the clone")
+            log_progress(f"{case.name}: skipped, {case.source} is not in the folder shared/data next to the clone")
             return None
         if "failure" in made:
-            tell(f"{case.name}: {made['failure']}")
+            log_progress(f"{case.name}: {made['failure']}")
             return {"case": case.name} | made
         able = [peer for peer in case.peers if peer in settings.peers]
         minings = []
         for support in case.supports:
-            tell(f"{case.name} at {support}")
+            log_progress(f"{case.name} at {support}")
             outcomes = take_turns(_miners(case, support, made, able, settings))
             minings.append({"support": support} | _compared(outcomes))
             able = [peer for peer in able if "failure" not in outcomes[peer]]  # more itemsets need at least as much
@@ -107,7 +107,7 @@ def run_case(case: Case, settings: Settings) -> dict[str, Any] | None:
 
 
 def _make(case: Case, folder: str) -> dict[str, Any] | None:
-    tell(f"{case.name}: making the reports")
+    log_progress(f"{case.name}: making the reports")
     if not case.source:
         return measure(
             "bench.speed.datasets:quest", folder=folder, reports=case.reports, items=case.items, plain=bool(case.peers)

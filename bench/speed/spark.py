@@ -8,7 +8,7 @@ from time import perf_counter
 from typing import Any
 
 from bench.speed.child import ROOT, measure
-from bench.speed.mining import tell
+from bench.speed.mining import log_progress
 from bench.tables import table
 
 ITEMS, SUPPORT, ROUNDS = 1_000, "1%", 2
@@ -56,7 +56,7 @@ def run(n_reports: int) -> dict[str, Any]:
     with tempfile.TemporaryDirectory(prefix="assocpriv-bench-") as folder:
         made = measure("bench.speed.datasets:quest", folder=folder, plain=False, reports=n_reports, items=ITEMS)
         for cores in CORES:
-            tell(f"Spark on {cores} cores: {n_reports:,} reports")
+            log_progress(f"Spark on {cores} cores: {n_reports:,} reports")
             rows.append(measure("bench.speed.spark:compare", reports_path=made["reports_path"], cores=cores))
     return {"rows": rows}
 

@@ -36,8 +36,8 @@ def several(n_items: int, *report_types: tuple[Plan, int], bounds: tuple[int, ..
     return Plan(Catalogue.numbered(n_items), tuple(weighted), naive.NO_GUARANTEE)
 
 
-def _cells(name: str, law: Any, *, optional: bool = False) -> NumberColumn:
-    return NumberColumn(name, law, optional, Fraction(0), Fraction(10), 1)
+def _cells(name: str, mechanism: Any, *, optional: bool = False) -> NumberColumn:
+    return NumberColumn(name, mechanism, optional, Fraction(0), Fraction(10), 1)
 
 
 _COLUMNS = (

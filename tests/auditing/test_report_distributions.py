@@ -45,7 +45,7 @@ SMALL = {
 
 @pytest.fixture(autouse=True)
 def _affordable_trials(monkeypatch):
-    """Remove the time limit, so that a busy machine requests as many reports."""
+    """Remove the time limit, so that a busy machine requests the same number of reports."""
     monkeypatch.setattr(report_distributions, "_SECONDS", 1e6)
 
 
@@ -61,7 +61,7 @@ def form_of(plan):
 
 
 def broken(findings):
-    """Return the names of the findings that say broken."""
+    """Return the names of the findings with the verdict broken."""
     return {finding.name for finding in findings if finding.verdict == BROKEN}
 
 

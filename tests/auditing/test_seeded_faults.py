@@ -45,7 +45,7 @@ def test_reports_are_recomputed_from_random_words(
 
 @pytest.fixture(autouse=True)
 def unhurried(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Remove the time limit of comparisons, so that a busy machine compares as many reports."""
+    """Remove the time limit of comparisons, so that a busy machine compares the same number of reports."""
     monkeypatch.setattr(replay, "_SECONDS", 1e6)
 
 

@@ -50,9 +50,9 @@ def test_simulated_hashing_counts_have_the_exact_distribution(rng):
     real = shown.reshape(runs, n, 3).sum(axis=1)
     wrong = oracles.hashing(1.0, 3).p
     for value in range(3):
-        law = binomial_sum(held[value], oracle.p, n - held[value], oracle.q)
+        expected = binomial_sum(held[value], oracle.p, n - held[value], oracle.q)
         for counts in (drawn, real):
-            assert not rejects(np.bincount(counts[:, value], minlength=n + 1), law)
+            assert not rejects(np.bincount(counts[:, value], minlength=n + 1), expected)
     assert rejects(np.bincount(drawn[:, 0], minlength=n + 1), binomial_sum(5, wrong, 3, oracle.q))
 
 
@@ -85,16 +85,16 @@ def test_the_oracle_is_chosen_as_in_the_source():
             assert is_grr == (values < bound), (epsilon, length, values)
 
 
-def chances(basket, n_items, length, shared_padding_item):
+def probabilities(basket, n_items, length, shared_padding_item):
     """Return the distribution of the padded sample of a basket, over items and padding items."""
-    law = np.zeros(n_items + (1 if shared_padding_item else length))
-    law[list(basket)] = 1 / max(length, len(basket))
+    values = np.zeros(n_items + (1 if shared_padding_item else length))
+    values[list(basket)] = 1 / max(length, len(basket))
     missing = max(length - len(basket), 0)
     if shared_padding_item:
-        law[n_items] = missing / length
+        values[n_items] = missing / length
     else:
-        law[n_items : n_items + missing] = 1 / length
-    return law
+        values[n_items : n_items + missing] = 1 / length
+    return values
 
 
 def worst_ratio(epsilon, n_items, length, *, shared_padding_item):
@@ -102,8 +102,10 @@ def worst_ratio(epsilon, n_items, length, *, shared_padding_item):
     amplified = math.log(length * (math.exp(epsilon) - 1) + 1)
     oracle = oracles.grr(amplified, n_items + (1 if shared_padding_item else length))
     baskets = chain.from_iterable(combinations(range(n_items), k) for k in range(n_items + 1))
-    laws = [oracle.q + (oracle.p - oracle.q) * chances(each, n_items, length, shared_padding_item) for each in baskets]
-    return (np.max(laws, axis=0) / np.min(laws, axis=0)).max()
+    rows = [
+        oracle.q + (oracle.p - oracle.q) * probabilities(each, n_items, length, shared_padding_item) for each in baskets
+    ]
+    return (np.max(rows, axis=0) / np.min(rows, axis=0)).max()
 
 
 @pytest.mark.parametrize("length", [1, 2, 3])
@@ -120,7 +122,7 @@ def test_padded_samples_have_their_distribution(rng, basket):
     """All items of a padded basket are equally likely, padding items are distinct; unpadded sampling is rejected."""
     source = transactions_of([basket] * 9_000, 4)
     counts = np.bincount(oracles.sample_padded(source, 2, rng), minlength=6)
-    assert not rejects(counts, chances(basket, 4, 2, shared_padding_item=False))
+    assert not rejects(counts, probabilities(basket, 4, 2, shared_padding_item=False))
     if basket == {2}:
         assert rejects(counts, np.eye(6)[2])
 

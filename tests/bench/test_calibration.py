@@ -29,12 +29,7 @@ def test_rules_of_a_nearly_universal_item_are_covered() -> None:
 
 @pytest.mark.parametrize(
     ("columns", "hints"),
-    [
-        (5, {"transaction_size": 5}),
-        (8, {"mean_size": 8.0}),
-        (13, {}),
-        (12, {"transaction_size": 6, "mean_size": 12.0}),
-    ],
+    [(5, {"transaction_size": 5}), (8, {"mean_size": 8.0}), (13, {}), (12, {"transaction_size": 6, "mean_size": 12.0})],
 )
 def test_supports_of_records_add_up_to_the_number_of_columns(columns: int, hints: dict[str, float]) -> None:
     """With M = the columns, a hint at their number or none, and sampled to 6 of 12; items were 10% too large before.

@@ -22,12 +22,12 @@ def test_no_report_is_lost_or_duplicated_and_data_stay_separate(
     plan = replace(made, central=replace(made.central, delay=3))
     baskets = [["1", "2"] if number % 2 else ["3"] for number in range(DEVICES)]
     monkeypatch.chdir(Path(__file__).parents[2])
-    told = crowd.run(tmp_path, plan, baskets, of_node=OF_NODE, every=2.0)
-    assert told["killed"] > 0
-    assert {name: told[name] for name in ("reports", "lost", "foreign", "doubled", "closed", "read")} == {
+    result = crowd.run(tmp_path, plan, baskets, of_node=OF_NODE, every=2.0)
+    assert result["killed"] > 0
+    assert {name: result[name] for name in ("reports", "lost", "foreign", "doubled", "closed", "read")} == {
         "reports": 48, "lost": 0, "foreign": 0, "doubled": 0, "closed": 48, "read": 48,
     }  # fmt: skip
-    assert [told[name] for name in ("collector_has", "relay_has", "relay_has_of_reports", "relay_files")] == [
+    assert [result[name] for name in ("collector_has", "relay_has", "relay_has_of_reports", "relay_files")] == [
         [],
         [],
         0,

@@ -110,14 +110,14 @@ def test_small_transactions_have_no_large_itemsets(found):
 def test_cut_and_paste_matches_its_definition(m, cutoff):
     """Enumerated over all draws, it shows j items with the operator's probability up to rounding; γ is as known."""
     rho = Fraction(1, 4)
-    operator, law = cut_and_paste.cut_and_paste(m, cutoff, rho), [Fraction(0)] * (m + 1)
+    operator, shown = cut_and_paste.cut_and_paste(m, cutoff, rho), [Fraction(0)] * (m + 1)
     for drawn in range(cutoff + 1):
         left = m - min(drawn, m)
         for more in range(left + 1):
-            law[m - left + more] += comb(left, more) * rho**more * (1 - rho) ** (left - more) / (cutoff + 1)
+            shown[m - left + more] += comb(left, more) * rho**more * (1 - rho) ** (left - more) / (cutoff + 1)
     assert operator.default_probability == rho
-    assert all(abs(p - q) < Fraction(1, 2**250) for p, q in zip(operator.size_distribution, law, strict=True))
-    gamma = sum(rho**-i for i in range(cutoff + 1)) if cutoff <= m else law[m] / law[0] * ((1 - rho) / rho) ** m
+    assert all(abs(p - q) < Fraction(1, 2**250) for p, q in zip(operator.size_distribution, shown, strict=True))
+    gamma = sum(rho**-i for i in range(cutoff + 1)) if cutoff <= m else shown[m] / shown[0] * ((1 - rho) / rho) ** m
     assert gamma * (1 - Fraction(1, 2**240)) < operator.amplification <= gamma
 
 

@@ -51,9 +51,9 @@ def test_hits_of_the_wheel_have_the_distribution_of_overlapping_arcs(rng):
     wheel = Wheel(1.0, 2)
     hits = wheel.own_hits(60_000, rng)
     both = wheel.q**2 * wheel.density
-    law = [1 - 2 * wheel.p + both, wheel.p - both, wheel.p - both, both]
+    expected = [1 - 2 * wheel.p + both, wheel.p - both, wheel.p - both, both]
     counts = np.bincount(hits @ np.array([2, 1]), minlength=4)
-    assert not rejects(counts, law)
+    assert not rejects(counts, expected)
     p = wheel.p
     assert rejects(counts, [(1 - p) ** 2, p * (1 - p), p * (1 - p), p * p])
 

@@ -34,14 +34,14 @@ def test_cells_shown():
     more = 0
     for table, top, threshold in settings:
         found = [row for row in rows if (row["table"], row["top"], row["threshold"]) == (table, top, threshold)]
-        said = [
+        shown = [
             f"{float(row['shown_percent']):.0f} ({float(row['entropy tree']):.1f})"
             if row["shown_percent"]
             else "refused"
             for row in found
         ]
         name = {"crx": "CRX", "adult": "Adult"}[table]
-        assert f"| {name} Top{top} {threshold}% | {' | '.join(said)} |" in text
+        assert f"| {name} Top{top} {threshold}% | {' | '.join(shown)} |" in text
         more += float(found[1]["shown_percent"]) > float(found[0]["shown_percent"])
     assert (len(settings), more) == (10, 9)
 

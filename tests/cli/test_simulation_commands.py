@@ -22,7 +22,7 @@ def test_demo(tmp_path: Path) -> None:
     """The demo writes its files, reports selected and missed itemsets, and replaces files only with --force."""
     folder = tmp_path / "deep" / "demo"
     said = run(*DEMO, "-o", folder).stdout
-    assert re.search(r"[0-9]+ listed, [0-9]+ missed", said)
+    assert re.search(r"[0-9]+ selected, [0-9]+ missed", said)
     assert sorted(path.name for path in folder.iterdir()) == DEMO_FILES
     assert run_json("inspect", folder / "reports.parquet")["reports"] == 5_000
     assert "true_support" not in pq.read_table(folder / "itemsets.parquet").column_names
@@ -67,15 +67,15 @@ def test_generate(tmp_path: Path) -> None:
 
 def test_simulate_prints_the_truth(home: Path) -> None:
     """A simulation prints the truth with the estimate, and the same seed gives the same supports."""
-    report_type = ["simulate", home / "b.dat", "--plan", home / "plan.json", "--min-support", "20%", "--seed", 1]
-    record = run_json(*report_type)
+    arguments = ["simulate", home / "b.dat", "--plan", home / "plan.json", "--min-support", "20%", "--seed", 1]
+    record = run_json(*arguments)
     assert {"found_count", "missed_count", "false_count", "missed", "seconds"} <= set(record)
     pair = next(row for row in record["itemsets"] if row["itemset"] == ["1", "2"])
     assert pair["true_support"] == pytest.approx(0.6, abs=0.05)  # of fixed data
-    assert f"{record['found_count']:,} listed, " in run(*report_type).stdout
-    assert run_json(*report_type[:-1], 2)["itemsets"] != record["itemsets"]
+    assert f"{record['found_count']:,} selected, " in run(*arguments).stdout
+    assert run_json(*arguments[:-1], 2)["itemsets"] != record["itemsets"]
     assert "people_drawn" not in record
-    assert "9,000 people answered, each with one of " in run(*report_type, "--people", 9_000).stdout
+    assert "9,000 simulated people, each with one of " in run(*arguments, "--people", 9_000).stdout
 
 
 def test_simulate_a_table(tmp_path: Path) -> None:
@@ -83,7 +83,7 @@ def test_simulate_a_table(tmp_path: Path) -> None:
     table, schema, plan = tmp_path / "t.csv", tmp_path / "s.toml", tmp_path / "plan.json"
     run("generate", "agrawal", "--people", 2000, "--schema", schema, "-o", table)
     run("plan", "--schema", schema, "-o", plan)
-    report_type = ["simulate", table, "--plan", plan, "--seed", 1]
-    label = run_json(*report_type)["columns"]["class"]
+    arguments = ["simulate", table, "--plan", plan, "--seed", 1]
+    label = run_json(*arguments)["columns"]["class"]
     assert (label["share"], label["distance"], label["covered"]) == (label["true_share"], 0, label["tested"])
-    assert "--min-support goes with baskets, not with" in refused(*report_type, "--min-support", "2%", status=2)
+    assert "--min-support goes with baskets, not with" in refused(*arguments, "--min-support", "2%", status=2)

@@ -94,16 +94,16 @@ def test_noise_alone_is_labelled(schema: Path, tmp_path: Path) -> None:
     assert "the plan guarantees an average only" in text
     said = refused_without_output(tmp_path, "plan", "--schema", schema, "-o", tmp_path / "p.json", "--epsilon", "1")
     assert "no column is protected" in said
-    assert "states no γ" in refused("privacy", plan)
+    assert "has no γ" in refused("privacy", plan)
     (tmp_path / "t.csv").write_text("age\n34\n")
     said = run("randomize", tmp_path / "t.csv", "--plan", plan, "-o", tmp_path / "r.pq").stderr
-    assert "the plan states no γ: its noise guarantees privacy on average, not for every record" in said
+    assert "the plan has no γ: its noise guarantees privacy on average, not for every record" in said
 
 
 @pytest.mark.parametrize(
     ("arguments", "status", "said"),
     [
-        (["--columns-per-report", "3"], 1, "a report answers 1 to 2 of the protected columns, or all, got 3"),
+        (["--columns-per-report", "3"], 1, "--columns-per-report must be in 1..2 or 'all', got 3"),
         (["--columns-per-report", "most"], 2, "give a number of columns, or all"),
         (["--reports-per-person", "0"], 1, "--reports-per-person must be in 1..1000"),
     ],

@@ -158,7 +158,7 @@ def test_background_knowledge_changes_only_the_prior() -> None:
 
 
 def random_channel(rng: np.random.Generator, zeros: bool) -> Channel:
-    """Return a random prior and randomizer of 2 to 5 values as Fractions, with some zeros if asked."""
+    """Return a random prior and randomizer of 2 to 5 values as Fractions, with some zeros if ``zeros``."""
     n_x, n_y = (int(n) for n in rng.integers(2, 6, 2))
 
     def distribution(size: int, least: int) -> list[Fraction]:

@@ -126,7 +126,7 @@ def test_too_few_reports_for_a_central_guarantee(central: Any, reports: int) -> 
 
 
 def test_one_report_has_no_central_guarantee() -> None:
-    """Without the colluding share, one report leaves nobody to hide among; the message names a number of reports."""
+    """Without the colluding share, a batch of one report has no other people; the message names a number of reports."""
     with pytest.raises(PlanError, match=r"1 report cannot have a central guarantee: .* as reports=100000"):
         ap.plan(5, central=CENTRAL, reports=1)
 

@@ -19,10 +19,7 @@ from assocpriv.simulation.synthetic import QuestSettings, generate_quest
 
 @pytest.mark.parametrize(
     ("n_baskets", "n_items", "itemset_size", "guarantee"),
-    [
-        (20_000, 60, 2, ("5%", "50%")),
-        pytest.param(200_000, 200, 3, ("1%", "80%"), marks=pytest.mark.slow),
-    ],
+    [(20_000, 60, 2, ("5%", "50%")), pytest.param(200_000, 200, 3, ("1%", "80%"), marks=pytest.mark.slow)],
 )
 def test_intervals_of_selected_itemsets_cover(
     n_baskets: int, n_items: int, itemset_size: int, guarantee: tuple[str, str]

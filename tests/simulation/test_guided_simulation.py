@@ -43,7 +43,7 @@ def test_low_levels_disclose_little_and_learn_well(rng, level):
 
 
 def test_the_last_level_releases_everything(rng):
-    """With as many directions as bits R(t) = t: full disclosure, no wrong bits, and the accuracy of raw tuples."""
+    """With one direction per bit R(t) = t: full disclosure, no wrong bits, and the accuracy of raw tuples."""
     plan = small_plan(batch=60)
     positions, _ = random_people(plan, 300, rng)
     people = People(positions, (positions[:, 0] ^ (rng.random(300) < 0.2)).astype(np.int64))

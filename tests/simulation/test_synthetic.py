@@ -40,9 +40,9 @@ def test_wanted_sizes_are_poisson_with_zero_raised_to_one():
     sizes = synthetic._draw_sizes(QuestSettings(), np.random.default_rng(1), 200_000)
     cells = np.bincount(sizes.clip(0, 14), minlength=15)
     plain, *wrong = (np.append(poisson.pmf(np.arange(14), mean), poisson.sf(13, mean)) for mean in (5.0, 4.9, 5.1))
-    raised, *off = (np.append([0, law[0] + law[1]], law[2:]) for law in (plain, *wrong))
+    raised, *off = (np.append([0, shares[0] + shares[1]], shares[2:]) for shares in (plain, *wrong))
     assert not rejects(cells, raised)
-    assert all(rejects(cells, law) for law in (plain, *off))
+    assert all(rejects(cells, probabilities) for probabilities in (plain, *off))
 
 
 def test_instances_lose_items_by_the_corruption_level():
@@ -50,8 +50,8 @@ def test_instances_lose_items_by_the_corruption_level():
     pattern = synthetic._Patterns(np.array([[3, 5, 7, 9]]), np.array([4]), np.array([1.0]), np.array([0.5]))
     items, kept = synthetic._draw_instances(pattern, 40_000, np.random.default_rng(2))
     for level in (0.5, 0.47, 0.53):
-        law = [level**3, level**2 - level**3, level - level**2, 1 - level]
-        assert rejects(np.bincount(kept, minlength=5)[1:], law) == (level != 0.5)
+        probabilities = [level**3, level**2 - level**3, level - level**2, 1 - level]
+        assert rejects(np.bincount(kept, minlength=5)[1:], probabilities) == (level != 0.5)
     assert (np.sort(items, axis=1) == [3, 5, 7, 9]).all()
     assert not rejects(np.bincount(items[:, 0])[3::2], [0.25] * 4)
 
@@ -67,7 +67,7 @@ def test_patterns_are_distinct_items_of_the_right_mean_size_and_overlap():
         assert abs(patterns.sizes.mean() - 3.5) < 4.9 * np.sqrt(2.5 / 3_000)
         assert ((patterns.corruption >= 0) & (patterns.corruption <= 1)).all()
         shared.append(sum(len(a & b) for a, b in zip(rows[1:], rows[:-1], strict=True)))
-    assert shared[0] < 0.02 * 3_000  # by chance 3.5² / 1000 a pair
+    assert shared[0] < 0.02 * 3_000  # at random 3.5² / 1000 per pair
     assert shared[1] > 0.8 * 3_000
 
 
@@ -127,9 +127,9 @@ def _written(baskets, form):
 def test_written_baskets_read_back(chunk, monkeypatch):
     """Both formats are read back by a naive parser, for all chunk sizes, with progress for each chunk."""
     monkeypatch.setattr(synthetic, "CHUNK_BASKETS", chunk)
-    told = []
-    baskets = generate_quest(QuestSettings(n_baskets=200), progress=lambda *call: told.append(call))
-    assert told == [(min(at, 200), 200) for at in range(chunk, 200 + chunk, chunk)]
+    calls = []
+    baskets = generate_quest(QuestSettings(n_baskets=200), progress=lambda *call: calls.append(call))
+    assert calls == [(min(at, 200), 200) for at in range(chunk, 200 + chunk, chunk)]
     rows = list(csv.reader(io.StringIO(_written(baskets, "basket"), newline="")))
     assert [[baskets.catalogue.index_of[name] for name in row] for row in rows] == _selected(baskets)
     for part in (baskets, baskets[70:75]):  # a slice's first offset is not 0

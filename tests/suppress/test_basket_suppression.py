@@ -158,7 +158,13 @@ def test_lists_and_baskets_in_memory(rng) -> None:
 
 
 BAD: dict[str, tuple[Any, dict[str, Any], str, type[Exception], str]] = {
-    "an item nobody has": ([BEER[0] | {"channel": ["bear"]}], {}, "o.csv", TemplateError, "item bear .* in no basket"),
+    "an item in no basket": (
+        [BEER[0] | {"channel": ["bear"]}],
+        {},
+        "o.csv",
+        TemplateError,
+        "item bear .* in no basket",
+    ),
     "its own channel": ([BEER[0] | {"channel": ["test"]}], {}, "o.csv", TemplateError, "in its own channel"),
     "more than all have": ([BEER[0] | {"confidence": 0.01}], {}, "o.csv", TemplateError, "no suppression meets"),
     "not a share": ([BEER[0] | {"confidence": 1}], {}, "o.csv", TemplateError, "between 0 and 1"),

@@ -1,4 +1,4 @@
-"""docs/architecture.md names what there is: folders, rooms, functions; docs/cli.md every error."""
+"""docs/architecture.md names existing packages, modules and functions; docs/cli.md explains every error."""
 
 import ast
 import re
@@ -15,7 +15,7 @@ NAMED = re.compile(r"`([\w/]+\.(?:py|pyi|js))(?::(\w+))?`")
 
 @cache
 def names_in(path: Path) -> set[str]:
-    """Return the functions, classes and values that stand at the top of a room."""
+    """Return the functions, classes and values at the top level of a module."""
     found = set()
     for node in ast.parse(path.read_text(encoding="utf-8")).body:
         if isinstance(node, ast.FunctionDef | ast.ClassDef):
@@ -26,31 +26,31 @@ def names_in(path: Path) -> set[str]:
     return found
 
 
-def untrue(text: str) -> list[str]:
-    """Return what a text names that is not there: ``room.py`` of the package or of the repository, or its function."""
+def missing_names(text: str) -> list[str]:
+    """Return the modules and functions of a text that exist neither in the package nor in the repository."""
     wrong = []
-    for room, name in NAMED.findall(text):
-        path = next((top / room for top in (PACKAGE, ROOT) if (top / room).is_file()), None)
+    for module, name in NAMED.findall(text):
+        path = next((top / module for top in (PACKAGE, ROOT) if (top / module).is_file()), None)
         if path is None or (name and name not in names_in(path)):
-            wrong.append(f"{room}:{name}")
+            wrong.append(f"{module}:{name}")
     return wrong
 
 
-def test_what_it_names_is_there() -> None:
-    """Each room exists, and each function of the walk stands in the room that it names."""
-    assert untrue(TEXT) == []
+def test_all_names_exist() -> None:
+    """Each module exists, and each function is in the module that the text names."""
+    assert missing_names(TEXT) == []
     assert sum(bool(name) for _, name in NAMED.findall(TEXT)) > 30
 
 
-def test_the_tree_has_every_folder() -> None:
-    """Its table has a row for each folder of the package, and none for others."""
+def test_the_table_has_every_package() -> None:
+    """The table has a row for each package, and no others."""
     folders = {path.parent.name for path in PACKAGE.glob("*/__init__.py")}
     rows = re.findall(r"^\| `(\w+)/` \|", TEXT, flags=re.MULTILINE)
     assert sorted(rows) == sorted(folders)
 
 
 def test_every_error_is_explained() -> None:
-    """The table of errors has a row for each class, and for no other."""
+    """The table of errors has a row for each class, and no others."""
     text = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8").split("## Errors, and what to do")[1]
     classes = {name for name, each in vars(errors).items() if isinstance(each, type) and name.endswith("Error")}
     assert set(re.findall(r"^\| `(\w+)` \|", text, flags=re.MULTILINE)) == classes - {"AssocprivError"}

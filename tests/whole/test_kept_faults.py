@@ -1,4 +1,4 @@
-"""The seeded faults of tests/faults apply to the present sources, and the tests that must catch them exist."""
+"""The seeded faults of tests/faults apply to the current sources, and the tests that must catch them exist."""
 
 import ast
 
@@ -8,7 +8,7 @@ from faults import run as judge
 
 @pytest.mark.parametrize("fault", judge.kept(), ids=lambda fault: fault.name)
 def test_faults_apply_to_the_sources(fault):
-    """The old text of a fault stands once in its file, the mutated file is valid Python, and its tests exist."""
+    """The old text of a fault occurs once in its file, the mutated file is valid Python, and its tests exist."""
     changed = fault.mutated()
     if fault.file.endswith(".py"):
         ast.parse(changed)
@@ -17,7 +17,7 @@ def test_faults_apply_to_the_sources(fault):
 
 
 def test_every_mutated_package_has_faults():
-    """Each package in which a fault could cost a guarantee, a report or a figure has seeded faults."""
+    """Each package in which a fault could break a guarantee, lose a report or change an estimate has seeded faults."""
     files = [fault.file for fault in judge.kept()]
     assert all(any(file.startswith(f"assocpriv/{package}/") for file in files) for package in judge.MUTATED)
     assert len({fault.name for fault in judge.kept()}) == len(files)

@@ -1,4 +1,4 @@
-"""Tests of the architecture: which folder imports which, what an import loads, and the public names."""
+"""Tests of the architecture: imports between packages, libraries that an import loads, and public names."""
 
 import ast
 import importlib
@@ -16,8 +16,8 @@ from assocpriv.plans import registry
 
 PACKAGE = Path(assocpriv.__file__).parent
 
-# What a folder may import besides itself. The trust boundary is in it: client, server and suppress never see each
-# other; server, planning and collect see no records. Fronts, which people import, may import anything.
+# The packages that a package may import besides itself. This is the trust boundary: client, server and suppress do not
+# import each other; server, planning and collect do not import records. Public modules may import anything.
 BELOW = {
     "guarantees": "", "kernels": "", "plans": "guarantees kernels", "spark": "guarantees kernels",
     "files": "guarantees kernels plans", "records": "guarantees kernels plans files",
@@ -36,19 +36,19 @@ HEAVY = {
 ONLY_HOME = {
     "numba": {"kernels.compiling"},
     "galois": {"plans.generator"},
-    "pyarrow": {"spark.spark_session"},  # which imports nothing of files: the others have it from files.arrow, late
+    "pyarrow": {"spark.spark_session"},  # may not import files; other modules use the lazy module of files.arrow
     "click": {f"cli.{path.stem}" for path in (PACKAGE / "cli").glob("[a-z]*.py")},
     "pyspark": {"spark.spark_session", "client.spark_client", "server.spark_counting", "spark"},
 }
-# What a function may import: libraries that are slow to load or extras, and rooms that load such at their top. Fronts
-# and commands import what they run.
+# What a function may import: libraries that are slow to load or optional, and modules that import such at their top.
+# Public modules and commands import what they run.
 LATE = {
     "numba", "openpyxl", "llvmlite", "galois", "scipy", "pandas", "narwhals", "jinja2", "rich",
     "cryptography", "psycopg", "pyhpke", "pyspark", "sklearn",
     "server.result_frames",  # classes of pandas
 }  # fmt: skip
 LATE_IN = {
-    "cli.main": {"traceback"},  # only where something broke
+    "cli.main": {"traceback"},  # only after an unexpected error
     "cli.options": {"resource", "files.report_files"},  # Windows has none; --help does not need it
     "kernels.compiling": {"hashlib"},  # --help does not need it
     # --help loads it, and neither of these
@@ -63,11 +63,11 @@ LATE_IN = {
     # --help loads these two, and no numpy
     "show.number_format": {"plans.catalogue"},
     "show.result_record": {"show.html_renderer"},
-    # each imports the other; who asks which kinds there are needs it alone
+    # each imports the other; reading the list of plan types needs only the registry
     "plans.registry": {"plans.published_plan"},
-    # plans are made, and say what forged reports do to them, without the miner
+    # planning without forecasts of manipulated reports does not load the server's code
     "planning.size_reports": {"server.manipulation"},
-    # of files it may import nothing, so not what loads pyarrow late
+    # it may not import files, and so not the lazy module of pyarrow
     "spark.spark_session": {"pyarrow"},
 }
 
@@ -80,13 +80,13 @@ def module_name(path: Path) -> str:
 
 SOURCES = {module_name(path): path.read_text(encoding="utf-8") for path in sorted(PACKAGE.rglob("*.py"))}
 INITS = {module_name(path) for path in PACKAGE.rglob("__init__.py") if path.parent != PACKAGE}
-FRONTS = {"api", "collect", "guided", "numeric", "spark", "suppress"}  # which people import
+PUBLIC = {"api", "collect", "guided", "numeric", "spark", "suppress"}  # modules that users import
 COMMANDS = {f"cli.{path.stem}" for path in (PACKAGE / "cli").glob("[a-z]*.py")} - {"cli.main", "cli.options"}
 
 
 @cache
 def imports_of(module: str, source: str) -> set[str]:
-    """Return the full names of all modules that a source imports, also inside functions and for types alone.
+    """Return the full names of all modules that a source imports, also inside functions and for types only.
 
     ``from a.b import c`` counts as a.b.c where that is a module of this package, otherwise as a.b.
     """
@@ -104,7 +104,7 @@ def imports_of(module: str, source: str) -> set[str]:
 
 
 def late_imports_of(module: str, source: str) -> set[str]:
-    """Return what functions of a source import: modules of this package, and the libraries of others."""
+    """Return the modules of this package and the libraries that functions of a source import."""
     body = [
         node
         for node in ast.parse(source).body
@@ -115,40 +115,40 @@ def late_imports_of(module: str, source: str) -> set[str]:
 
 
 def forbidden_imports(module: str, source: str) -> set[str]:
-    """Return what a module imports although its folder may not."""
+    """Return the imports of a module that its package may not have."""
     names = {name.removeprefix("assocpriv").removeprefix(".") for name in imports_of(module, source) if is_ours(name)}
     folder = module.partition(".")[0]
-    if module in COMMANDS:  # they call public modules, by one name, and show what they return
+    if module in COMMANDS:  # they call public modules, by one name, and show the results
         return names - {"", "cli.options", "cli.plan_dialog"}
-    if module in FRONTS or folder not in BELOW:
+    if module in PUBLIC or folder not in BELOW:
         return set()
-    seen = {folder, "lazy_exports", *BELOW[folder].split()}
-    return {name for name in names if name.partition(".")[0] not in seen}
+    allowed = {folder, "lazy_exports", *BELOW[folder].split()}
+    return {name for name in names if name.partition(".")[0] not in allowed}
 
 
 def is_ours(name: str) -> bool:
-    """Tell whether a module is one of this package."""
+    """Return whether a module is one of this package."""
     return name.partition(".")[0] == "assocpriv"
 
 
 def loaded_after(code: str, names: set[str]) -> set[str]:
-    """Return which of the named modules a fresh Python has loaded after running some code."""
+    """Return which of the named modules a new Python process has loaded after running some code."""
     script = f"import json, sys\n{code}\nprint(json.dumps(sorted(sys.modules)), file=sys.stderr)"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     return names & set(json.loads(done.stderr.splitlines()[-1]))
 
 
-def test_folders_import_what_they_may() -> None:
-    """By the table above, which has every folder; client and server never each other."""
+def test_packages_import_only_what_they_may() -> None:
+    """The table above has every package, and every import is allowed by it."""
     folders = {name.partition(".")[0] for name in SOURCES if "." in name}
     assert folders == {*BELOW, "cli"}
     broken = {module: forbidden_imports(module, source) for module, source in SOURCES.items()}
     assert {module: names for module, names in broken.items() if names} == {}
 
 
-def test_folders_load_nothing() -> None:
-    """A folder's __init__ imports nothing, so asking for one module loads no other side."""
-    assert [folder for folder in INITS - FRONTS - {"show"} if imports_of(folder, SOURCES[folder])] == []
+def test_packages_load_nothing() -> None:
+    """A package's __init__ imports nothing, so an import of one module loads no other trust domain."""
+    assert [folder for folder in INITS - PUBLIC - {"show"} if imports_of(folder, SOURCES[folder])] == []
 
 
 @pytest.mark.parametrize(
@@ -176,18 +176,18 @@ def test_folders_load_nothing() -> None:
     ],
 )
 def test_wrong_imports_are_caught(module: str, source: str, caught: set[str]) -> None:
-    """The check itself sees every way to write an import."""
+    """The check sees all forms of imports."""
     assert forbidden_imports(module, source) == caught
 
 
-def test_heavy_libraries_have_one_home() -> None:
-    """Only their homes import numba, galois, pyarrow, click and pyspark."""
+def test_heavy_libraries_are_imported_in_few_modules() -> None:
+    """Only the modules of ``ONLY_HOME`` import numba, galois, pyarrow, click and pyspark."""
     used = {name: {each.partition(".")[0] for each in imports_of(name, text)} for name, text in SOURCES.items()}
     assert {library: {name for name in used if library in used[name]} for library in ONLY_HOME} == ONLY_HOME
 
 
 def test_galois_is_imported_inside_functions_only() -> None:
-    """Importing plans.baskets.codes does not load galois, whose fields cost seconds."""
+    """Importing plans.generator does not load galois, whose fields take seconds."""
     body = [
         node for node in ast.parse(SOURCES["plans.generator"]).body if isinstance(node, ast.Import | ast.ImportFrom)
     ]
@@ -195,10 +195,10 @@ def test_galois_is_imported_inside_functions_only() -> None:
     assert "galois" not in imports_of("plans.generator", ast.unparse(top))
 
 
-def test_imports_stand_at_the_top() -> None:
-    """Functions of rooms import only what is slow to load, extras, and what is named above with a reason."""
-    rooms = {name for name in SOURCES if "." in name and name not in FRONTS}
-    late = {name: late_imports_of(name, SOURCES[name]) - LATE - LATE_IN.get(name, set()) for name in rooms}
+def test_imports_are_at_the_top() -> None:
+    """Functions import only slow or optional libraries, and the modules listed above with a reason."""
+    modules = {name for name in SOURCES if "." in name and name not in PUBLIC}
+    late = {name: late_imports_of(name, SOURCES[name]) - LATE - LATE_IN.get(name, set()) for name in modules}
     assert {name: found for name, found in late.items() if found} == {}
 
 
@@ -222,34 +222,34 @@ CLIENT = [f"import assocpriv.{name}" for name in SOURCES if name.startswith("cli
         ("\n".join(["import assocpriv.client", *CLIENT]), HEAVY, set()),
         ("import assocpriv\nassocpriv.Plan\nimport pyarrow", HEAVY, {"pyarrow"}),
     ],
-    ids=["the package", "its help", "all modules of the client", "what this test would see"],
+    ids=["the package", "its help", "all modules of the client", "the test itself"],
 )
-def test_what_is_imported_often_is_light(code: str, names: set[str], loaded: set[str]) -> None:
-    """The package loads no library, its help click alone, and the client none that is heavy."""
+def test_frequent_imports_are_light(code: str, names: set[str], loaded: set[str]) -> None:
+    """The package loads no library, its help only click, and the client no heavy library."""
     assert loaded_after(code, names) == loaded
 
 
 LAZY = ("assocpriv", "assocpriv.guided", "assocpriv.numeric", "assocpriv.show", "assocpriv.suppress")
 
 
-@pytest.mark.parametrize("front", LAZY)
-def test_public_names_resolve(front: str) -> None:
-    """Every public name can be had, dir() shows it, and an unknown one is an AttributeError."""
-    module = importlib.import_module(front)
+@pytest.mark.parametrize("public", LAZY)
+def test_public_names_resolve(public: str) -> None:
+    """Every public name can be imported and is in dir(); an unknown one is an AttributeError."""
+    module = importlib.import_module(public)
     for name in module.__all__:
-        thing, room = getattr(module, name), f"{front}.{name}"  # no room takes a name's place when it is imported
-        assert inspect.ismodule(thing) if room.removeprefix("assocpriv.") in SOURCES else callable(thing), room
+        thing, full = getattr(module, name), f"{public}.{name}"  # importing a module replaces no public name
+        assert inspect.ismodule(thing) if full.removeprefix("assocpriv.") in SOURCES else callable(thing), full
         assert name in dir(module)
     assert sorted(module.__all__) == sorted(set(module.__all__))
     with pytest.raises(AttributeError, match="nothing"):
         _ = module.nothing
 
 
-# ---- the registry of kinds
+# ---- the registry of plan types
 
 
 ROLES = {what for entries in registry.KINDS.values() for what in entries}
-ASKED = [
+USES = [
     (module, node.value)
     for module, source in SOURCES.items()
     if module != "plans.registry"
@@ -259,19 +259,19 @@ ASKED = [
 
 
 @pytest.mark.parametrize("kind", registry.KINDS)
-def test_a_kind_names_what_there_is(kind: str) -> None:
-    """Every entry can be loaded, from a room of the folder that its side is; its plan is of that kind."""
+def test_registry_entries_can_be_loaded(kind: str) -> None:
+    """Every entry can be loaded, from a module of its role's package; the plan class has that type."""
     assert kind in registry.load_for(kind, "plans.plan", "read").kinds
     for what, entry in registry.KINDS[kind].items():
-        room, _, name = entry.partition(":")
-        assert f"{what.partition('.')[0]}.{room}" in SOURCES
+        module, _, name = entry.partition(":")
+        assert f"{what.partition('.')[0]}.{module}" in SOURCES
         assert registry.load_for(kind, what, "loaded") is not None, (what, name)
 
 
-def test_no_side_reaches_another_through_the_registry() -> None:
-    """Whoever asks for an entry may import the folder of its side; each that there is is asked for, and explained."""
-    for module, what in ASKED:
-        side, folder = what.partition(".")[0], module.partition(".")[0]
-        assert module in FRONTS or side == folder or side in BELOW[folder].split(), (module, what)
-    assert {what for _, what in ASKED} | {"plans.plan"} == ROLES
+def test_the_registry_keeps_the_trust_boundary() -> None:
+    """A module that loads an entry may import the package of its role; every role is used, and documented."""
+    for module, what in USES:
+        package, folder = what.partition(".")[0], module.partition(".")[0]
+        assert module in PUBLIC or package == folder or package in BELOW[folder].split(), (module, what)
+    assert {what for _, what in USES} | {"plans.plan"} == ROLES
     assert all(f"    {what} " in str(registry.__doc__) for what in ROLES)

@@ -93,8 +93,7 @@ def test_all_reports_together_reach_the_power_of_gamma(name: str) -> None:
 
 @pytest.mark.parametrize(("reports", "most"), [(1, 49), (2, 6), (3, 3)])
 def test_one_unit_above_is_refused(reports: int, most: int) -> None:
-    """With a limit of 50 the largest weight whose γ^R is below it is accepted, and a weight larger by one is refused.
-    """
+    """With a limit of 50 the largest weight whose γ^R is below it is accepted, a larger one is refused."""
     guarantee = Guarantee("1/51", "1/2")
     assert guarantee.amplification_limit == 50
     kept = fixed((1000, 1000 * most), guarantee, reports)
@@ -141,8 +140,7 @@ LIMITS = st.fractions(min_value=Fraction(1001, 1000), max_value=10**12, max_deno
 
 @given(LIMITS, st.integers(1, MOST_REPORTS_PER_PERSON))
 def test_the_limit_of_each_is_the_root_rounded_down(limit: Fraction, reports: int) -> None:
-    """Its R-th power is at most the limit, and that of the next multiple of 2^-64 is above; for R = 1 it is the limit.
-    """
+    """Its R-th power is at most the limit, and that of the next multiple of 2^-64 above; R = 1 gives the limit."""
     guarantee = just_below(limit)
     each = limit_per_report(guarantee, reports)
     if reports == 1:

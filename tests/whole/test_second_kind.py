@@ -104,7 +104,7 @@ def test_the_audit_takes_the_type(monkeypatch: pytest.MonkeyPatch) -> None:
     has a probability below 10⁻¹⁶ (250 answers, of 1,000 trials, missed about once in 1,000 runs).
     """
     request = AuditRequest(trials=4000, client="single", confidence="99.9999%")
-    done = audit_kinds.audit(PLAN.canonical_json, request)
+    done = auditing.audit(PLAN.canonical_json, request)
     assert done.verdict == CONSISTENT
     assert {finding.check for finding in done.findings} == set(CHECKS)
     altered = PLAN.canonical_json.replace('"truth":5', '"truth":6')

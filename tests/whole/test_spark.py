@@ -124,7 +124,7 @@ def assert_same(one: pd.DataFrame, other: pd.DataFrame) -> None:
 
 
 def test_tables_are_the_same(spark: Any, folder: Path, tmp_path: Path) -> None:
-    """Mined and asked itemsets of files of two plans, with tests, and of a DataFrame, agree with local ones."""
+    """Mined and estimated itemsets of files of two plans, with tests, and of a DataFrame, agree with local ones."""
     plan = ap.read_reports(folder).plan
     ap.randomize([{"0", "1"}, {"2"}] * 200, planned(["2", "1", "0"], 2, GUARANTEE)).write(tmp_path / "other.parquet")
     both, one = [folder, tmp_path / "other.parquet"], {"max_itemset": 1}
@@ -257,7 +257,7 @@ def attempt(plan: ap.Plan, staging: Path) -> bytes:
 def test_attempts_draw_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Two attempts of one task agree only in the number of reports; a seeded source would repeat itself."""
     plan = planned(100, 3, ap.Guarantee("5%", "50%"), itemset_size=1, reports=1000)
-    assert attempt(plan, tmp_path) != attempt(plan, tmp_path)  # equal with a chance below 2^-1000
+    assert attempt(plan, tmp_path) != attempt(plan, tmp_path)  # equal with a probability below 2^-1000
     monkeypatch.setattr(client, "SystemEntropy", lambda: SeededEntropy(1))
     assert attempt(plan, tmp_path) == attempt(plan, tmp_path)  # what this test would notice
 

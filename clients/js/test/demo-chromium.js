@@ -24,8 +24,8 @@ const browser = await chromium.launch({
   args: ["--no-sandbox", "--disable-dev-shm-usage"], // roots and containers; what is opened is our own
 });
 
-/** Console messages and hosts of pages, and the bodies that they sent. @type {{ said: string[], hosts: Set<string>, sent: string[] }} */
-const seen = { said: [], hosts: new Set(), sent: [] };
+/** Console messages and hosts of pages, and the bodies that they sent. @type {{ logged: string[], hosts: Set<string>, sent: string[] }} */
+const seen = { logged: [], hosts: new Set(), sent: [] };
 
 async function visitor() {
   const context = await browser.newContext({ viewport: { width: 320, height: 800 } });
@@ -35,9 +35,9 @@ async function visitor() {
     if (request.method() === "POST") seen.sent.push(request.postDataBuffer()?.toString("hex") ?? "");
   });
   context.on("console", (message) => {
-    seen.said.push(message.text());
+    seen.logged.push(message.text());
   });
-  context.on("weberror", (error) => seen.said.push(String(error.error())));
+  context.on("weberror", (error) => seen.logged.push(String(error.error())));
   return context;
 }
 
@@ -101,7 +101,7 @@ const cases = {
     await page.locator("#send").click();
     await shows(page, "#sent", "Not sent");
     await runner("start");
-    seen.said.length = 0; // the browser itself logs the failed connection
+    seen.logged.length = 0; // the browser itself logs the failed connection
     await page.locator("#send").dblclick();
     await shows(page, "#sent", "Sent");
     await page.locator("#send:not([aria-disabled])").waitFor();
@@ -147,7 +147,7 @@ const cases = {
     const page = await open(context);
     await shows(page, "#problem", "the server does not respond correctly. Reload this page");
     assert.ok(await page.locator("#shoppers").isDisabled());
-    seen.said.length = 0; // the browser itself logs the failure
+    seen.logged.length = 0; // the browser itself logs the failure
   },
 
   async "a plan that breaks its guarantee is refused, and nothing is sent"() {
@@ -169,7 +169,7 @@ try {
     await run();
     console.log(`ok: ${title}`);
   }
-  assert.deepEqual(seen.said, [], "the console is silent");
+  assert.deepEqual(seen.logged, [], "the console is silent");
   assert.deepEqual([...seen.hosts], [url], "no other host is asked");
   console.log("ok: an empty console, no other host");
 } catch (error) {

@@ -1,5 +1,5 @@
 /**
- * Exact laws: a randomizer is run for every way its draws can fall, as assocpriv/simulation/enumeration.py does in Python.
+ * Exact output distributions: a randomizer is run for all outcomes of its draws, as assocpriv/simulation/enumeration.py does in Python.
  *
  * In place of Words a randomizer gets a script, which answers its draws and counts in how many ways each answer comes.
  * What is drawn of words is not seen here: that the vectors fix.

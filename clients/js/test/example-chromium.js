@@ -48,27 +48,27 @@ async function pressed(shop) {
 /** Open the page in a new browser context, and return it with its console messages. */
 async function opened(shop) {
   const fresh = await (await shop.context().browser().newContext()).newPage();
-  const said = [];
-  fresh.on("console", (message) => said.push({ type: message.type(), text: message.text() }));
+  const logged = [];
+  fresh.on("console", (message) => logged.push({ type: message.type(), text: message.text() }));
   await fresh.goto(HOME);
-  return { fresh, said };
+  return { fresh, logged };
 }
 
 const CHECKS = {
   "a shop's page sends one report for many clicks, without console errors": async (shop) => {
-    const { fresh, said } = await opened(shop);
+    const { fresh, logged } = await opened(shop);
     assert.equal(await pressed(fresh), "Thank you.");
     assert.equal(await pressed(fresh), "You have already sent a report. Thank you.");
     await fresh.reload();
     assert.equal(await pressed(fresh), "You have already sent a report. Thank you.");
-    assert.deepEqual(said, []);
+    assert.deepEqual(logged, []);
   },
 
   "an unsent report is sent on the next visit": async (shop) => {
-    const { fresh, said } = await opened(shop);
+    const { fresh, logged } = await opened(shop);
     await fresh.route("**/reports", (route) => route.abort());
     assert.equal(await pressed(fresh), LATER);
-    assert.match(said.findLast(({ type }) => type === "warning").text, /^no-answer .*is queued in the ledger/);
+    assert.match(logged.findLast(({ type }) => type === "warning").text, /^no-answer .*is queued in the ledger/);
     await fresh.unroute("**/reports");
     const sent = fresh.waitForResponse((response) => response.url().endsWith("/reports"));
     await fresh.reload();
@@ -95,7 +95,7 @@ const CHECKS = {
 
   "after yes or no the page shows results and a suggestion, without sending the basket": async (shop) => {
     for (const answer of ["Send", "No"]) {
-      const { fresh, said } = await opened(shop);
+      const { fresh, logged } = await opened(shop);
       if (answer === "Send") assert.equal(await pressed(fresh), "Thank you.");
       else await fresh.getByRole("button", { name: answer }).click();
       const asked = [];
@@ -107,18 +107,18 @@ const CHECKS = {
       const [rules] = asked.filter((request) => request.url().includes("rules"));
       assert.deepEqual([rules.url(), rules.method()], [HOME.replace("shop.html", "rules.json"), "GET"]);
       assert.ok(asked.every((request) => !/bread|milk|butter/.test(request.url() + (request.postData() ?? ""))));
-      assert.deepEqual(said, []);
+      assert.deepEqual(logged, []);
     }
   },
 
   "other rules than those that the page names are not shown": async (shop) => {
     const before = SITE["/rules.json"];
     SITE["/rules.json"] = { ...before, text: RULES.replace("honey", "gold") };
-    const { fresh, said } = await opened(shop);
+    const { fresh, logged } = await opened(shop);
     await fresh.waitForTimeout(300);
     SITE["/rules.json"] = before;
     assert.ok(await fresh.locator("#learned").isHidden());
-    assert.ok(said.some(({ text }) => /digest|integrity/i.test(text)));
+    assert.ok(logged.some(({ text }) => /digest|integrity/i.test(text)));
   },
 
   "final failures differ from temporary ones": async (shop) => {
@@ -126,7 +126,7 @@ const CHECKS = {
     const refusing = async (status, error) => {
       await fresh.unroute("**/plan");
       const headers = { "access-control-allow-origin": new URL(HOME).origin };
-      await fresh.route("**/plan", (route) => route.fulfill({ status, headers, json: { error, message: "as said" } }));
+      await fresh.route("**/plan", (route) => route.fulfill({ status, headers, json: { error, message: "as stated" } }));
       return pressed(fresh);
     };
     assert.equal(await refusing(410, "ended"), "The survey has ended. Thank you.");
@@ -145,10 +145,10 @@ const CHECKS = {
   },
 
   "if nothing can be stored the page says so, without an item": async (shop) => {
-    const { fresh, said } = await opened(shop);
+    const { fresh, logged } = await opened(shop);
     await fresh.evaluate(() => Object.defineProperty(globalThis, "indexedDB", { value: undefined }));
     assert.equal(await pressed(fresh), "That is not possible in this window, so nothing was sent.");
-    const [{ text }] = said;
+    const [{ text }] = logged;
     assert.match(text, /cannot open the ledger assocpriv/);
     assert.doesNotMatch(text, /milk|bread/);
   },

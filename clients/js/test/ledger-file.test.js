@@ -140,9 +140,9 @@ test("on Windows, without flock and open folders, a lock file excludes other pro
         ledger.close();
       } catch (error) { console.log(error.message); }`;
     const child = spawn(process.execPath, ["--input-type=module", "-e", code], { stdio: ["ignore", "pipe", "inherit"] });
-    const [said] = await once(child.stdout, "data");
+    const [printed] = await once(child.stdout, "data");
     await once(child, "exit");
-    assert.match(String(said), opened);
+    assert.match(String(printed), opened);
   };
   await there(/^0 true\n$/);
   assert.ok(!fs.existsSync(`${path}.lock`));

@@ -17,14 +17,14 @@ export async function open(text, name, options = {}) {
 
 /** Submit reports on reporting periods, all at once; return for each its id and bytes, or the error's name. */
 export function submitAll(periods, record = []) {
-  return Promise.all(periods.map((period) => ledger.submit(plan, period, record).then(said, nameOf)));
+  return Promise.all(periods.map((period) => ledger.submit(plan, period, record).then(asText, nameOf)));
 }
 
-const said = ({ id, report }) => `${hexOf(id)} ${hexOf(report)}`;
+const asText = ({ id, report }) => `${hexOf(id)} ${hexOf(report)}`;
 const nameOf = (error) => error.name;
 
 export async function queued() {
-  return (await ledger.queued()).map(said);
+  return (await ledger.queued()).map(asText);
 }
 
 export async function acknowledgeAll() {
@@ -140,8 +140,8 @@ export async function submitBroken(fault, period, record) {
   holder[method] = whole;
   const text = [refused?.message, refused?.stack, String(refused?.cause)].join();
   const before = await ledger.has(plan, period);
-  const made = said(await ledger.submit(plan, period, record));
-  return { isRefused: refused instanceof LedgerError, text, before, made, again: said(await ledger.submit(plan, period, null)) };
+  const made = asText(await ledger.submit(plan, period, record));
+  return { isRefused: refused instanceof LedgerError, text, before, made, again: asText(await ledger.submit(plan, period, null)) };
 }
 
 /** Ask for a report; return how durable the transactions were asked to be. */

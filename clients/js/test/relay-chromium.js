@@ -18,10 +18,10 @@ async function watched(page, name, ...given) {
   const requests = [];
   const note = (request) => (/ohttp|plan|reports/.test(new URL(request.url()).pathname) ? requests.push(request) : 0);
   page.on("request", note);
-  const said = await call(page, name, ...given);
+  const result = await call(page, name, ...given);
   page.off("request", note);
   const headers = await Promise.all(requests.map((request) => request.allHeaders()));
-  return { said, asked: requests.map((request) => `${request.method()} ${request.url()}`), headers };
+  return { result, requested: requests.map((request) => `${request.method()} ${request.url()}`), headers };
 }
 
 const CHECKS = {
@@ -29,10 +29,10 @@ const CHECKS = {
     await page.context().addCookies([{ name: "who", value: "somebody", url: "http://127.0.0.1/" }]);
     await call(page, "open", url, { relay });
     const made = await watched(page, "send", [item], "1");
-    assert.deepEqual([made.said.state, made.said.isNew], ["scheduled", true]);
+    assert.deepEqual([made.result.state, made.result.isNew], ["scheduled", true]);
     const sent = await watched(page, "stayOpen");
-    assert.deepEqual(sent.said, { sent: 1, otherPlans: 0, records: 0, later: [] });
-    assert.deepEqual([...new Set([...made.asked, ...sent.asked])].sort(), [`GET ${url}${GATEWAY}`, `GET ${relay}${GATEWAY}`, `POST ${relay}${GATEWAY}`].sort());
+    assert.deepEqual(sent.result, { sent: 1, otherPlans: 0, records: 0, later: [] });
+    assert.deepEqual([...new Set([...made.requested, ...sent.requested])].sort(), [`GET ${url}${GATEWAY}`, `GET ${relay}${GATEWAY}`, `POST ${relay}${GATEWAY}`].sort());
     for (const headers of [...made.headers, ...sent.headers]) {
       const named = ["cookie", "referer", "authorization", "assocpriv-plan"].filter((name) => name in headers);
       assert.deepEqual(named, []);
@@ -55,7 +55,7 @@ const CHECKS = {
     const { sent } = await call(page, "stayOpen");
     assert.equal(sent, again.state === "sent" ? 0 : 1);
   },
-  "a page from the relay's own address: no cookie; with a pinned key only the relay is asked": async (page) => {
+  "a page from the relay's own address: no cookie; with a pinned key only the relay is requested": async (page) => {
     const home = page.url();
     const other = await page.context().newPage();
     await other.route(({ origin, pathname }) => origin === relay && pathname !== GATEWAY, async (route) => {
@@ -66,8 +66,8 @@ const CHECKS = {
     const keys = Buffer.from(await (await fetch(relay + GATEWAY)).arrayBuffer());
     const digest = createHash("sha256").update(keys.subarray(2, 2 + keys.readUInt16BE(0))).digest("hex");
     await call(other, "open", url, { relay, pinnedKeys: [digest] });
-    const { said, asked, headers } = await watched(other, "send", [item], "1");
-    assert.deepEqual([said.state, asked], ["scheduled", [`GET ${relay}${GATEWAY}`, `POST ${relay}${GATEWAY}`]]);
+    const { result, requested, headers } = await watched(other, "send", [item], "1");
+    assert.deepEqual([result.state, requested], ["scheduled", [`GET ${relay}${GATEWAY}`, `POST ${relay}${GATEWAY}`]]);
     assert.ok(headers.every((each) => !("cookie" in each) && !("referer" in each)));
     await other.close();
   },
@@ -75,8 +75,8 @@ const CHECKS = {
     await call(page, "open", url, {});
     assert.equal(await call(page, "send", [item], "3"), "PlanError no-relay");
     await call(page, "open", url, { relay, pinnedKeys: ["0".repeat(64)] });
-    const { said, asked } = await watched(page, "send", [item], "3");
-    assert.deepEqual([said, asked], ["CollectorError other-key", [`GET ${relay}${GATEWAY}`]]);
+    const { result, requested } = await watched(page, "send", [item], "3");
+    assert.deepEqual([result, requested], ["CollectorError other-key", [`GET ${relay}${GATEWAY}`]]);
   },
 };
 

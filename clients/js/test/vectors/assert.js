@@ -1,45 +1,45 @@
 /**
- * What the checks need of node:assert/strict, for pages; a check that fails says what it is about.
+ * The part of node:assert/strict that the checks use, for pages; a failed check names its subject.
  * @module
  */
 
 /** Fail unless two values are the same. */
-export function equal(found, wanted, said = "") {
-  if (!Object.is(found, wanted)) throw new Error(`${said}: found ${String(found)}, wanted ${String(wanted)}`);
+export function equal(found, wanted, about = "") {
+  if (!Object.is(found, wanted)) throw new Error(`${about}: found ${String(found)}, wanted ${String(wanted)}`);
 }
 
-/** Fail unless two values are built alike of the same values. */
-export function deepEqual(found, wanted, said = "") {
-  equal(written(found), written(wanted), said);
+/** Fail unless two values have equal structure and contents. */
+export function deepEqual(found, wanted, about = "") {
+  equal(written(found), written(wanted), about);
 }
 
 /** Fail unless a function throws an error of a class. */
-export function throws(run, Kind, said = "") {
+export function throws(run, Kind, about = "") {
   try {
     run();
   } catch (error) {
-    return checkKind(error, Kind, said);
+    return checkKind(error, Kind, about);
   }
-  throw new Error(`${said}: nothing was thrown`);
+  throw new Error(`${about}: nothing was thrown`);
 }
 
-/** Fail unless a guarantee is rejected with an error of a class. */
-export async function rejects(guarantee, Kind, said = "") {
+/** Fail unless a Promise is rejected with an error of a class. */
+export async function rejects(pending, Kind, about = "") {
   try {
-    await (typeof guarantee === "function" ? guarantee() : guarantee);
+    await (typeof pending === "function" ? pending() : pending);
   } catch (error) {
-    return checkKind(error, Kind, said);
+    return checkKind(error, Kind, about);
   }
-  throw new Error(`${said}: nothing was thrown`);
+  throw new Error(`${about}: nothing was thrown`);
 }
 
-/** Fail unless a value is true, or counts as it. */
-export function ok(value, said = "") {
-  if (!value) throw new Error(`${said}: not so`);
+/** Fail unless a value is truthy. */
+export function ok(value, about = "") {
+  if (!value) throw new Error(`${about}: not so`);
 }
 
-function checkKind(error, Kind, said) {
-  if (!(error instanceof Kind)) throw new Error(`${said}: ${error.name}: ${error.message}`);
+function checkKind(error, Kind, about) {
+  if (!(error instanceof Kind)) throw new Error(`${about}: ${error.name}: ${error.message}`);
 }
 
 function written(value) {

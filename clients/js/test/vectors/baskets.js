@@ -47,18 +47,18 @@ async function checkPlans({ plans, other_texts: texts, refused }, assert) {
 }
 
 function checkReport(vector, plan, assert) {
-  const said = `${vector.plan}: ${vector.case}`;
+  const about = `${vector.plan}: ${vector.case}`;
   const words = givenWords(vector.words.map((word) => BigInt(`0x${word}`)));
   const steps = plan.draw(vector.names ?? new Transaction(vector.transaction), words);
-  assert.equal(hexOf(steps.report), vector.report, said);
-  assert.equal(words.used, vector.words_used, said);
-  assert.deepEqual(plan.decode(steps.report), { reportType: vector.report_type, shown: vector.shows }, said);
+  assert.equal(hexOf(steps.report), vector.report, about);
+  assert.equal(words.used, vector.words_used, about);
+  assert.deepEqual(plan.decode(steps.report), { reportType: vector.report_type, shown: vector.shows }, about);
   for (const [field, step] of [["report_type", steps.reportType], ["entries", steps.entries], ["fitted", steps.fitted],
     ["kept_mask", steps.keptMask], ["item_values", steps.itemValues], ["added", steps.added]]) {
-    assert.deepEqual(step, vector[field], `${said}: ${field}`);
+    assert.deepEqual(step, vector[field], `${about}: ${field}`);
   }
-  if ("kept_rank" in vector) assert.equal(Number(steps.keptRank), vector.kept_rank, said);
-  if ("added_rank" in vector) assert.equal(steps.addedRank.toString(16), vector.added_rank, said);
-  if ("first_seed" in vector) assert.equal(steps.firstSeed.toString(16), vector.first_seed, said);
-  if ("random_bits" in vector) assert.equal(BigInt(`0x${hexOf(steps.randomBits.slice().reverse())}`).toString(16), vector.random_bits, said);
+  if ("kept_rank" in vector) assert.equal(Number(steps.keptRank), vector.kept_rank, about);
+  if ("added_rank" in vector) assert.equal(steps.addedRank.toString(16), vector.added_rank, about);
+  if ("first_seed" in vector) assert.equal(steps.firstSeed.toString(16), vector.first_seed, about);
+  if ("random_bits" in vector) assert.equal(BigInt(`0x${hexOf(steps.randomBits.slice().reverse())}`).toString(16), vector.random_bits, about);
 }

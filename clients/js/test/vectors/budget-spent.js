@@ -30,7 +30,7 @@ export function checkAllowed(text, assert) {
     } catch (refusal) {
       [decision, message] = ["refuse", refusal.message];
     }
-    assert.deepEqual({ decision, remaining: remainingReports(book, plan, most), message }, found, name);
+    assert.deepEqual({ decision, message, remaining: remainingReports(book, plan, most) }, found, name);
   }
 }
 
