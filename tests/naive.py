@@ -320,10 +320,7 @@ def _merged(observed, expected):
         merge += 1
     if merge < 2:
         return observed, expected
-    return (
-        np.append(observed[:merge].sum(), observed[merge:]),
-        np.append(expected[:merge].sum(), expected[merge:]),
-    )
+    return (np.append(observed[:merge].sum(), observed[merge:]), np.append(expected[:merge].sum(), expected[merge:]))
 
 
 def binomial_sum(first, p, second, q):

@@ -71,7 +71,7 @@ def test_intervals_cover_best_sellers_among_many_rare_items() -> None:
     for seed in range(10):
         rng = np.random.default_rng(seed)
         people = np.where(rng.random(20_000) < 0.1, rng.integers(5, size=20_000), rng.integers(2_000, size=20_000))
-        found = ap.randomize([[str(item)] for item in people], plan)
+        found = reports_of([[int(item)] for item in people], plan, 20 + seed)
         answer = ap.ask(found, [[str(item)] for item in range(5)])
         truth = np.bincount(people)[:5] / 20_000
         held += int(((answer["ci_low"] <= truth) & (truth <= answer["ci_high"])).sum())
@@ -97,8 +97,8 @@ def test_rules_are_what_mining_finds(reports: ap.Reports) -> None:
 def test_itemsets_that_mining_does_not_count_have_the_same_prior() -> None:
     """A pair of two rare items of many is no candidate; if chosen it has an interval from 0 on, and a bound."""
     many = ap.plan(400, ap.Guarantee("5%", "50%"), reports=20_000, itemset_size=2)
-    common = [[f"{i}" for i in range(3)], ["0"], ["1", "2"]] * 6_000 + [["398"], ["399"]]
-    answer = ap.ask(ap.randomize(common, many), [["398", "399"], ["398"]])
+    common = [[0, 1, 2], [0], [1, 2]] * 6_000 + [[398], [399]]
+    answer = ap.ask(reports_of(common, many), [["398", "399"], ["398"]])
     assert answer["ci_low"].tolist() == [0, 0]
     assert answer["support"][0] <= answer["support"][1] < 0.05
 

@@ -16,11 +16,7 @@ from assocpriv.client.bulk_client import BulkRandomizer, randomize_chunks
 from assocpriv.files.report_files import Reports
 from assocpriv.guarantees.errors import WireError
 from assocpriv.guarantees.exact_numbers import rank_of_set, set_of_rank
-from assocpriv.planning.operator_designs import (
-    FixedSizeFamily,
-    WorstSupport,
-    runs,
-)
+from assocpriv.planning.operator_designs import FixedSizeFamily, WorstSupport, runs
 from assocpriv.plans.catalogue import Catalogue
 from assocpriv.plans.published_plan import pack_reports
 from assocpriv.plans.transition import SupportModel

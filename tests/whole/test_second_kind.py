@@ -135,16 +135,7 @@ def test_commands_take_the_type(tmp_path: Path) -> None:
         shown = run(main, ["inspect", str(tmp_path / name)], catch_exceptions=False)
         assert shown.exit_code == 0, shown.stderr
         assert "asks: Do you smoke?" in shown.stdout
-    options = [
-        "--plan",
-        tmp_path / "p.json",
-        "--ledger",
-        tmp_path / "l",
-        "--period",
-        "w1",
-        "-o",
-        tmp_path / "r.bin",
-    ]
+    options = ["--plan", tmp_path / "p.json", "--ledger", tmp_path / "l", "--period", "w1", "-o", tmp_path / "r.bin"]
     made = run(main, ["report", *map(str, options)], input="yes\n", catch_exceptions=False)
     assert made.exit_code == 0, made.stderr
     assert (tmp_path / "r.bin").read_bytes() in (b"\x00", b"\x01")
