@@ -300,8 +300,7 @@ def _report_bits(design: Design, request: PlanRequest) -> int:
 
 def _no_operator() -> PlanError:
     return PlanError(
-        "no operator within this guarantee allows estimating supports; use a smaller transaction_size or a weaker "
-        "guarantee"
+        "no operator within this guarantee can estimate supports; use a smaller transaction_size or weaker guarantee"
     )
 
 

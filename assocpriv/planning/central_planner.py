@@ -118,9 +118,7 @@ def _too_few(central: CentralGuarantee, count: int) -> PlanError:
         enough *= 2
         if enough * central.delta >= 1:
             break
-        if CentralGuarantee(central.epsilon, central.delta, enough, central.colluding).holds(
-            wanted, Fraction(0), count
-        ):
+        if replace(central, reports=enough).holds(wanted, Fraction(0), count):
             return PlanError(
                 f"{central.reports:,} reports are too few for a central guarantee of ({float(central.epsilon):.3g}, "
                 f"{float(central.delta):.1g}): an anonymous channel then gains nothing over a plan without one. Give "

@@ -106,10 +106,7 @@ class Privacy:
 
 
 def describe_privacy(
-    plan: "Plan",
-    priors: Iterable["str | float | Fraction"] = (),
-    *,
-    reports_per_person: int | None = None,
+    plan: "Plan", priors: Iterable["str | float | Fraction"] = (), *, reports_per_person: int | None = None
 ) -> Privacy:
     """Return the privacy of one report, and of several reports of one person, under a plan.
 
@@ -427,10 +424,8 @@ def solve_plan(
     reports = check_range("reports", reports, 1, MOST_REPORTS)
     most = MOST_EPSILON * EPSILON_STEPS
     if guarantee is not None:
-        most, prior = (
-            int(amplifications.epsilon_from_amplification(guarantee.amplification_limit) * EPSILON_STEPS),
-            guarantee.prior,
-        )
+        most = int(amplifications.epsilon_from_amplification(guarantee.amplification_limit) * EPSILON_STEPS)
+        prior = guarantee.prior
     steps = _least(
         lambda step: detects(amplifications.Guarantee.from_epsilon(Fraction(step, EPSILON_STEPS), prior), reports), most
     )

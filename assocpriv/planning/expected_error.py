@@ -65,11 +65,9 @@ def reference_support(k: int, scale: float = 1.0) -> float:
 
 def design_objective(largest: int, frequency: float) -> MeanVariance:
     """Return the objective of operators for itemsets of up to ``largest`` items and any single M."""
-    known = _TRUNCATED_SUPPORTS
-    supports = [
-        known[k - 1] if k <= len(known) else known[-1] * _FALL ** (k - len(known)) for k in range(1, largest + 1)
-    ]
-    weights = tuple(_DESIGN_WEIGHT ** max(k - 2, 0) for k in range(1, largest + 1))
+    known, sizes = _TRUNCATED_SUPPORTS, range(1, largest + 1)
+    supports = (known[k - 1] if k <= len(known) else known[-1] * _FALL ** (k - len(known)) for k in sizes)
+    weights = tuple(_DESIGN_WEIGHT ** max(k - 2, 0) for k in sizes)
     return MeanVariance(tuple(support * frequency for support in supports), weights, _ITEM_SUPPORT * frequency)
 
 

@@ -29,11 +29,7 @@ AS_IS, MEMBERSHIP, UNIFORM, GAUSSIAN = "as-is", "membership", "uniform", "gaussi
 SQUARE_WAVE, RESPONSE = "square-wave", "response"
 CLASSICAL, PROTECTED = (MEMBERSHIP, UNIFORM, GAUSSIAN), (SQUARE_WAVE, RESPONSE)
 NUMBER, CATEGORY, LABEL = NumberColumn.kind, CategoryColumn.kind, LabelColumn.kind
-RELEASES = {
-    NUMBER: (AS_IS, *CLASSICAL, SQUARE_WAVE),
-    CATEGORY: (AS_IS, RESPONSE),
-    LABEL: (AS_IS, RESPONSE),
-}
+RELEASES = {NUMBER: (AS_IS, *CLASSICAL, SQUARE_WAVE), CATEGORY: (AS_IS, RESPONSE), LABEL: (AS_IS, RESPONSE)}
 _OF_ALL = {"kind", "release", "optional"}
 _OF_KIND = {
     NUMBER: _OF_ALL | {"whole", "low", "high", "intervals", "cells", "privacy", "confidence"},

@@ -114,8 +114,7 @@ class Guidance:
         """
         if self.plan_id != plan.plan_id:
             raise GuidanceError(
-                f"the guidance belongs to plan {self.plan_id[:12]}, not to plan {plan.plan_id[:12]}; fetch this plan's "
-                "guidance"
+                f"the guidance belongs to plan {self.plan_id[:12]}, not to {plan.plan_id[:12]}; fetch that of this plan"
             )
         if not 1 <= self.serial <= _LARGEST_SERIAL:
             raise GuidanceError(f"the guidance's serial number must be in 1..{_LARGEST_SERIAL}, got {self.serial}")
@@ -189,9 +188,7 @@ class Guidance:
         try:
             content = json_fields(text)
         except ValueError:
-            raise GuidanceError(
-                "not guidance: the text is no valid JSON without repeated fields; perhaps it was cut off"
-            ) from None
+            raise GuidanceError("not guidance: the text is not valid JSON, or repeats a field (cut off?)") from None
         return cls.from_json(content)
 
     def __repr__(self) -> str:

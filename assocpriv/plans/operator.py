@@ -197,10 +197,7 @@ class FixedSizeOperator(_KeepsSubsets):
         if self.report_bits > MAX_FIXED_BITS:
             raise PlanError(f"reports of a fixed size may take at most {MAX_FIXED_BITS} bits, got {self.report_bits}")
         if self.items * self.report_size * self.report_bits > _MAX_RANKING_BITS:
-            raise PlanError(
-                f"reports of {self.report_size} of {self.items} items would need tables of more than 32 MiB; plan "
-                "smaller reports"
-            )
+            raise PlanError(f"reports of {self.report_size} of {self.items} items need over 32 MiB; plan smaller ones")
         if len(self.keep_weights) != self.size + 1:
             raise PlanError(f"plan needs {self.size + 1} keep_weights, got {len(self.keep_weights)}")
         for j, weight in enumerate(self.keep_weights):

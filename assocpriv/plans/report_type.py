@@ -160,7 +160,6 @@ def _view_from_json(content: object) -> View:
 
 
 def _at_most(amplification: Fraction) -> str:
-    whole, parts = divmod(
-        int(round_amplification_up(amplification, 10**_SHOWN_DIGITS) * 10**_SHOWN_DIGITS), 10**_SHOWN_DIGITS
-    )
+    unit = 10**_SHOWN_DIGITS
+    whole, parts = divmod(int(round_amplification_up(amplification, unit) * unit), unit)
     return f"at most {whole}.{parts:0{_SHOWN_DIGITS}d}"

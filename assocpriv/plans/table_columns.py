@@ -354,9 +354,8 @@ class Column(ABC):
         if type(self.optional) is not bool:
             raise PlanError("plan field optional must be true or false")
         if isinstance(self.mechanism, Window):
-            check_integer(
-                self.mechanism.total(optional=self.optional), "the sum of a window's weights", 1, LARGEST_TOTAL
-            )
+            total = self.mechanism.total(optional=self.optional)
+            check_integer(total, "the sum of a window's weights", 1, LARGEST_TOTAL)
 
     @property
     def inputs(self) -> int:
@@ -661,10 +660,7 @@ class CategoryColumn(Column):
             raise PlanError(f"column {self.name} needs values that differ")
         mechanism = self.mechanism
         if not (mechanism == Clear(self.inputs) or (isinstance(mechanism, Window) and mechanism.near == 1)):
-            raise PlanError(
-                f"column {self.name} has named values, so its mechanism must be clear of width 1 or a window with "
-                "near = 1"
-            )
+            raise PlanError(f"column {self.name} has named values: its mechanism must be clear or a window of width 1")
 
     def to_fields(self) -> dict[str, Any]:
         """Return the column's own fields as JSON content."""
@@ -813,7 +809,6 @@ def _overlap(n_classes: int, width: int, starts: NDArray[np.int64], ends: NDArra
 
 def exact_transition(column: Column) -> list[list[Fraction]]:
     """Return P(code | cell or value), exactly: a row for each input (a missing value last), an entry for each code."""
-    rows = (
-        column.mechanism.weights(value, optional=column.optional) for value in range(column.inputs + column.optional)
-    )
+    weights, optional = column.mechanism.weights, column.optional
+    rows = (weights(value, optional=optional) for value in range(column.inputs + optional))
     return [[Fraction(weight, sum(row)) for weight in row] for row in rows]

@@ -135,7 +135,7 @@ def test_invalid_guidance_is_refused(tmp_path: Path, fields: dict[str, Any], pro
     with pytest.raises(GuidanceError, match=f"g.json: .*{problem}"):
         read_guidance(path)
     path.write_text(guidance.canonical_json.replace('"level":1', '"level":2,"level":1'))
-    with pytest.raises(GuidanceError, match="without repeated fields"):
+    with pytest.raises(GuidanceError, match="or repeats a field"):
         read_guidance(path)
     path.write_text(guidance.canonical_json[:-9])
     with pytest.raises(GuidanceError, match="cut off"):
