@@ -65,7 +65,7 @@ class ClientReports:
     def from_reports(cls, reports: Sequence[bytes], min_width: int) -> "ClientReports":
         """Return single reports of any lengths.
 
-        >>> ClientReports.of_reports([b"a", b"bc"], 1).lengths
+        >>> ClientReports.from_reports([b"a", b"bc"], 1).lengths
         array([1, 2])
         """
         lengths = np.array([len(report) for report in reports], dtype=np.int64)

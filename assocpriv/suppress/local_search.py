@@ -72,7 +72,7 @@ def limit_fractions(bounds: Sequence[Fraction], most: int) -> Ints:
     After u units k of a records are within h if k/a ≤ h/(h + (1024/1023)^u·(1 − h)). At u = 0 this is exact for bounds
     of up to nine digits; otherwise powers are rounded up, and shares down.
 
-    >>> limits_of([Fraction(2, 3)], 1)[0, 0].tolist()
+    >>> limit_fractions([Fraction(2, 3)], 1)[0, 0].tolist()
     [2, 3]
     """
     found = np.empty((len(bounds), most + 1, 2), dtype=np.int64)
