@@ -23,8 +23,8 @@ This asks five questions, then writes a plan.
 Enter takes the answer in brackets. Ctrl-C stops, and nothing is written.
 """
 _ABOUT_GUARANTEES = """
-A guarantee bounds what a report can disclose about a person: a probability before
-the report (prior) never becomes more than the one after it (posterior).
+A guarantee bounds what a report can disclose about a person: a probability of at most
+the prior before the report stays below the posterior after it.
 A stricter guarantee costs accuracy: it detects pairs only from a larger support.
 """
 _GUARANTEES = {"1": ("strict", "5%", "10%"), "2": ("default", "5%", "50%"), "3": ("lenient", "1%", "50%")}

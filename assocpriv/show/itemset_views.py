@@ -33,8 +33,9 @@ _REFINE = (
     "catalogue, from other people, can confirm them: `assocpriv refine`."
 )
 _BOTH = (
-    "The first interval is right for 95% of all itemsets together; it may be too narrow for a single best seller. The "
-    "second is right in 95% of cases for one itemset that you chose before looking at results; use it for best sellers."
+    "The first interval is right for {confidence_level:given} of all itemsets together; it may be too narrow for a "
+    "single best seller. The second is right in {confidence_level:given} of cases for one itemset that you chose "
+    "before looking at results; use it for best sellers."
 )
 _NAMED = "intervals are for itemsets chosen before looking at results"
 _MARK = Column("", "{mark}", "text")

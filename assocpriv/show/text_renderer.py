@@ -114,9 +114,7 @@ def _wrap(line: str, width: int, indent: int = 0) -> str:
     if len(line) <= width:
         return line
     kept = re.sub("`[^`]*`", lambda found: found[0].replace(" ", "\0"), line)
-    made = textwrap.fill(
-        kept, width, subsequent_indent=" " * indent, break_long_words=False, break_on_hyphens=False
-    )  # fmt: skip
+    made = textwrap.fill(kept, width, subsequent_indent=" " * indent, break_long_words=False, break_on_hyphens=False)
     return made.replace("\0", " ")
 
 
