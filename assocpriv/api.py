@@ -117,11 +117,11 @@ def choose_plan(
     from assocpriv.planning import basket_planner
     from assocpriv.planning.plan_request import as_catalogue
 
-    slips = {"epsilon", "prior", "posterior"} & options.keys()
-    if slips or not (isinstance(guarantee, Guarantee) or "central" in options):
-        said = f"plan() has no argument {min(slips)!r}" if slips else "plan() needs a guarantee"
+    misused = {"epsilon", "prior", "posterior"} & options.keys()
+    if misused or not (isinstance(guarantee, Guarantee) or "central" in options):
+        error = f"plan() has no argument {min(misused)!r}" if misused else "plan() needs a guarantee"
         raise TypeError(
-            f'{said}; give guarantee=Guarantee.from_epsilon(2) or guarantee=Guarantee("5%", "50%"), both of assocpriv'
+            f'{error}; give guarantee=Guarantee.from_epsilon(2) or guarantee=Guarantee("5%", "50%"), both of assocpriv'
         )
     check_argument_names(options, [*signature(basket_planner.choose_plan).parameters])
     if items is None:
@@ -317,9 +317,8 @@ def randomize(records: Any, plan: PublishedPlan, output: str | PathLike[str] | N
     plan = PublishedPlan.require(plan)
     if "seed" in options:
         raise TypeError(
-            "randomize() has no seed: an adversary who knows it could remove the noise, so the operating "
-            "system's entropy decides "
-            "what leaves a device; simulate() has one"
+            "randomize() has no seed: an adversary who knows it could remove the noise, so the operating system's "
+            "entropy decides what leaves a device; simulate() has one"
         )
     if _is_one(records):
         from assocpriv.client.ledger import make_report
@@ -446,8 +445,8 @@ def _answering(plan: PublishedPlan, verb: str) -> Any:
         others = [
             each for each in ("server.mine", "server.reconstruct", "server.collect") if has_entry(plan.kind, each)
         ]
-        said = " and ".join(each.partition(".")[2] for each in others) or "none that is known here"
-        raise PlanError(f"reports of a plan of the kind {plan.kind} are for {said}, not for {verb.partition('.')[2]}")
+        verbs = " and ".join(each.partition(".")[2] for each in others) or "none that is known here"
+        raise PlanError(f"reports of a plan of the kind {plan.kind} are for {verbs}, not for {verb.partition('.')[2]}")
     return load_for(plan.kind, verb, "answered")
 
 
@@ -486,7 +485,7 @@ def association_rules(
     antecedent: Collection[str] = (),
     consequent: Collection[str] = (),
     prune: bool = False,
-    sort: str = "probability",
+    sort: str | None = None,
     prices: "Mapping[str, float] | str | Path | None" = None,
     light: bool = False,
 ) -> Any:
@@ -499,9 +498,8 @@ def association_rules(
         contains, antecedent, consequent: names that the rule, or its side, must contain.
         prune: leave out redundant rules: those to which another rule with the same consequent and a smaller antecedent,
             or the consequent's own support, gives at least their confidence (Bayardo, Agrawal, Gunopulos 1999).
-        sort: ``probability`` (selected rules first, by the lower end of the confidence's interval; with prices by
-        that of the
-            value), a metric, ``size`` or ``name``.
+        sort: a metric, ``size`` or ``name``; None: selected rules first, by the lower end of the confidence's interval
+            (with prices, of the value's).
         prices: price or margin of each item, or a CSV file of it (item, price), for the value of rules. Prices are
             public, so they cost no privacy budget.
         light: return a light table, made without pandas; its ``to_pandas()`` makes the data frame.

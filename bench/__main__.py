@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from bench import tables
-from bench.accuracy import additive_noise, calibration, central, compared, liars, single_items, substitutes
+from bench.accuracy import additive_noise, calibration, central, compared, manipulation, single_items, substitutes
 from bench.accuracy import run as accuracy
 from bench.figures import guided, picture, suppression, trees
 from bench.figures import run as figures
@@ -85,8 +85,10 @@ SETS = {
     "device": Bench(
         "What device timing reveals", lambda options: device_timing.run(quick=options.quick), device_timing.markdown
     ),
-    "liars": Bench(
-        "Manipulated reports", lambda options: liars.run(reports(options, 1_000_000, 20_000)), liars.markdown
+    "manipulation": Bench(
+        "Manipulated reports",
+        lambda options: manipulation.run(reports(options, 1_000_000, 20_000)),
+        manipulation.markdown,
     ),
     "noise": Bench(
         "Noise without γ on correlated columns",
@@ -138,7 +140,9 @@ def arguments() -> Options:
     parser.add_argument("--save", action="store_true", help="keep the figures under bench/results/")
     parser.add_argument("--quick", action="store_true", help="small sizes, to check that everything works")
     parser.add_argument("--large", action="store_true", help="mining: also 10^8 reports")
-    parser.add_argument("--reports", type=int, help="kernels, spark, liars, noise, single-items: number of people")
+    parser.add_argument(
+        "--reports", type=int, help="kernels, spark, manipulation, noise, single-items: number of people"
+    )
     parser.add_argument("--cases", default="", help="mining: comma-separated cases (quest-1e6,retail)")
     parser.add_argument("--peers", default=",".join(PEERS), help="mining: comma-separated peers, or none")
     parser.add_argument("--limit", type=float, default=300.0, help="mining: seconds a peer may take (default 300)")

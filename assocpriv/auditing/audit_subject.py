@@ -88,8 +88,7 @@ class Subject(ABC):
     @property
     def gamma(self) -> Fraction | None:
         """γ between the worst-case records of one list; None where no γ covers all that they differ in."""
-        ratio: Fraction | None = None if self.plan.uncovered else self.plan.amplification
-        return ratio
+        return None if self.plan.uncovered else self.plan.amplification
 
     @abstractmethod
     def worst_case_records(self) -> list[list[Any]]:

@@ -96,16 +96,10 @@ class BasketSubject(Subject):
         full = [tuple(sorted(dealt[at : at + size])) for size in (2, m) for at in range(0, len(dealt), size)]
         long = [*_LONG, *(2 ** self.rng.uniform(3, 12, _RANDOM_SIZES)).astype(int).tolist()]
         sizes = {*range(min(n, 6 * m + 3) + 1), *(size for size in long if size <= n), n * (n <= _LONG[-1])}
-        sizes |= {
-            size
-            for each in self.numbers.report_types
-            for bound in each.bounds
-            for size in (bound - 1, bound)
-            if size <= 4096
-        }
-        others = [
-            self._draw(size) for size in sorted(sizes) for _ in range(1 + (size <= 64) * min(20, some // len(sizes)))
-        ]
+        bounds = {bound for each in self.numbers.report_types for bound in each.bounds}
+        sizes |= {size for bound in bounds for size in (bound - 1, bound) if size <= 4096}
+        times = min(20, some // len(sizes))
+        others = [self._draw(size) for size in sorted(sizes) for _ in range(1 + (size <= 64) * times)]
         baskets = [*full, *((item,) for item in dealt), *others]
         order = self.rng.permutation(np.resize(np.arange(len(baskets)), max(count, len(baskets))))
         return [[baskets[place] for place in order.tolist()]]
@@ -186,8 +180,7 @@ class BasketSubject(Subject):
         """Return how many of the record's items reports show, for a plan of one report type."""
         if len(self.numbers.report_types) > 1:
             return super().items_kept(packed, record)
-        kept: NDArray[np.int64] = np.minimum(self._features_of(0, record).items_kept(packed), 15)
-        return kept
+        return np.minimum(self._features_of(0, record).items_kept(packed), 15)
 
     def probability_all_equal(self, record: Record, power: int) -> Fraction | None:
         """Return Σ P^power over reports; None for a basket longer than M, whose sampling makes the sum smaller."""
@@ -201,8 +194,7 @@ class BasketSubject(Subject):
         report_type = self.numbers.report_types[0]
         if len(self.numbers.report_types) > 1 or len(record) > report_type.transaction_size:
             return super().fair_bits(packed, record)
-        free = self._features_of(0, record).fair_bits[:16]
-        return np.unpackbits(packed, axis=1, bitorder="little")[:, free]
+        return np.unpackbits(packed, axis=1, bitorder="little")[:, self._features_of(0, record).fair_bits[:16]]
 
 
 class _Features:
@@ -250,17 +242,15 @@ class _Features:
         yield Observation("items shown" + which, shown, self._probabilities, self._joint)
         if not self._sampled:
             kept = shown[:, : len(self._own)].sum(axis=1)
-            yield Observation(
-                "number kept" + which, (kept[:, None] == np.arange(len(self._sizes))).astype(np.uint8), self._sizes
-            )
+            equal = (kept[:, None] == np.arange(len(self._sizes))).astype(np.uint8)
+            yield Observation("number kept" + which, equal, self._sizes)
         if self.fair_bits:
             bits = np.unpackbits(packed, axis=1, bitorder="little")[:, self.fair_bits]
             yield Observation("seed" + which, bits, np.full(len(self.fair_bits), 0.5))
 
     def items_kept(self, packed: NDArray[np.uint8]) -> NDArray[np.int64]:
         """Return how many of the record's items responses show."""
-        kept: NDArray[np.int64] = self._shown(packed)[:, : len(self._own)].sum(axis=1, dtype=np.int64)
-        return kept
+        return np.asarray(self._shown(packed)[:, : len(self._own)].sum(axis=1), dtype=np.int64)
 
     def _shown(self, packed: NDArray[np.uint8]) -> NDArray[np.uint8]:
         rows = self._tables.rows(planes_of(packed, self._report_type), len(packed))

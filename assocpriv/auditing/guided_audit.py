@@ -15,16 +15,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from assocpriv.auditing import recompute_tables
 from assocpriv.auditing.audit_subject import Observation, Subject
 from assocpriv.auditing.findings import BROKEN, CONSISTENT, GUARANTEE, Finding
 from assocpriv.auditing.recompute_reports import Draws
-from assocpriv.auditing.recompute_tables import (
-    GuidedDistribution,
-    bounds,
-    product_of_ratios,
-    read_guided,
-    recompute_tuple,
-)
 from assocpriv.auditing.table_audit import check_ratio, named_record, ratio_finding
 from assocpriv.auditing.tested_clients import ClientReports, OwnClient, RecordBatch
 from assocpriv.client.guided_client import GuidedRecord, randomize_guided, randomize_inputs
@@ -48,17 +42,18 @@ class GuidedSubject(Subject):
 
     def __init__(self, plan: "GuidedPlan", text: str, rng: np.random.Generator) -> None:
         super().__init__(plan, text, rng)
-        self.numbers = read_guided(text)
+        self.numbers = recompute_tables.read_guided(text)
         self.guidances = _test_guidances(plan, rng)
         self._distributions = {
-            id(guidance): GuidedDistribution.from_vectors(self.numbers, guidance.vectors) for guidance in self.guidances
+            id(guidance): recompute_tables.GuidedDistribution.from_vectors(self.numbers, guidance.vectors)
+            for guidance in self.guidances
         }
 
     @staticmethod
     def check_guarantee(plan: Any, text: str) -> list[Finding]:
         """Compare γ from the text's numbers with the guarantee, and mixing weights with those that keep it."""
         try:
-            numbers = read_guided(text)
+            numbers = recompute_tables.read_guided(text)
         except PlanError as error:
             return [ratio_finding(False, f"The text is not a guided plan: {error}.")]
         times, scope = numbers.reports_per_person, " under any guidance"
@@ -66,11 +61,9 @@ class GuidedSubject(Subject):
         if plan is None or numbers.stated is None:
             return found
         for guidance in _test_guidances(plan, np.random.default_rng()):
-            distribution, mixing = (
-                GuidedDistribution.from_vectors(numbers, guidance.vectors),
-                mixing_weight(guidance, plan),
-            )
-            ratio = product_of_ratios(bounds(numbers, distribution.shares), mixing)
+            distribution = recompute_tables.GuidedDistribution.from_vectors(numbers, guidance.vectors)
+            mixing = mixing_weight(guidance, plan)
+            ratio = recompute_tables.product_of_ratios(recompute_tables.bounds(numbers, distribution.shares), mixing)
             if mixing != distribution.mixing or ratio is None or ratio > numbers.stated:
                 message = "Under some guidance the package mixes in too few random bits to keep the guarantee."
                 return [*found, Finding(GUARANTEE, "random bits", BROKEN, message)]
@@ -99,10 +92,8 @@ class GuidedSubject(Subject):
 
     def program_input(self, batch: RecordBatch) -> bytes:
         """Return one JSON object per line, in ASCII, with the guidance."""
-        guidance, values = (
-            json.dumps(batch.given[0].to_json()),
-            (named_record(row, self.plan) for _, row in batch.records),
-        )
+        guidance = json.dumps(batch.given[0].to_json())
+        values = (named_record(row, self.plan) for _, row in batch.records)
         return "".join(f'{{"values": {json.dumps(each)}, "guidance": {guidance}}}\n' for each in values).encode("ascii")
 
     def device_record(self, record: Record) -> GuidedRecord:
@@ -121,7 +112,7 @@ class GuidedSubject(Subject):
 
     def recompute_report(self, record: Record, words: Draws) -> bytes:
         """Return the report that docs/formats/table-plan.md defines."""
-        return recompute_tuple(record[1], record[0].serial, self._distributions[id(record[0])], words)
+        return recompute_tables.recompute_tuple(record[1], record[0].serial, self._distributions[id(record[0])], words)
 
     def edge_words(self) -> list[int]:
         """Return words at the boundaries of the weights of some tuples' bits, and of the own tuple."""
@@ -160,9 +151,8 @@ class GuidedSubject(Subject):
 
     def probability_all_equal(self, record: Record, power: int) -> Fraction | None:
         """Return the probability that ``power`` reports are all equal, where the client reports the own tuple alone."""
-        if self.numbers.keep == "tuple" or any(
-            v == size for v, size in zip(record[1], self.numbers.sizes, strict=False)
-        ):
+        is_missing = any(v == size for v, size in zip(record[1], self.numbers.sizes, strict=False))
+        if self.numbers.keep == "tuple" or is_missing:
             return None
         weights = self._distributions[id(record[0])].weights(record[1][:-1])
         ones = [Fraction(weight, self.numbers.total) for weight in weights]

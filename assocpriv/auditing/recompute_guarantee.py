@@ -26,28 +26,21 @@ from itertools import accumulate, combinations, count, islice, pairwise, product
 from math import comb, gcd, nextafter
 from typing import Any
 
+from assocpriv.auditing import recompute_reports
 from assocpriv.auditing.findings import BROKEN, CONSISTENT, GUARANTEE, Finding
 from assocpriv.auditing.recompute_central import CentralNumbers, mean_blanket, proves
-from assocpriv.auditing.recompute_reports import (
-    Bch,
-    Bits,
-    Form,
-    ReedSolomon,
-    Seed,
-    SelectASize,
-    Sets,
-    added_weights,
-    masks,
-    order_of_x,
-    rank_over_gf2,
-)
 from assocpriv.guarantees.errors import PlanError
 
 _MOST_REPORT_TYPES, _MOST_WEIGHT, _MOST_CLASSES = 16, 1 << 32, 64
 _ITEMS, _SIZES = "items", "sizes"  # kinds of views
 _SELECT, _FIXED, _NONE, _BCH = "select-a-size", "fixed-size", "none", "bch"  # kinds of operators and of generators
-_FORMS: dict[str, type[SelectASize]] = {_NONE: Bits, _BCH: Bch, "reed-solomon": ReedSolomon}  # by the generator
-_Generator = tuple[type[SelectASize], dict[str, int]]  # the form of responses, and the numbers of a code
+_FORMS: dict[str, type[recompute_reports.SelectASize]] = {
+    _NONE: recompute_reports.Bits,
+    _BCH: recompute_reports.Bch,
+    "reed-solomon": recompute_reports.ReedSolomon,
+}  # by the generator
+# the form of responses, and the numbers of a code
+_Generator = tuple[type[recompute_reports.SelectASize], dict[str, int]]
 _WEIGHT = re.compile(r"0|[1-9][0-9]{0,399}", re.ASCII)
 _SHARE = re.compile(r"([1-9][0-9]{0,9}) of ([1-9][0-9]{0,9})", re.ASCII)
 _FRACTION = re.compile(r"([1-9][0-9]{0,24})/([1-9][0-9]{0,24})", re.ASCII)
@@ -66,7 +59,7 @@ class ReportTypeNumbers:
 
     n_items: int  # number of entries of its view, without padding items
     itemset_size: int
-    form: Form  # its operator and the form of responses
+    form: recompute_reports.Form  # its operator and the form of responses
     bounds: tuple[int, ...]  # smallest sizes of the size classes of its view; () where the view is the items
     weight: int
     stated: tuple[int, object, object]  # the sum of all report types' weights, γ as text and the bits of a response
@@ -89,7 +82,8 @@ class ReportTypeNumbers:
     def entries(self, transaction: Sequence[int]) -> list[int]:
         """Return the entries of a transaction: its items, or the last size class that begins at its size or below.
 
-        >>> ReportTypeNumbers(2, 1, Bits(1, 3, (1, 7), 1, 1, 3), (2, 4), 1, (1, "", 3)).entries([5, 6, 9])
+        >>> form = recompute_reports.Bits(1, 3, (1, 7), 1, 1, 3)
+        >>> ReportTypeNumbers(2, 1, form, (2, 4), 1, (1, "", 3)).entries([5, 6, 9])
         [0]
         """
         if not self.bounds:
@@ -224,7 +218,7 @@ def _count(catalogue: object) -> int:
 def _generator(content: object) -> _Generator:
     kind = _text(content, "kind", tuple(_FORMS))
     if kind == _NONE:
-        return Bits, {}
+        return recompute_reports.Bits, {}
     w = whole(content, "field_bits", 2, 24)
     ones_row = field(content, "ones_row") if kind == _BCH else False
     if type(ones_row) is not bool:
@@ -237,7 +231,7 @@ def _generator(content: object) -> _Generator:
     return _FORMS[kind], code
 
 
-def _form(content: object, n_items: int, generator: _Generator) -> Form:
+def _form(content: object, n_items: int, generator: _Generator) -> recompute_reports.Form:
     kind, size = _text(content, "kind", (_SELECT, _FIXED)), whole(content, "size", 1, 15)
     weights = field(content, "keep_weights")
     if not isinstance(weights, list) or len(weights) != size + 1:
@@ -247,10 +241,10 @@ def _form(content: object, n_items: int, generator: _Generator) -> Form:
     values = tuple(map(int, weights))
     items = n_items + size
     if kind == _FIXED:
-        if generator[0] is not Bits:
+        if generator[0] is not recompute_reports.Bits:
             raise PlanError("reports of a fixed size need the generator none")
         whole(content, "items", items, min(items, 4096))
-        return Sets(size, items, values, whole(content, "report_size", 1, items - 1))
+        return recompute_reports.Sets(size, items, values, whole(content, "report_size", 1, items - 1))
     r, (kind_of_form, code) = whole(content, "insert_bits", 1, 16), generator
     return kind_of_form(
         size=size,
@@ -295,7 +289,7 @@ def largest_ratio(numbers: ReportTypeNumbers) -> Fraction:
     return largest
 
 
-def _both_shown(form: Form, shared: int, first: int, second: int) -> int | None:
+def _both_shown(form: recompute_reports.Form, shared: int, first: int, second: int) -> int | None:
     """Return how many shared items a report can show with ``first`` items of t1 and ``second`` of t2; None if none."""
     own = form.size - shared
     neither = form.items - 2 * form.size + shared
@@ -305,7 +299,7 @@ def _both_shown(form: Form, shared: int, first: int, second: int) -> int | None:
     return None
 
 
-def stated_ratio(form: Form) -> Fraction:
+def stated_ratio(form: recompute_reports.Form) -> Fraction:
     """Return the γ that docs/formats defines, even where too few items exist for transactions to reach it."""
     outside = form.size  # as for two transactions that share nothing
     probabilities = [form.probability(j, outside - j, outside) for j in form.possible]
@@ -323,9 +317,8 @@ def check_integers(text: str) -> list[Finding]:
         return [Finding(GUARANTEE, "plan text", BROKEN, f"The plan cannot be read: {error}.")]
     message = "The plan's text has well-formed report types, each with an operator and a generator, and a guarantee."
     findings = [Finding(GUARANTEE, "plan text", CONSISTENT, message)]
-    findings += [
-        for_report_type(_check_weights(each.form), place, numbers) for place, each in enumerate(numbers.report_types)
-    ]
+    for place, each in enumerate(numbers.report_types):
+        findings.append(for_report_type(_check_weights(each.form), place, numbers))
     if all(finding.verdict != BROKEN for finding in findings):  # else the probabilities are not defined
         findings += [_check_amplification(numbers), *_check_central(numbers), _check_stated(numbers)]
         for place, report_type in enumerate(numbers.report_types):
@@ -343,11 +336,11 @@ def for_report_type(finding: Finding, number: int, numbers: PlanNumbers) -> Find
     return replace(finding, name=label_by_report_type(finding.name, number, numbers))
 
 
-def _check_weights(form: Form) -> Finding:
+def _check_weights(form: recompute_reports.Form) -> Finding:
     name = "weights"
     if any((weight > 0) != (form.choices(j) > 0) for j, weight in enumerate(form.weights)):
         return Finding(GUARANTEE, name, BROKEN, "A possible kept size has weight 0, or an impossible one does not.")
-    added = added_weights(form)
+    added = recompute_reports.added_weights(form)
     if added != form.total:
         message = f"The probabilities of kept sizes add up to {_approximate(Fraction(added, form.total))}, not to 1."
         return Finding(GUARANTEE, name, BROKEN, message)
@@ -413,13 +406,8 @@ def _check_stated(numbers: PlanNumbers) -> Finding:
     name, total = "stated figures", numbers.cumulative[-1]
     for number, report_type in enumerate(numbers.report_types):
         follows = (total, _at_most(stated_ratio(report_type.form)), report_type.form.report_bits)
-        wrong = [
-            what
-            for what, stated, right in zip(
-                ("share", "amplification", "length"), report_type.stated, follows, strict=True
-            )
-            if type(stated) is not type(right) or stated != right
-        ]
+        figures = zip(("share", "amplification", "length"), report_type.stated, follows, strict=True)
+        wrong = [what for what, stated, right in figures if type(stated) is not type(right) or stated != right]
         if wrong:
             message = f"Report type {number} states another {wrong[0]} than the plan's numbers give."
             return Finding(GUARANTEE, name, BROKEN, message)
@@ -445,35 +433,35 @@ def _posterior(prior: Fraction, ratio: int, to: int) -> tuple[int, int]:
 
 def _check_generator(numbers: ReportTypeNumbers) -> list[Finding]:
     form = numbers.form
-    if not isinstance(form, Seed):
+    if not isinstance(form, recompute_reports.Seed):
         return []
     width, polynomial = form.field_bits, form.polynomial
     least = next(w for w in count(2) if form.fits_field(w))
     if width > least:
         message = f"The field has 2^{width} elements, but 2^{least} suffice; clients refuse the plan."
         return [Finding(GUARANTEE, "field", BROKEN, message, {"least_field_bits": least})]
-    order, full = order_of_x(width, polynomial), (1 << width) - 1
+    order, full = recompute_reports.order_of_x(width, polynomial), (1 << width) - 1
     message = f"The powers of x run through {order} of the field's {full} elements other than 0."
     field = Finding(GUARANTEE, "field", CONSISTENT if order == full else BROKEN, message, {"order_of_x": order})
     return [field, _check_independence(form, numbers.itemset_size)]
 
 
-def _check_independence(form: Seed, itemset_size: int) -> Finding:
+def _check_independence(form: recompute_reports.Seed, itemset_size: int) -> Finding:
     name, tested, needed = "independence", 0, min(form.size + itemset_size, form.items)
     reason = _broken_condition(form, needed)
     if reason:
         return Finding(GUARANTEE, name, BROKEN, f"The generator {reason}.")
     for chosen in _sets_to_test(form, needed):
-        vectors = [mask for item in chosen for mask in masks(form, item)]
+        vectors = [mask for item in chosen for mask in recompute_reports.masks(form, item)]
         tested += 1
-        if rank_over_gf2(vectors) < len(vectors):
+        if recompute_reports.rank_over_gf2(vectors) < len(vectors):
             message = f"The bits of some {needed} items depend on each other."
             return Finding(GUARANTEE, name, BROKEN, message, {"sets_tested": tested})
     message = f"The generator meets its theorem's conditions; the bits of {tested} tested itemsets are independent."
     return Finding(GUARANTEE, name, CONSISTENT, message, {"sets_tested": tested})
 
 
-def _broken_condition(form: Seed, needed: int) -> str:
+def _broken_condition(form: recompute_reports.Seed, needed: int) -> str:
     """Return the condition of the code's theorem that a form breaks, if any."""
     if not form.fits_field(form.field_bits):
         return f"is too short for {form.items} items of {form.insert_bits} bits"
@@ -482,7 +470,7 @@ def _broken_condition(form: Seed, needed: int) -> str:
     return ""
 
 
-def _sets_to_test(form: Seed, needed: int) -> Iterator[list[int]]:
+def _sets_to_test(form: recompute_reports.Seed, needed: int) -> Iterator[list[int]]:
     """Yield all itemsets of ``needed`` items where these are few, else regular and pseudo-random ones."""
     n = form.items
     if comb(n, needed) <= _ALL_SETS:

@@ -95,11 +95,8 @@ class Form(ABC):
 
     def collision_moment(self, power: int) -> Fraction:
         """Return Σ P^power over all reports of a transaction: the probability that ``power`` reports are equal."""
-        levels = (
-            self.choices(j) * Fraction(self.weights[j], self.total) ** power * self.collisions(j, power)
-            for j in self.possible
-        )
-        return sum(levels, Fraction(0))
+        shares = ((j, Fraction(self.weights[j], self.total)) for j in self.possible)
+        return sum((self.choices(j) * share**power * self.collisions(j, power) for j, share in shares), Fraction(0))
 
     def can_show(self, given: int, others: int) -> bool:  # noqa: ARG002
         """Return whether a report can show ``given`` items, and the rest of its items among ``others``."""
@@ -224,9 +221,7 @@ class Sets(Form):
         return max(1, (comb(self.items, self.report_size) - 1).bit_length())
 
     def choices(self, j: int) -> int:
-        if j > self.report_size:
-            return 0
-        return comb(self.size, j) * comb(self.items - self.size, self.report_size - j)
+        return 0 if j > self.report_size else comb(self.size, j) * comb(self.items - self.size, self.report_size - j)
 
     def probability(self, j: int, shown: int, outside: int) -> Fraction:  # noqa: ARG002 -- ℓ − j others are shown
         return Fraction(self.weights[j], self.total)
@@ -253,8 +248,7 @@ class Sets(Form):
 @lru_cache(maxsize=64)
 def _set_weights(form: Sets) -> tuple[list[int], int]:
     """Return the cumulative weights of each number kept, and the exclusive limit of the draw for inserted items."""
-    outside = form.items - form.size
-    multiple = lcm(*(comb(outside, form.report_size - j) for j in form.possible))
+    multiple = lcm(*(comb(form.items - form.size, form.report_size - j) for j in form.possible))
     bound = multiple * (3 if multiple > 1 and multiple & (multiple - 1) == 0 else 1)
     return list(accumulate(form.choices(j) * form.weights[j] for j in form.possible)), bound
 

@@ -68,9 +68,7 @@ class ColumnNumbers:
         """Number of outputs without that of a missing value."""
         if self.mechanism == CLEAR:
             return int(self.inputs // self.numbers["width"])
-        if self.mechanism == WINDOW:
-            return int(self.inputs + self.numbers["near"] - 1)
-        return self.inputs + 2 * self.reach
+        return int(self.inputs + self.numbers["near"] - 1) if self.mechanism == WINDOW else self.inputs + 2 * self.reach
 
     @property
     def reach(self) -> int:
@@ -214,9 +212,8 @@ def read_table(text: str) -> TableNumbers:
         raise PlanError("two columns have one name")
     stated = stated_guarantee(content)
     table = TableNumbers(columns, 0, stated, whole(content, "reports_per_person", 1, 1000))
-    sampled = whole(
-        content, "columns_per_report", min(1, len(table.protected_positions)), len(table.protected_positions)
-    )
+    most = len(table.protected_positions)
+    sampled = whole(content, "columns_per_report", min(1, most), most)
     labels = sum(each.ratio is not None and each.kind == "label" for each in columns)
     if (sampled + labels) * table.reports_per_person > _MAX_VALUES:  # γ^R would have millions of digits
         raise PlanError(f"a person gives more than {_MAX_VALUES:,} protected values, which γ cannot be computed for")
@@ -237,9 +234,8 @@ def _column(content: object) -> ColumnNumbers:
             raise PlanError("values must be a list of texts that differ")
         inputs = len(values)
     used = _used(content, inputs) if kind == WHOLE else inputs
-    column = ColumnNumbers(
-        name, kind, inputs, optional, str(mechanism), _read_mechanism(release, mechanism, inputs), used
-    )
+    weights = _read_mechanism(release, mechanism, inputs)
+    column = ColumnNumbers(name, kind, inputs, optional, str(mechanism), weights, used)
     if column.total > _MOST or column.outputs >= (1 << 16) - 1:
         raise PlanError("a column's weights add up to more than 2^32, or it has too many outputs")
     return column
@@ -302,9 +298,7 @@ class GuidedNumbers:
     @property
     def amplification(self) -> Fraction | None:
         """γ of one report, None where the text has none."""
-        if self.keep == TUPLE:
-            return 1 + Fraction(self.honest * prod(self.sizes), WORD - self.honest)
-        return self.stated
+        return 1 + Fraction(self.honest * prod(self.sizes), WORD - self.honest) if self.keep == TUPLE else self.stated
 
     @property
     def total(self) -> int:
@@ -384,9 +378,8 @@ class GuidedDistribution:
         if positions not in self._known:
             rows = [places[value] for places, value in zip(self.numbers.places, positions, strict=True)]
             plain = [weight(share) for share in self.shares[rows].sum(axis=0).tolist()]
-            self._known[positions] = (
-                [mixed(each, self.mixing) for each in plain] if self.numbers.keep == BITS else plain
-            )
+            is_mixed = self.numbers.keep == BITS
+            self._known[positions] = [mixed(each, self.mixing) for each in plain] if is_mixed else plain
         return self._known[positions]
 
     def reported_tuples(self, positions: tuple[int, ...]) -> list[tuple[tuple[int, ...], Fraction]]:

@@ -229,11 +229,8 @@ def _compare_devices(subject: Subject, records: Sequence[Any]) -> None:
                 sent = ledger.submit(raw, subject.plan, period="audit")
         octets = b"".join(given for _, given in recorded)
         words = WordStream(octets[:-16])
-        _check(
-            subject.recompute_report(record, words),
-            ClientReports.from_reports([sent.report], subject.plan.report_bytes),
-            0,
-        )
+        reports = ClientReports.from_reports([sent.report], subject.plan.report_bytes)
+        _check(subject.recompute_report(record, words), reports, 0)
         if 8 * words.used != words.octets or sent.submission_id != octets[-16:]:
             raise Fault("The id of a device's submission is not 16 random bytes of the operating system.")
 

@@ -234,9 +234,8 @@ def _sample_hard_records(
 ) -> tuple[dict[str, list[NDArray[np.float64]]], Finding | None]:
     seen, pairs = _ObservationCounts(), []
     for records in groups:
-        turns = max(
-            1, min(_BATCH, _BATCH_BYTES // subject.plan.report_bytes, trials // len(groups) // 3) // len(records)
-        )
+        most = min(_BATCH, _BATCH_BYTES // subject.plan.report_bytes, trials // len(groups) // 3)
+        turns = max(1, most // len(records))
         rounds = max(3, trials // len(groups) // (turns * len(records)))
         batch = subject.batch([record for record in records for _ in range(2)] * (turns // 2 + 1))
         pair = _EpsilonCounts(subject, records)
@@ -262,9 +261,8 @@ def _sample_many_records(
         step = max(1, min(_BATCH, _BATCH_BYTES // subject.plan.report_bytes) // subject.repetitions)
         parts = [records[first : first + step] for first in range(0, len(records), step)]
         batches = (subject.batch([record for record in part for _ in range(subject.repetitions)]) for part in parts)
-        for part, packed in zip(
-            parts, _reports(subject, box, batches, progress, len(records) * subject.repetitions), strict=True
-        ):
+        reports = _reports(subject, box, batches, progress, len(records) * subject.repetitions)
+        for part, packed in zip(parts, reports, strict=True):
             for place, record in enumerate(part):
                 mine = packed[place * subject.repetitions : (place + 1) * subject.repetitions]
                 found = subject.observations(mine, record)

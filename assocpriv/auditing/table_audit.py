@@ -115,10 +115,7 @@ class TableSubject(Subject):
         low, high = [0 for _ in columns], [column.used - 1 for column in columns]
         absent = [column.inputs if column.optional else column.used // 2 for column in columns]
         mixed = [high[place] if place % 2 else low[place] for place in range(len(low))]
-        alone = [
-            [high[at] if at == place else low[at] for at in range(len(low))]
-            for place in range(min(len(low), _SINGLE_CHANGES))
-        ]
+        alone = [[*low[:place], high[place], *low[place + 1 :]] for place in range(min(len(low), _SINGLE_CHANGES))]
         return [list(dict.fromkeys(map(tuple, [low, high, absent, mixed, *alone])))]
 
     def observations(self, packed: NDArray[np.uint8], record: Record) -> Iterator[Observation]:
@@ -153,9 +150,8 @@ class TableSubject(Subject):
         ways, table = [Fraction(1)] + [Fraction(0)] * self.table.columns_per_report, self.table
         always = Fraction(1)
         for place, column in enumerate(table.columns):
-            same = Fraction(
-                sum(count * weight**power for _, count, weight in column.blocks(record[place])), column.total**power
-            )
+            equal = sum(count * weight**power for _, count, weight in column.blocks(record[place]))
+            same = Fraction(equal, column.total**power)
             if column.mechanism == "gaussian-noise" and record[place] < column.inputs:
                 same = Fraction(sum(weight**power for _, weight in column.runs(record[place])), column.total**power)
             if place not in table.protected_positions:
@@ -248,5 +244,4 @@ def _cells_of(
 
 
 def _in_cells(cells: NDArray[np.int64], count: int) -> NDArray[np.uint8]:
-    shown: NDArray[np.uint8] = (cells[:, None] == np.arange(count)).astype(np.uint8)
-    return shown
+    return np.asarray(cells[:, None] == np.arange(count), dtype=np.uint8)

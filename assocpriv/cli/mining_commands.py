@@ -26,7 +26,7 @@ _ARROW = "=>"
 @click.option("--top", type=opt.WholeRange(0), metavar="K", help="Find the K largest supports; or rows printed.")
 @opt.all_option
 @opt.row_options
-@opt.usual("--sort", default="probability", help="Order: probability, support, size or name.")
+@opt.sort_option("support, size or name", "selected first, by support")
 @opt.advanced_options(opt.level_option, opt.memory_option, opt.spark_option)
 def mine(
     reports: tuple[Path, ...], spark: str | None, output: Path | None, html: Path | None, top: int | None,
@@ -87,7 +87,7 @@ _OPTIONS_OF_RULES = ("min_confidence", "contains", "size", "antecedent", "conseq
 @click.option("--antecedent", multiple=True, metavar="ITEM", help="Rules with this antecedent item; repeatable.")
 @click.option("--consequent", multiple=True, metavar="ITEM", help="Rules with this consequent item; repeatable.")
 @click.option("--prune", is_flag=True, help="Leave out redundant rules.")
-@opt.usual("--sort", default="probability", help="Order: probability, a metric, size or name.")
+@opt.sort_option("a metric, size or name", "selected first, by the lower end of the interval")
 @click.option("--prices", type=opt.PATH, help="CSV of item and price, for the value of rules.")
 @click.option("--substitutes", is_flag=True, help="Find substitutes in REPORTS instead.")
 @click.option("--all", "everything", is_flag=True, help="Also rules that are not selected, marked ?.")

@@ -372,6 +372,11 @@ def usual(*names: str, default: Any, help: str, **settings: Any) -> Callable[[_F
     return click.option(*names, default=default, show_default=True, help=help, **settings)
 
 
+def sort_option(orders: str, default: str) -> Callable[[_F], _F]:
+    """Return the option that orders rows."""
+    return click.option("--sort", show_default=default, help=f"Order of rows: {orders}.")
+
+
 def choice(name: str, words: Sequence[str], help: str, default: str | None = None) -> Callable[[_F], _F]:  # noqa: A002
     """Return an option that takes one of several words, the first by default."""
     return usual(name, default=default or words[0], help=help, type=click.Choice(words))

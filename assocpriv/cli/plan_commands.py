@@ -112,7 +112,7 @@ def catalogue(
 @opt.usual("--reports", default=1_000_000, help="Expected number of reports.")
 @opt.usual("--reports-per-person", default=1, help="Maximum reports per person.")
 @click.option("--mean-size", type=opt.NUMBER, help="Mean items in a basket.  [default: 6]")
-@click.option("--central", metavar="ε,δ", callback=_pair, help="Central ε, δ of a batch, through a relay.")
+@click.option("--central", metavar="ε,δ", callback=_pair, help="Central ε and δ of a batch sent through a relay.")
 @click.option("-o", "--output", type=opt.OUTPUT, help="Plan file to write (JSON).")
 @_rare_options
 def plan(output: Path | None, force: bool, **options: Any) -> None:

@@ -80,10 +80,8 @@ class SetDraws:
         """Return the rank of a random set of ℓ items, for the m items of a transaction, padding items included."""
         operator, choice = self.operator, entropy.pick(self.cumulative)
         j = self.fewest + choice
-        x, y = (
-            entropy.below(2 * self.kept_choices[choice]),
-            entropy.below(self.added_bound),
-        )  # times 2, so that no bound is 1
+        # times 2, so that no bound is 1
+        x, y = entropy.below(2 * self.kept_choices[choice]), entropy.below(self.added_bound)
         kept = set_of_rank(x // 2, operator.size, j)
         outside, size = operator.items - operator.size, operator.report_size
         added = set_of_rank(y * self.added_choices[choice] // self.added_bound, outside, size - j)
@@ -117,8 +115,7 @@ class KeptSubsets:
 def kept_subsets(operator: "Operator") -> KeptSubsets:
     """Tabulate the subsets for step 2."""
     masks = subsets_by_size(operator.size)
-    weights = (operator.keep_weights[mask.bit_count()] for mask in masks)
-    return KeptSubsets(masks, tuple(accumulate(weights)))
+    return KeptSubsets(masks, tuple(accumulate(operator.keep_weights[mask.bit_count()] for mask in masks)))
 
 
 def subsets_by_size(m: int) -> tuple[int, ...]:

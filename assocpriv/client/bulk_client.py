@@ -126,9 +126,8 @@ class SubsetTables:
         self._subsets = (cumulative, np.array(subsets.masks, dtype=np.int64))
         self._columns = _columns_of(report_type)
         numbers = (operator.insert_num, operator.insert_bits, operator.weight_bits, report_type.report_bits)
-        self._shape = np.array(
-            [report_type.n_items, operator.size, *numbers, _solved_slots(report_type)], dtype=np.int64
-        )
+        shape = report_type.n_items, operator.size, *numbers, _solved_slots(report_type)
+        self._shape = np.array(shape, dtype=np.int64)
         report_words, r = -(-report_type.report_bits // WORD_BITS), operator.insert_bits
         shown = (
             report_words * r
@@ -191,14 +190,12 @@ class BulkResponder:
         self, offsets: NDArray[np.int64], entries: NDArray[np.int64], words: NDArray[np.uint64], entropy: WordEntropy
     ) -> "ResponseBatch":
         """Randomize transactions with the given words first, then with further words of ``entropy``."""
-        n_words = -(-self.report_type.report_bits // WORD_BITS)
-        reports = np.zeros((len(offsets) - 1, n_words), dtype=np.uint64)
+        reports = np.zeros((len(offsets) - 1, -(-self.report_type.report_bits // WORD_BITS)), dtype=np.uint64)
         fitted = np.zeros((len(offsets) - 1, self.report_type.transaction_size), dtype=np.int64)
         done = 0
         while True:
-            more, used, status = self._tables.randomize(
-                offsets[done:], entries, read_only(words), fitted[done:], reports[done:]
-            )
+            rest = fitted[done:], reports[done:]
+            more, used, status = self._tables.randomize(offsets[done:], entries, read_only(words), *rest)
             done += more
             if status == 0:
                 break
@@ -238,9 +235,8 @@ class BulkRandomizer:
 
     def words_needed(self, baskets: Baskets) -> int:
         """Return the largest number of words for these transactions under any report types, if no draw is rejected."""
-        most = max(
-            each.words_needed(baskets.offsets) for each in self._responders
-        )  # a view has no more entries than the transaction has items
+        # a view has no more entries than the transaction has items
+        most = max(each.words_needed(baskets.offsets) for each in self._responders)
         return most + (len(baskets) if len(self._responders) > 1 else 0)
 
     def spare_words(self, baskets: Baskets) -> int:
@@ -402,13 +398,8 @@ def randomize_records(
             sizes.update(count_sizes(batch))
             yield batch
 
-    chunks = randomize_chunks(
-        count_batches(),
-        plan,
-        entropy=SystemEntropy(),
-        workers=workers_within(memory),
-        progress=None if in_file else progress,
-    )
+    workers, show = workers_within(memory), None if in_file else progress
+    chunks = randomize_chunks(count_batches(), plan, entropy=SystemEntropy(), workers=workers, progress=show)
     packed = (chunk.packed for chunk in chunks)
     if output is not None:
         write_reports(packed, plan, output, force=force)

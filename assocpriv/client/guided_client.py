@@ -125,8 +125,7 @@ def randomize_guided(record: GuidedRecord, plan: GuidedPlan, *, entropy: Entropy
         )
     raw = [read_value(record.values.get(column.name), column) for column in plan.columns]
     bits = Perturbation(plan, record.guidance).release(raw[:-1], entropy)
-    packed = plan.pack(record.guidance.serial, np.array(raw[-1:]), np.array([bits], dtype=np.uint8))
-    return packed.tobytes()
+    return plan.pack(record.guidance.serial, np.array(raw[-1:]), np.array([bits], dtype=np.uint8)).tobytes()
 
 
 def parse_guided(text: bytes) -> GuidedRecord:
@@ -176,9 +175,8 @@ class Perturbation:
         """Return the released bits of one tuple; an attribute's number of values stands for a missing one."""
         sizes, safeguard = self.plan.sizes, self.plan.safeguard
         fills = [entropy.below(size) for size in sizes]
-        answered = [
-            fill if value == size else value for value, fill, size in zip(raw_positions, fills, sizes, strict=True)
-        ]
+        values = zip(raw_positions, fills, sizes, strict=True)
+        answered = [fill if value == size else value for value, fill, size in values]
         if isinstance(safeguard, TupleMix):
             other = [entropy.below(size) for size in sizes]
             answered = other if entropy.pick((safeguard.honest, 1 << TUPLE_BITS)) else answered
@@ -235,8 +233,7 @@ class TupleRandomizer:
         self, raw_positions: NDArray[np.int32], words: NDArray[np.uint64], entropy: WordEntropy
     ) -> NDArray[np.uint8]:
         source = _PrefilledEntropy(words, entropy)
-        rows = [self._perturbation.release(row, source) for row in raw_positions.tolist()]
-        return np.array(rows, dtype=np.uint8)
+        return np.array([self._perturbation.release(row, source) for row in raw_positions.tolist()], dtype=np.uint8)
 
 
 class _PrefilledEntropy(WordEntropy):

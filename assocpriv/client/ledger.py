@@ -94,8 +94,7 @@ class Ledger:
         """
         target = Path(path)
         _check_limit(limit)
-        file = ledger_file.LedgerFile(target, wait_seconds)
-        ledger = cls(target, file, limit)
+        ledger = cls(target, ledger_file.LedgerFile(target, wait_seconds), limit)
         try:
             ledger._read()
         except BaseException as error:
@@ -442,13 +441,8 @@ def report(
         try:
             # a new ledger exists only now: compare the output with it under any name
             check_writable(output, force=force, inputs=[*inputs, ledger])
-            if (
-                empty == "error"
-                and takes_names(plan)
-                and isinstance(record, Sized)
-                and not len(record)
-                and not book.has(plan, period)
-            ):
+            is_empty = takes_names(plan) and isinstance(record, Sized) and not len(record)
+            if empty == "error" and is_empty and not book.has(plan, period):
                 raise BasketError(
                     "the basket is empty, as after a failed pipe; to report that nothing was bought, use empty='keep'"
                 )
@@ -534,7 +528,6 @@ def make_report(record: Any, plan: PublishedPlan, *, entropy: "Entropy") -> byte
         RecordError: the record does not fit the plan; no draw is made.
         TypeError: no plan, or a record of another type.
     """
-    report: bytes = load_for(PublishedPlan.require(plan).kind, "client.report", "answered")(
-        record, plan, entropy=entropy
-    )
+    randomize = load_for(PublishedPlan.require(plan).kind, "client.report", "answered")
+    report: bytes = randomize(record, plan, entropy=entropy)
     return report

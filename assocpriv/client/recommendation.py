@@ -41,9 +41,8 @@ def recommend(basket: Collection[str | int], rules: Iterable[Rule], top: int = 3
     >>> [each.items for each in recommend({"tea"}, rules)], [each.items for each in recommend({"milk"}, rules)]
     ([('milk',)], [('tea', 'honey')])
     """
-    if isinstance(basket, str | bytes | bytearray | Mapping) or not isinstance(
-        basket, Collection
-    ):  # a mapping could hold counts of 0
+    # a mapping could hold counts of 0
+    if isinstance(basket, str | bytes | bytearray | Mapping) or not isinstance(basket, Collection):
         raise BasketError(f"a basket must be a set or list of names, got a {type(basket).__name__}")
     rules = tuple(rules)
     if not all(isinstance(rule, Rule) for rule in rules):

@@ -111,10 +111,8 @@ def _baskets_of(
             baskets = frame.select(item.cast("array<string>").alias(_BASKET))
         else:
             owner = sql.lit(0) if person_column is None else column_of(frame, person_column)
-            transaction, item = (
-                column_of(frame, transaction_column).alias("transaction"),
-                item.cast("string").alias("item"),
-            )
+            transaction = column_of(frame, transaction_column).alias("transaction")
+            item = item.cast("string").alias("item")
             items = sql.collect_list(sql.struct("item"))["item"]  # in a struct, as collect_list would drop nulls
             is_one = (sql.min("owner") == sql.max("owner")) & (sql.count("owner") == sql.count(sql.lit(1)))
             baskets = (

@@ -178,8 +178,7 @@ def _numbers(values: Any, column: NumberInput, cells: CellOptions, counts: Predi
 def _remedy(refused: Any, cells: CellOptions) -> str:
     if not cells.written:
         return "a Parquet or frame column must hold numbers, not text; convert it"
-    words = {str(each).strip() for each in refused.unique().to_pylist()}
-    return f"write numbers as 1234.5; {missing_remedy(words)}"
+    return f"write numbers as 1234.5; {missing_remedy({str(each).strip() for each in refused.unique().to_pylist()})}"
 
 
 def _places(values: Any, column: CategoryInput, cells: CellOptions, counts: PredictionCounts) -> NDArray[np.float64]:

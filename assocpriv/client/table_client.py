@@ -154,10 +154,8 @@ class TableRandomizer:
             form, numbers = kernels.WEIGHTED_NOISE, (len(mechanism.cumulative), 0, 0, mechanism.cumulative[-1])
         else:
             assert isinstance(mechanism, Window)
-            form, numbers = (
-                kernels.WINDOW,
-                (mechanism.near, mechanism.high, mechanism.low, mechanism.total(optional=column.optional)),
-            )
+            total = mechanism.total(optional=column.optional)
+            form, numbers = kernels.WINDOW, (mechanism.near, mechanism.high, mechanism.low, total)
         return [form, mechanism.inputs, mechanism.outputs, *numbers, at, column.codes, n_bytes, guide, shift]
 
     def randomize(
@@ -177,15 +175,9 @@ class TableRandomizer:
         self, raw_inputs: NDArray[np.int32], words: NDArray[np.uint64], reports: NDArray[np.uint8]
     ) -> tuple[int, int, int]:
         """Run the kernel, which fills ``reports``; return (records done, words used, status)."""
+        sampled = self.plan.columns_per_report
         done: tuple[int, int, int] = kernels.randomize_records(
-            raw_inputs,
-            words,
-            self._columns,
-            self._draws,
-            self._protected,
-            self.plan.columns_per_report,
-            self._scratch(),
-            reports,
+            raw_inputs, words, self._columns, self._draws, self._protected, sampled, self._scratch(), reports
         )
         return done
 
@@ -260,9 +252,8 @@ def randomize_records(
     if output is not None:
         check_report_output(output)
     memory = default_memory() if memory_bytes is None else memory_bytes
-    stream = stream_table(
-        table, plan, build_options(TableOptions, {"memory_bytes": memory, "progress": progress, **reading})
-    )
+    options = build_options(TableOptions, {"memory_bytes": memory, "progress": progress, **reading})
+    stream = stream_table(table, plan, options)
     packed = randomize_inputs(stream, plan, entropy=SystemEntropy(), workers=workers_within(memory))
     if output is not None:
         write_reports(packed, plan, output, force=force)

@@ -116,9 +116,8 @@ def transaction_of(names: Collection[str | int], plan: "Plan") -> list[int]:
     if len(set(known_names)) != len(known_names):
         raise BasketError("the basket repeats an item; a basket is a set: give each item once")
     if UNKNOWN in numbers and plan.names.unlisted == "error":
-        raise BasketError(
-            f"{ordinal(numbers.index(UNKNOWN) + 1)} item of the basket is not in the plan's catalogue; remove it"
-        )
+        place = ordinal(numbers.index(UNKNOWN) + 1)
+        raise BasketError(f"{place} item of the basket is not in the plan's catalogue; remove it")
     return sorted({number for number in numbers if number >= 0})
 
 

@@ -170,8 +170,7 @@ def _prepared(record: Any, plan: "PublishedPlan", collector: Collector, device: 
     collector."""
 
     def ask(path: str) -> Any:
-        answer = _require_success(collector.ask(path, most_bytes=_MOST_GUIDANCE), "guidance")
-        return answer.read_json("guidance")
+        return _require_success(collector.ask(path, most_bytes=_MOST_GUIDANCE), "guidance").read_json("guidance")
 
     if isinstance(record, bytes):
         record = parse_values(record, plan)

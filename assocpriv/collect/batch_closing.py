@@ -119,8 +119,7 @@ def close_batch(
     if not by_key:
         return None, {}
     ids = _merge_ids(folder, np.concatenate([records[:, :ID_BYTES] for records in by_key.values()]))
-    reports = {key: records[:, ID_BYTES:] for key, records in by_key.items()}
-    write_batch_files(reports, folder, token, plan, sizes)
+    write_batch_files({key: records[:, ID_BYTES:] for key, records in by_key.items()}, folder, token, plan, sizes)
     return ids, by_key
 
 
@@ -207,8 +206,7 @@ def remove_partial_files(folder: Path) -> None:
 
 def shuffle_rows(packed: NDArray[np.uint8]) -> NDArray[np.uint8]:
     """Return rows in uniformly random order, apart from ties between 64-bit sort keys."""
-    rows: NDArray[np.uint8] = packed[np.argsort(SystemEntropy().words(len(packed)))]
-    return rows
+    return packed[np.argsort(SystemEntropy().words(len(packed)))]
 
 
 def _today() -> date:

@@ -121,9 +121,8 @@ class Service:
         self._keys, self._lock, self._direct = keys, lock, direct
         inside = partial(self._answer_device, through_relay=True)
         self._gateway = None if gateway_keys is None else Gateway(gateway_keys, inside)
-        self._guidance = (
-            PublishedGuidance(collection.folder, self._plan) if isinstance(self._plan, GuidedPlan) else None
-        )
+        plan = collection.plan
+        self._guidance = PublishedGuidance(collection.folder, plan) if isinstance(plan, GuidedPlan) else None
         self.metrics, self._bodies = Metrics(self._load), _Bodies()
         self._rest = self._routes()
         self._for_devices = _shared_with(self._answer_device, origins)
@@ -296,10 +295,8 @@ class Service:
             Route("/readyz", self._get_readiness),
         ]
         if self._guidance is not None:
-            routes += [
-                Route("/guidance/level", self._guidance.get_level),
-                Route("/guidance", self._guidance.get_guidance),
-            ]
+            routes.append(Route("/guidance/level", self._guidance.get_level))
+            routes.append(Route("/guidance", self._guidance.get_guidance))
         handlers: Any = {HTTPException: self._http_error, StoreFullError: self._store_away}
         application = Starlette(routes=routes, exception_handlers=handlers)
         application.router.redirect_slashes = False  # a redirect would repeat the request's Host
@@ -416,9 +413,8 @@ class _Bodies:
             late = True
             task.cancel()
 
-        timer = asyncio.get_running_loop().call_later(
-            _BODY_SECONDS, end
-        )  # asyncio.timeout would take a tenth of the time of a request
+        # asyncio.timeout would take a tenth of the time of a request
+        timer = asyncio.get_running_loop().call_later(_BODY_SECONDS, end)
         try:
             return await self._read_all(receive)
         except asyncio.CancelledError:
@@ -460,8 +456,8 @@ class _Bodies:
 
 
 def _too_large(most: int = MOST_BYTES) -> RequestRefused:
-    said = f"{most >> 20} MiB" if most >> 20 else f"{most >> 10} KiB"
-    return RequestRefused(413, "too-large", f"a request has at most {said}", most_bytes=most)
+    limit = f"{most >> 20} MiB" if most >> 20 else f"{most >> 10} KiB"
+    return RequestRefused(413, "too-large", f"a request has at most {limit}", most_bytes=most)
 
 
 async def _answer(

@@ -12,18 +12,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from assocpriv.collect import gateway
-from assocpriv.collect.batch_closing import (
-    ASIDE_FOLDER,
-    ENDED_FILE,
-    KEY_KEY,
-    closed_counts,
-    ids_files,
-    is_ended,
-    names_key_file,
-    remove_before,
-    removed_counts,
-)
+from assocpriv.collect import batch_closing, gateway
 from assocpriv.collect.keys import KEYS_FILE
 from assocpriv.collect.postgres import PostgresStore, PostgresUrl
 from assocpriv.collect.sqlite import SqliteStore
@@ -37,17 +26,9 @@ from assocpriv.collect.store import (
     close_all_batches,
     flock,
 )
+from assocpriv.files import open_batches
 from assocpriv.files.arrow import pq
 from assocpriv.files.atomic import atomic_output, sync_folder
-from assocpriv.files.open_batches import (
-    PLAN_FILE,
-    batch_files,
-    closed_file,
-    read_mark,
-    read_note,
-    read_open_batches,
-    write_note,
-)
 from assocpriv.files.plan_files import read_plan
 from assocpriv.guarantees.errors import FileError
 
@@ -104,28 +85,28 @@ def folder_status(folder: Path) -> CollectionStatus:
         WireError: a damaged file.
     """
     _check_folder(folder)
-    plan, batches = read_open_batches(folder)
+    plan, batches = open_batches.read_open_batches(folder)
     files = set(folder.glob("[!.]*.parquet"))  # listed after the batches: one closed meanwhile counts once
     still_open = Counter[int]()
     for batch in batches:
         for key, packed in batch.by_key.items():
-            if closed_file(folder, batch.token, key) not in files:
+            if open_batches.closed_file(folder, batch.token, key) not in files:
                 still_open[key] += len(packed)
-    closed, _ = closed_counts(folder, ())
-    mark = read_mark(folder)
+    closed, _ = batch_closing.closed_counts(folder, ())
+    mark = open_batches.read_mark(folder)
     return CollectionStatus(
         plan_id=plan.plan_id,
         closed=closed.total(),
         open=still_open.total(),
         by_key=dict(sorted((closed + still_open).items())),
-        set_aside=dict(sorted(closed_counts(folder / ASIDE_FOLDER, ())[0].items())),
+        set_aside=dict(sorted(batch_closing.closed_counts(folder / batch_closing.ASIDE_FOLDER, ())[0].items())),
         in_database=0 if mark is None else mark.open_reports,
         minimum_batch_size=max(batch_sizes(folder).minimum, plan.minimum_batch_size),
-        removed=removed_counts(folder).total(),
+        removed=batch_closing.removed_counts(folder).total(),
         keys=(folder / KEYS_FILE).exists(),
         relay="only" if plan.central else "also" if (folder / gateway.KEYS_FILE).exists() else None,
         served=_is_served(folder),
-        ended=is_ended(folder),
+        ended=batch_closing.is_ended(folder),
     )
 
 
@@ -142,11 +123,11 @@ def close_folder(folder: Path, store: str | None = None, *, allow_small: bool = 
         closed = _close_all(opened, allow_small=allow_small)
         if not end:
             return closed
-        if not is_ended(folder):
-            with atomic_output(folder / ENDED_FILE):
+        if not batch_closing.is_ended(folder):
+            with atomic_output(folder / batch_closing.ENDED_FILE):
                 pass
             sync_folder(folder)
-        for path in (*ids_files(folder), names_key_file(folder)):
+        for path in (*batch_closing.ids_files(folder), batch_closing.names_key_file(folder)):
             path.unlink(missing_ok=True)
     return closed
 
@@ -160,16 +141,16 @@ def set_aside(folder: Path, key: int, *, restore: bool = False, store: str | Non
         BatchTooSmallError: as close_folder.
         FileError: the collection is served, it has no reports of the key there, or the disk refuses.
     """
-    aside = folder / ASIDE_FOLDER
+    aside = folder / batch_closing.ASIDE_FOLDER
     source, target = (aside, folder) if restore else (folder, aside)
     with _opened(folder, store) as opened:
         if not restore:
             try:
                 _close_all(opened)
             except BatchTooSmallError:
-                if opened.counts_by_key().get(key, 0) > closed_counts(folder, ())[0][key]:
+                if opened.counts_by_key().get(key, 0) > batch_closing.closed_counts(folder, ())[0][key]:
                     raise  # some reports of the key are in the open batch
-        count = closed_counts(source, ())[0][key]
+        count = batch_closing.closed_counts(source, ())[0][key]
         if not count:
             raise FileError(f"{source} has no reports of key {key}; assocpriv collector status {folder} lists the keys")
         aside.mkdir(mode=0o700, exist_ok=True)
@@ -184,7 +165,7 @@ def set_aside(folder: Path, key: int, *, restore: bool = False, store: str | Non
 def _files_of(folder: Path, key: int) -> list[Path]:
     """Return the report files of a key in a folder."""
     found = [(path, pq.read_metadata(path).metadata or {}) for path in sorted(folder.glob("[!.]*.parquet"))]
-    return [path for path, metadata in found if metadata.get(KEY_KEY) == str(key).encode("ascii")]
+    return [path for path, metadata in found if metadata.get(batch_closing.KEY_KEY) == str(key).encode("ascii")]
 
 
 def remove_reports(folder: Path, days: int) -> tuple[dict[str, int], int]:
@@ -197,7 +178,7 @@ def remove_reports(folder: Path, days: int) -> tuple[dict[str, int], int]:
     _check_folder(folder)
     lock = FolderLock.take(folder)
     try:
-        return remove_before(folder, days)
+        return batch_closing.remove_before(folder, days)
     finally:
         lock.release()
 
@@ -211,13 +192,15 @@ def _close_all(opened: ReportStore, *, allow_small: bool = False) -> int:
 @contextmanager
 def _opened(folder: Path, store: str | None) -> Iterator[ReportStore]:
     _check_folder(folder)
-    with locked_store(folder, read_plan(folder / PLAN_FILE), store) as opened:
+    with locked_store(folder, read_plan(folder / open_batches.PLAN_FILE), store) as opened:
         yield opened
 
 
 def _check_folder(folder: Path) -> None:
-    if not (folder / PLAN_FILE).is_file():
-        raise FileError(f"{folder} is no collector's folder: it has no {PLAN_FILE}, which assocpriv serve writes")
+    if not (folder / open_batches.PLAN_FILE).is_file():
+        raise FileError(
+            f"{folder} is no collector's folder: it has no {open_batches.PLAN_FILE}, which assocpriv serve writes"
+        )
 
 
 def _is_served(folder: Path) -> bool:
@@ -269,7 +252,7 @@ def batch_sizes(folder: Path) -> BatchSizes:
     """
     path = folder / _SIZES_FILE
     try:
-        return BatchSizes(**(read_note(path, _SIZES_FORMAT, _VERSION, ["minimum", "maximum"]) or {}))
+        return BatchSizes(**(open_batches.read_note(path, _SIZES_FORMAT, _VERSION, ["minimum", "maximum"]) or {}))
     except TypeError:
         raise FileError(f"{path} is damaged: it does not hold batch sizes") from None
 
@@ -288,17 +271,17 @@ def open_store(
     plan.check_central()
     opened = _open_store(folder, plan, store, sizes or batch_sizes(folder))
     if sizes is not None and sizes != batch_sizes(folder):
-        write_note(folder / _SIZES_FILE, _SIZES_FORMAT, _VERSION, asdict(sizes))
+        open_batches.write_note(folder / _SIZES_FILE, _SIZES_FORMAT, _VERSION, asdict(sizes))
     return opened
 
 
 def _open_store(folder: Path, plan: "PublishedPlan", store: str | None, sizes: BatchSizes) -> ReportStore:
-    mark = read_mark(folder)
+    mark = open_batches.read_mark(folder)
     if store == SQLITE or (store is None and mark is None):
         if mark is not None:
             raise FileError(f"reports of {folder} are kept in PostgreSQL; give its URL as the store")
         return SqliteStore(folder, plan, sizes)
     url = PostgresUrl(store) if store is not None else PostgresUrl.from_mark(mark.store if mark else "")
-    if mark is None and (batch_files(folder) or ids_files(folder)):
+    if mark is None and (open_batches.batch_files(folder) or batch_closing.ids_files(folder)):
         raise FileError(f"{folder} has reports in SQLite, whose ids PostgreSQL does not have; name a new folder")
     return PostgresStore(folder, plan, url, sizes)

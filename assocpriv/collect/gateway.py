@@ -98,10 +98,8 @@ class GatewayKeys:
         content = read_note(self._path, _FORMAT, _VERSION, ["keys"]) or {"keys": []}
         try:
             kept = [_StoredKey(**fields) for fields in content["keys"]]
-            good = all(
-                each.number in range(256) and type(each.day) is int and len(bytes.fromhex(each.private)) == 32
-                for each in kept
-            )
+            good = all(each.number in range(256) and type(each.day) is int for each in kept)
+            good = good and all(len(bytes.fromhex(each.private)) == 32 for each in kept)
         except (TypeError, ValueError, LookupError):
             good = False
         if not good:

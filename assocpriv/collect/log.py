@@ -35,9 +35,8 @@ class _RepeatFilter(logging.Filter):
 def logging_lines(level: int, version: str) -> Iterator[None]:
     """Log records of the package and its server, from a level on, to standard error: time, level, version, message."""
     lines = logging.StreamHandler()
-    lines.setFormatter(
-        logging.Formatter(f"%(asctime)s %(levelname)s assocpriv/{version} %(message)s", "%Y-%m-%dT%H:%M:%S%z")
-    )
+    form = f"%(asctime)s %(levelname)s assocpriv/{version} %(message)s"
+    lines.setFormatter(logging.Formatter(form, "%Y-%m-%dT%H:%M:%S%z"))
     lines.addFilter(_RepeatFilter())
     lines.setLevel(level)
     logs = [logging.getLogger(name) for name in ("assocpriv", "uvicorn", "asyncio")]

@@ -15,13 +15,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
 
-from prometheus_client.core import (
-    CounterMetricFamily,
-    GaugeMetricFamily,
-    HistogramMetricFamily,
-    InfoMetricFamily,
-    Metric,
-)
+from prometheus_client import core
 from prometheus_client.process_collector import ProcessCollector
 from prometheus_client.registry import Collector
 
@@ -51,27 +45,23 @@ class LoadSnapshot:
     conflicts: int
     folder: Path
 
-    def collect(self) -> Iterator[Metric]:
+    def collect(self) -> Iterator[core.Metric]:
         """Yield a counter and gauges; sizes are those of all files in the folder."""
         conflicts = "Reports with a known id and other bytes, of those compared: no honest client sends them."
-        yield CounterMetricFamily("assocpriv_reports_conflicting", conflicts, self.conflicts)
+        yield core.CounterMetricFamily("assocpriv_reports_conflicting", conflicts, self.conflicts)
         free = 0  # the folder cannot be reached
         with suppress(OSError):
             free = shutil.disk_usage(self.folder).free
         for name, text, value in (
             ("reports", "Reports in the collection.", self.reports),
             ("batches_closed", "Closed batches.", self.batches_closed),
-            (
-                "batches_pending",
-                "Full batches not yet closed; for minutes: closing fails.",
-                self.batches_pending,
-            ),
+            ("batches_pending", "Full batches not yet closed; for minutes: closing fails.", self.batches_pending),
             ("queue_depth", "Requests waiting for the disk.", self.queue_depth),
             ("queued_bytes", "Bytes of unanswered requests.", self.queued_bytes),
             ("store_bytes", "Bytes of all files of the collection.", _bytes_in(self.folder)),
             ("disk_free_bytes", "Free bytes on their disk.", free),
         ):
-            yield GaugeMetricFamily(f"assocpriv_{name}", text, value)
+            yield core.GaugeMetricFamily(f"assocpriv_{name}", text, value)
 
 
 class _Histogram:
@@ -86,12 +76,12 @@ class _Histogram:
             self._buckets[bisect_left(_BOUNDS, seconds)] += 1
             self._seconds += seconds
 
-    def collect(self, name: str, text: str) -> Metric:
+    def collect(self, name: str, text: str) -> core.Metric:
         """Return it as a metric of prometheus-client."""
         with self._guard:
             totals, seconds = list(accumulate(self._buckets)), self._seconds
         buckets = list(zip([*map(str, _BOUNDS), "+Inf"], totals, strict=True))
-        return HistogramMetricFamily(f"assocpriv_{name}", text, buckets, seconds)
+        return core.HistogramMetricFamily(f"assocpriv_{name}", text, buckets, seconds)
 
 
 class Metrics(Collector):
@@ -131,17 +121,19 @@ class Metrics(Collector):
         """Record that batches were closed just now."""
         self._closed_at = self._clock()
 
-    def collect(self) -> Iterator[Metric]:
+    def collect(self) -> Iterator[core.Metric]:
         """Yield all metrics as prometheus-client's objects."""
-        yield InfoMetricFamily("assocpriv_build", "Version of the collector.", {"version": self.version})
+        yield core.InfoMetricFamily("assocpriv_build", "Version of the collector.", {"version": self.version})
         for name, text, count in (
             ("reports_accepted", "Reports stored since the start.", self._accepted),
             ("reports_duplicate", "Repeated reports, stored before.", self._duplicates),
             ("logins_failed", "Logins to the operator's page with a wrong token.", self.failed_logins()),
             ("connections_rejected", "Connections closed because no file descriptor was free.", self.rejected),
         ):
-            yield CounterMetricFamily(f"assocpriv_{name}", text, count)
-        refused = CounterMetricFamily("assocpriv_requests_refused", "Requests refused, by reason.", labels=["reason"])
+            yield core.CounterMetricFamily(f"assocpriv_{name}", text, count)
+        refused = core.CounterMetricFamily(
+            "assocpriv_requests_refused", "Requests refused, by reason.", labels=["reason"]
+        )
         for reason, count in sorted(self._refusals.items()):
             refused.add_metric([reason], count)
         yield refused
@@ -153,7 +145,7 @@ class Metrics(Collector):
             ("manipulation_flagged", "1 if the last tests for manipulated reports flagged.", flagged),
             ("manipulation_tested", "Reports in those tests; 0 before the first ones.", tested),
         ):
-            yield GaugeMetricFamily(f"assocpriv_{name}", text, float(value))
+            yield core.GaugeMetricFamily(f"assocpriv_{name}", text, float(value))
         yield self._requests.collect("upload_seconds", "Seconds until stored uploads were answered.")
         yield self._commits.collect("commit_seconds", "Seconds of commits.")
         yield from ProcessCollector(registry=None).collect()  # memory, descriptors and their limit, on Linux

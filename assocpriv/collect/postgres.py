@@ -192,9 +192,8 @@ class _Link:
         """
         with self._guard:
             with self.transaction() as database:
-                database.execute(
-                    f"SET LOCAL lock_timeout = '{_LOCK_SECONDS}s'"
-                )  # a dead connection releases it a little later
+                # a dead connection releases it a little later
+                database.execute(f"SET LOCAL lock_timeout = '{_LOCK_SECONDS}s'")
                 database.execute("SELECT pg_advisory_lock(hashtextextended(%s, 0))", (name,))
             try:
                 yield
@@ -333,15 +332,11 @@ class PostgresStore:
         return accepted.results
 
     def _insert(
-        self,
-        database: "Connection[Any]",
-        uploads: Sequence[Upload],
-        records: NDArray[np.uint8],
-        stored: NDArray[np.bool_],
+        self, database: "Connection[Any]", uploads: Sequence[Upload], rows: NDArray[np.uint8], stored: NDArray[np.bool_]
     ) -> None:
         of_key = np.repeat([upload.key for upload in uploads], [upload.count for upload in uploads])
         for key in np.unique(of_key[stored]).tolist():
-            chosen = records[stored & (of_key == key), ID_BYTES:]
+            chosen = rows[stored & (of_key == key), ID_BYTES:]
             row = (key, len(chosen), chosen.tobytes())
             database.execute("INSERT INTO reports VALUES (%s, %s, %s)", row, binary=True)
             if key != NO_KEY:
@@ -451,8 +446,7 @@ class PostgresStore:
 
 def _new_ids(database: "Connection[Any]", ids: Iterable[bytes]) -> set[bytes]:
     """Add distinct ids, and return those that are new."""
-    selected = [each.hex() for each in ids]
-    row = database.execute(_NEW_IDS, (selected,), binary=True).fetchone()
+    row = database.execute(_NEW_IDS, ([each.hex() for each in ids],), binary=True).fetchone()
     added: bytes = (row and row[0]) or b""
     return {added[start : start + ID_BYTES] for start in range(0, len(added), ID_BYTES)}
 
@@ -477,5 +471,4 @@ def _pending(database: "Connection[Any]") -> list[str]:
 
 def _counts(database: "Connection[Any]", table: str) -> Counter[int]:
     """Return the number of reports of each key in a table."""
-    rows = database.execute(f"SELECT key, sum(count)::bigint FROM {table} GROUP BY key").fetchall()
-    return Counter(dict(rows))
+    return Counter(dict(database.execute(f"SELECT key, sum(count)::bigint FROM {table} GROUP BY key").fetchall()))

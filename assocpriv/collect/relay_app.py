@@ -27,24 +27,13 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from assocpriv.files.oblivious_http import (
-    GATEWAY_PATH,
-    KEYS_TYPE,
-    MOST_KEYS_BYTES,
-    MOST_REQUEST_BYTES,
-    REQUEST_TYPE,
-    RESPONSE_TYPE,
-    decode_key_configs,
-)
+from assocpriv.files import oblivious_http
 from assocpriv.guarantees.errors import PlanError, WireError
 
 _BATCHES = 8  # in the longest delay of a message
 _MOST_HOLD = 60.0  # seconds; devices wait 120 seconds for a response
 _BODY_SECONDS, _GATEWAY_SECONDS = 30.0, 30.0  # for a whole message, and for the gateway to respond
-_KEYS_SECONDS, _OLD_KEYS_SECONDS = (
-    600.0,
-    86400.0,
-)  # age of served keys; while the gateway is unreachable
+_KEYS_SECONDS, _OLD_KEYS_SECONDS = (600.0, 86400.0)  # age of served keys; while the gateway is unreachable
 _ANSWER_BYTES = 4 << 20  # enough for a plan
 _WAITING_BYTES = 256 << 20
 _CONNECTIONS = 64  # to the gateway
@@ -67,7 +56,7 @@ def gateway_url(to: str) -> str:
     parts = urlsplit(to)
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment or parts.username:
         raise PlanError(f"{to[:200]!r} is no address of a collector; give one such as https://collector.example")
-    return to if parts.path.strip("/") else to.rstrip("/") + GATEWAY_PATH
+    return to if parts.path.strip("/") else to.rstrip("/") + oblivious_http.GATEWAY_PATH
 
 
 class Relay:
@@ -87,8 +76,8 @@ class Relay:
         self._keys, self._keys_guard, self._keys_at = b"", asyncio.Lock(), float("-inf")
         self.metrics = NoMetrics()
         routes = [
-            Route(GATEWAY_PATH, self._get_keys, methods=["GET"]),
-            Route(GATEWAY_PATH, self._post, methods=["POST"]),
+            Route(oblivious_http.GATEWAY_PATH, self._get_keys, methods=["GET"]),
+            Route(oblivious_http.GATEWAY_PATH, self._post, methods=["POST"]),
             Route("/healthz", _healthy),
         ]
         self._application = CORSMiddleware(
@@ -130,11 +119,12 @@ class Relay:
             return refused
         try:
             async with asyncio.timeout(_BODY_SECONDS):
-                content = await _read(request.stream(), MOST_REQUEST_BYTES)
+                content = await _read(request.stream(), oblivious_http.MOST_REQUEST_BYTES)
         except TimeoutError:
             return _refusal(408, "slow", f"the message was not complete within {_BODY_SECONDS:.0f} seconds")
         except WireError:
-            return _refusal(413, "too-large", f"a message may have at most {MOST_REQUEST_BYTES >> 10} KiB")
+            most = oblivious_http.MOST_REQUEST_BYTES >> 10
+            return _refusal(413, "too-large", f"a message may have at most {most} KiB")
         self._waiting_bytes += len(content)
         try:
             return await (self._in_batch(content) if self._period else self._forward(content))
@@ -146,8 +136,8 @@ class Relay:
         address = request.scope["client"] or ("::1",)  # none behind a socket of this machine
         if not self._limit.allows(address[0], asyncio.get_running_loop().time()):
             return _refusal(429, "too-many", f"an address may send {_MOST_A_MINUTE} messages a minute", 60)
-        if request.headers.get("content-type", "").strip().lower() != REQUEST_TYPE:
-            return _refusal(415, "content-type", f"messages are sent as Content-Type: {REQUEST_TYPE}")
+        if request.headers.get("content-type", "").strip().lower() != oblivious_http.REQUEST_TYPE:
+            return _refusal(415, "content-type", f"messages are sent as Content-Type: {oblivious_http.REQUEST_TYPE}")
         if self._waiting_bytes > _WAITING_BYTES:
             return _refusal(503, "busy", "messages arrive faster than they can be forwarded; send it again later", 60)
         return None
@@ -180,14 +170,14 @@ class Relay:
         except _GatewayError as away:
             return away.answer
         kind = headers.get("content-type", "")
-        if status == 200 and kind != RESPONSE_TYPE:
+        if status == 200 and kind != oblivious_http.RESPONSE_TYPE:
             return _refusal(502, "no-gateway", "the relay's target is no gateway")
         passed = {name: headers[name] for name in ("content-type", "retry-after") if name in headers}
         return Response(body, status, passed)
 
     async def _ask(self, method: str, most: int, **more: Any) -> tuple[int, Mapping[str, str], bytes]:
         """Return status, headers and body of the gateway's response; raises _GatewayError."""
-        headers = {"content-type": REQUEST_TYPE} if more else {}
+        headers = {"content-type": oblivious_http.REQUEST_TYPE} if more else {}
         try:
             async with self._gateway.request(
                 method, self._to, headers=headers, allow_redirects=False, **more
@@ -212,12 +202,14 @@ class Relay:
                 except _GatewayError as away:
                     if now - self._keys_at > _OLD_KEYS_SECONDS:
                         return away.answer
-        return Response(self._keys, media_type=KEYS_TYPE, headers={"cache-control": f"max-age={_KEYS_SECONDS:.0f}"})
+        return Response(
+            self._keys, media_type=oblivious_http.KEYS_TYPE, headers={"cache-control": f"max-age={_KEYS_SECONDS:.0f}"}
+        )
 
     async def _fetch_keys(self) -> bytes:
-        status, _, content = await self._ask("GET", MOST_KEYS_BYTES)
+        status, _, content = await self._ask("GET", oblivious_http.MOST_KEYS_BYTES)
         with suppress(WireError):
-            if status == 200 and decode_key_configs(content):
+            if status == 200 and oblivious_http.decode_key_configs(content):
                 return content
         raise _GatewayError(502, "no-gateway", "the relay's target publishes no keys")
 

@@ -29,17 +29,8 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.collect import batch_closing, gateway
+from assocpriv.collect import batch_closing, gateway, store
 from assocpriv.collect.keys import KEYS_FILE
-from assocpriv.collect.store import (
-    LOCK_FILE,
-    NAMES_KEY_BYTES,
-    BatchSizes,
-    StoreFullError,
-    StoreStatus,
-    accept,
-    count_conflicts,
-)
 from assocpriv.collect.wire_format import RequestRefused, Upload, ids_of, records_of
 from assocpriv.files import open_batches
 from assocpriv.files.atomic import atomic_output, sync_folder
@@ -55,7 +46,7 @@ _CHECKPOINT_PAGES = 4096
 _MOST_ROWS = 16  # read to compare repeats in a group, up to 4 MiB each: a retry repeats one row
 # files that may be in a folder before its plan
 _BEFORE = {
-    LOCK_FILE,
+    store.LOCK_FILE,
     KEYS_FILE,
     gateway.KEYS_FILE,
     "batches.json",
@@ -93,7 +84,7 @@ class _OpenBatch:
         except (sqlite3.DatabaseError, WireError) as error:
             self.database.close()
             if open_batches.may_pass(error):
-                raise StoreFullError(f"cannot open {path}: {error}; is the disk full?") from None
+                raise store.StoreFullError(f"cannot open {path}: {error}; is the disk full?") from None
             raise WireError(f"{path} is damaged: {error}; to continue without it, move it away and keep it") from None
         self.ids = {each: number for number, _, records in rows for each in ids_of(records)}
         self.by_key = Counter[int]()
@@ -134,7 +125,7 @@ class _OpenBatch:
 class SqliteStore:
     """See :class:`assocpriv.collect.store.ReportStore`."""
 
-    def __init__(self, folder: Path, plan: "PublishedPlan", sizes: BatchSizes = BatchSizes()) -> None:  # noqa: B008
+    def __init__(self, folder: Path, plan: "PublishedPlan", sizes: store.BatchSizes = store.BatchSizes()) -> None:  # noqa: B008
         """Open a plan's folder, or make it, and finish what a crash left.
 
         Raises:
@@ -173,7 +164,7 @@ class SqliteStore:
                 rows = [(upload.key, upload.body, upload.own_row) for upload in uploads]
             else:
                 self.conflicts += self._conflicts(ids, records, known)
-                accepted = accept(uploads, ids, known, self._used(uploads))
+                accepted = store.accept(uploads, ids, known, self._used(uploads))
                 results, rows = accepted.results, _rows_stored(uploads, accepted.stored, self.plan)
             if rows or any(upload.own_row for upload in uploads):  # write in any case, or a relay could detect a repeat
                 self._write(_joined(rows, self.plan))
@@ -194,7 +185,7 @@ class SqliteStore:
         before = dict[bytes, bytes]()
         for batch in (*self._pending, self._open):
             before |= batch.records_with(batch.ids.keys() & known)
-        return count_conflicts(ids, records, before)
+        return store.count_conflicts(ids, records, before)
 
     def _used(self, uploads: Sequence[Upload]) -> dict[int, int]:
         """Return the number of reports of each key with a quota, including those set aside or removed."""
@@ -206,7 +197,7 @@ class SqliteStore:
         try:
             self._open.write(rows)
         except (sqlite3.OperationalError, sqlite3.IntegrityError, OSError) as error:
-            raise StoreFullError(f"cannot write {self._open.path}: {error}; the upload was not stored") from None
+            raise store.StoreFullError(f"cannot write {self._open.path}: {error}; the upload was not stored") from None
 
     def _rotate_if_due(self) -> None:
         count = len(self._open.ids)
@@ -215,7 +206,7 @@ class SqliteStore:
         if not self._pending:
             self._rotate()
         elif count >= _MOST_BATCHES_LONG * self._most:
-            raise StoreFullError(f"{self._pending[0].path} could not be closed yet; is the disk full?")
+            raise store.StoreFullError(f"{self._pending[0].path} could not be closed yet; is the disk full?")
 
     def rotate(self, *, allow_small: bool = False) -> None:
         """Start a new open batch; see the protocol."""
@@ -228,7 +219,7 @@ class SqliteStore:
         try:
             begun = _OpenBatch(batch_closing.create_batch(self.folder, int(self._open.path.stem) + 1), self.plan)
         except (sqlite3.Error, OSError) as error:
-            raise StoreFullError(f"cannot create a batch in {self.folder}: {error}") from None
+            raise store.StoreFullError(f"cannot create a batch in {self.folder}: {error}") from None
         self._pending, self._open = [*self._pending, self._open], begun
 
     def erase_order(self) -> None:
@@ -251,7 +242,7 @@ class SqliteStore:
                 try:
                     self._close_batch(batch)
                 except (FileError, OSError) as error:
-                    raise StoreFullError(f"a batch cannot be closed: {error}") from None
+                    raise store.StoreFullError(f"a batch cannot be closed: {error}") from None
                 closed += 1
             return closed
 
@@ -266,11 +257,11 @@ class SqliteStore:
         batch.database.close()
         batch_closing.remove_batch(batch.path)
 
-    def status(self) -> StoreStatus:
+    def status(self) -> store.StoreStatus:
         """Return the numbers of reports and batches."""
         with self._guard:
             open_count = sum(len(batch.ids) for batch in (*self._pending, self._open))
-            return StoreStatus(self._closed.total(), open_count, self._closed_batches, len(self._pending))
+            return store.StoreStatus(self._closed.total(), open_count, self._closed_batches, len(self._pending))
 
     def counts_by_key(self) -> dict[int, int]:
         """Return the number of reports of each key."""
@@ -284,7 +275,7 @@ class SqliteStore:
             if not path.exists():
                 with atomic_output(path) as stream:
                     os.fchmod(stream.fileno(), 0o600)
-                    stream.write(secrets.token_bytes(NAMES_KEY_BYTES))
+                    stream.write(secrets.token_bytes(store.NAMES_KEY_BYTES))
                 sync_folder(path.parent)
             return path.read_bytes()
         except OSError as error:
@@ -350,7 +341,9 @@ def prepare_folder(folder: Path, plan: "PublishedPlan") -> None:
         raise FileError(f"cannot use the folder {folder}: {error.strerror or error}") from None
 
 
-def _close_batches(paths: Sequence[Path], folder: Path, plan: "PublishedPlan", sizes: BatchSizes) -> list[_OpenBatch]:
+def _close_batches(
+    paths: Sequence[Path], folder: Path, plan: "PublishedPlan", sizes: store.BatchSizes
+) -> list[_OpenBatch]:
     """Close batches left by a crash; return those for which there is no room."""
     left = []
     for path in paths:
@@ -438,8 +431,7 @@ class _BloomFilter:
 
     def _has(self, ids: NDArray[np.uint8], probes: NDArray[np.uint64]) -> NDArray[np.bool_]:
         places, bits = self._places(ids, probes)
-        found: NDArray[np.bool_] = (self._bytes[places] & bits != 0).all(axis=1)
-        return found
+        return np.asarray((self._bytes[places] & bits != 0).all(axis=1))
 
 
 def _mix_bits(values: NDArray[np.uint64]) -> NDArray[np.uint64]:

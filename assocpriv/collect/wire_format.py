@@ -83,8 +83,7 @@ def records_of(uploads: Sequence[Upload], plan: "PublishedPlan") -> NDArray[np.u
 
 def ids_of(records: NDArray[np.uint8]) -> list[bytes]:
     """Return the submission ids of records."""
-    ids = np.ascontiguousarray(records[:, :ID_BYTES]).view(f"V{ID_BYTES}").ravel()
-    return [bytes(each) for each in ids.tolist()]
+    return [bytes(each) for each in np.ascontiguousarray(records[:, :ID_BYTES]).view(f"V{ID_BYTES}").ravel().tolist()]
 
 
 def refuse_malformed(uploads: Sequence[Upload], plan: "PublishedPlan") -> list[RequestRefused | None]:
@@ -93,8 +92,7 @@ def refuse_malformed(uploads: Sequence[Upload], plan: "PublishedPlan") -> list[R
     Work is bounded for any input: uploads are checked together, then by halves where something is wrong. In one
     upload only the first malformed reports are located.
     """
-    reports = np.ascontiguousarray(records_of(uploads, plan)[:, ID_BYTES:])
-    return _refuse(uploads, reports, plan)
+    return _refuse(uploads, np.ascontiguousarray(records_of(uploads, plan)[:, ID_BYTES:]), plan)
 
 
 def _refuse(

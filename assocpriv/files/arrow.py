@@ -187,8 +187,7 @@ def is_inflated(chunks: Iterable[ColumnChunk], file_bytes: int, allowed: int) ->
     >>> is_inflated([billion], 1000, 1 << 28), is_inflated([billion], 1 << 30, 1 << 28)
     (True, False)
     """
-    claimed = sum(chunk.memory_bytes for chunk in chunks)
-    return claimed > max(allowed, _MAX_MEMORY_RATIO * file_bytes)
+    return sum(chunk.memory_bytes for chunk in chunks) > max(allowed, _MAX_MEMORY_RATIO * file_bytes)
 
 
 class _Compact:

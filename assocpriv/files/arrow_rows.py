@@ -23,9 +23,8 @@ Order = NDArray[np.int64]
 def text_bytes(column: Any) -> int:
     """Return the number of bytes that a column writes as text; a word of a dictionary counts once per row."""
     kind = column.type
-    if pa.types.is_dictionary(kind) and (
-        pa.types.is_string(kind.value_type) or pa.types.is_large_string(kind.value_type)
-    ):
+    words = kind.value_type if pa.types.is_dictionary(kind) else pa.null()
+    if pa.types.is_string(words) or pa.types.is_large_string(words):
         return int(pc.sum(pc.binary_length(column.dictionary).take(column.indices)).as_py() or 0)
     return int(column.nbytes)
 

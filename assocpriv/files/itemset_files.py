@@ -52,10 +52,8 @@ class LightFrame:
         """Return a LightFrame unchanged, or convert a pandas frame with its attributes."""
         if isinstance(frame, LightFrame):
             return frame
-        return cls(
-            {str(name): frame[name].to_numpy() for name in frame.columns},
-            {str(name): each for name, each in frame.attrs.items()},
-        )
+        columns = {str(name): frame[name].to_numpy() for name in frame.columns}
+        return cls(columns, {str(name): each for name, each in frame.attrs.items()})
 
     @classmethod
     def from_columns(cls, columns: Mapping[str, Any]) -> "LightFrame":
@@ -122,8 +120,7 @@ def concat_frames(parts: Iterable[LightFrame]) -> LightFrame:
 
 def itemset_records(frame: AnyFrame) -> list[dict[str, Any]]:
     """Return the rows as plain objects; ``itemset`` is a sorted list of names, an infinite error is null."""
-    table = LightFrame.from_frame(frame)
-    records = [plain_record(record) for record in table.to_dict()]
+    records = [plain_record(record) for record in LightFrame.from_frame(frame).to_dict()]
     for record in records:
         record["itemset"] = sorted(record.pop("itemsets"))
     return records
@@ -196,10 +193,9 @@ def _read_parquet(source: Path) -> tuple[LightFrame, dict[str, Any]]:
     table.validate(full=True)  # a damaged file may hold codes outside a dictionary, or text that is not UTF-8
     facts = json_fields((table.schema.metadata or {})[ITEMSETS_KEY].decode("utf-8"))
     others = {name: table[name] for name in table.column_names if name != "itemsets" and len(table)}
-    columns = {
-        name: as_column(each.to_pylist()) if pa.types.is_string(each.type) else to_numpy(each)
-        for name, each in others.items()
-    }
+    columns = {}
+    for name, each in others.items():
+        columns[name] = as_column(each.to_pylist()) if pa.types.is_string(each.type) else to_numpy(each)
     itemsets = [itemset for chunk in table["itemsets"].chunks if len(chunk) for itemset in _sets_of(chunk)]
     return LightFrame(columns | {"itemsets": as_column(itemsets)}), facts
 
@@ -260,13 +256,5 @@ def _of_json(values: list[Any]) -> NDArray[Any]:
 
 _Reader = Callable[[Path], tuple[LightFrame, Facts]]
 _Writer = Callable[[LightFrame, Facts, BinaryIO], None]
-READERS: dict[str, _Reader] = {
-    "parquet": _read_parquet,
-    "csv": _read_csv,
-    "json": _read_json,
-}
-WRITERS: dict[str, _Writer] = {
-    "parquet": _write_parquet,
-    "csv": _write_csv,
-    "json": _write_json,
-}
+READERS: dict[str, _Reader] = {"parquet": _read_parquet, "csv": _read_csv, "json": _read_json}
+WRITERS: dict[str, _Writer] = {"parquet": _write_parquet, "csv": _write_csv, "json": _write_json}

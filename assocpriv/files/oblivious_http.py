@@ -338,8 +338,7 @@ def _begun(content: bytes, known: int) -> tuple["_Reader", bool]:
 
 def _encode_content(headers: Headers, body: bytes) -> bytes:
     """Return a message's header fields, content, and no trailer."""
-    fields = b"".join(_sized(name) + _sized(value) for name, value in headers)
-    return _sized(fields) + _sized(body) + b"\0"
+    return _sized(b"".join(_sized(name) + _sized(value) for name, value in headers)) + _sized(body) + b"\0"
 
 
 def _decode_content(reader: "_Reader", *, known: bool) -> tuple[Headers, bytes]:

@@ -86,8 +86,8 @@ def batch_files(folder: Path) -> list[Path]:
 
 
 @contextmanager
-def open_database(path: Path, *, write: bool = False) -> Iterator["sqlite3.Connection"]:
-    """Open the database of a batch, read-only by default.
+def open_database(path: Path) -> Iterator["sqlite3.Connection"]:
+    """Open the database of a batch, read-only.
 
     Raises:
         WireError: it is damaged, or no such database.
@@ -95,8 +95,7 @@ def open_database(path: Path, *, write: bool = False) -> Iterator["sqlite3.Conne
     """
     try:
         with closing(connect(path)) as database:
-            if not write:
-                database.execute("PRAGMA query_only = ON")
+            database.execute("PRAGMA query_only = ON")
             yield database
     except (sqlite3.DatabaseError, WireError) as error:
         if may_pass(error):
@@ -197,12 +196,8 @@ def open_reports(
     Under a central guarantee no report is read before its batch is closed.
     """
     readable = () if plan.minimum_batch_size > 1 else batches
-    kept = [
-        packed
-        for batch in readable
-        for key, packed in batch.by_key.items()
-        if closed_file(folder, batch.token, key) not in files
-    ]
+    found = [(batch.token, key, packed) for batch in readable for key, packed in batch.by_key.items()]
+    kept = [packed for token, key, packed in found if closed_file(folder, token, key) not in files]
     return np.concatenate(kept) if kept else np.empty((0, plan.report_bytes), dtype=np.uint8)
 
 

@@ -26,16 +26,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from assocpriv.files import open_batches
 from assocpriv.files.arrow import column_chunks, is_inflated, pa, parquet_errors, pq
 from assocpriv.files.atomic import atomic_output
-from assocpriv.files.open_batches import (
-    CLOSED_NAME,
-    OPEN_FOLDER,
-    closed_file,
-    open_reports,
-    read_mark,
-    read_open_batches,
-)
 from assocpriv.guarantees.errors import FileError, PlanError, WireError, pluralize
 from assocpriv.plans.published_plan import PublishedPlan, pack_reports
 from assocpriv.plans.registry import parse_plan
@@ -240,7 +233,7 @@ def read_reports(paths: str | Path | Iterable[str | Path]) -> Reports:
     2
     """
     selected = _as_paths(paths)
-    open_folders = [_OpenBatches(path) for path in selected if (path / OPEN_FOLDER).is_dir()]
+    open_folders = [_OpenBatches(path) for path in selected if (path / open_batches.OPEN_FOLDER).is_dir()]
     files = [file for path in selected for file in _expand(path)]
     open_parts = [each.not_in(files) for each in open_folders]
     if not files and not open_parts:
@@ -255,7 +248,7 @@ def read_reports(paths: str | Path | Iterable[str | Path]) -> Reports:
         _check_same(other, file, plan, files[0])
         counts.append(count)
     _check_copies(files, [file for file, count in zip(files, counts, strict=False) if count >= _min_copied(plan)])
-    closed = [file for file in files if CLOSED_NAME.fullmatch(file.name)]
+    closed = [file for file in files if open_batches.CLOSED_NAME.fullmatch(file.name)]
     _check_folders([*closed, *(file for each in open_folders for file in each.files_when_closed)])
     total = sum(counts)
     for each in open_folders:
@@ -319,8 +312,8 @@ class _OpenBatches:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.plan, self._batches = read_open_batches(folder)
-        mark = read_mark(folder)
+        self.plan, self._batches = open_batches.read_open_batches(folder)
+        mark = open_batches.read_mark(folder)
         if mark is not None and mark.open_reports != 0:
             which = "reports" if mark.open_reports is None else pluralize(mark.open_reports, "report")
             _LOG.info("%s: %s in PostgreSQL left out: assocpriv collector close %s", folder, which, quote(str(folder)))
@@ -328,11 +321,13 @@ class _OpenBatches:
     @property
     def files_when_closed(self) -> list[Path]:
         """The files that these reports will be in."""
-        return [closed_file(self.folder, batch.token, key) for batch in self._batches for key in batch.by_key]
+        return [
+            open_batches.closed_file(self.folder, batch.token, key) for batch in self._batches for key in batch.by_key
+        ]
 
     def not_in(self, files: list[Path]) -> NDArray[np.uint8]:
         """Return the reports that are in none of the report files, uint8 (n, report_bytes)."""
-        return open_reports(self.folder, self._batches, self.plan, files)
+        return open_batches.open_reports(self.folder, self._batches, self.plan, files)
 
 
 def as_reports(reports: Any) -> Any:
@@ -341,9 +336,7 @@ def as_reports(reports: Any) -> Any:
     Raises:
         TypeError: neither reports nor paths.
     """
-    if isinstance(reports, Reports) or hasattr(reports, "add_up"):
-        return reports
-    return read_reports(reports)
+    return reports if isinstance(reports, Reports) or hasattr(reports, "add_up") else read_reports(reports)
 
 
 def as_collections(reports: Any) -> list[Any]:
@@ -417,7 +410,7 @@ def _expand(path: Path) -> list[Path]:
     if not path.is_dir():
         return [path]
     files = sorted(file for file in path.glob("[!.]*") if file.is_file() or file.suffix == ".parquet")
-    others = [file for file in files if file.suffix != ".parquet" and not (path / OPEN_FOLDER).is_dir()]
+    others = [file for file in files if file.suffix != ".parquet" and not (path / open_batches.OPEN_FOLDER).is_dir()]
     if others and len(others) < len(files):
         left = pluralize(len(others), "file")
         _LOG.info("%s: %s left out because not named *.parquet, such as %s", path, left, others[0].name)

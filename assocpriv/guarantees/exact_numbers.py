@@ -38,8 +38,7 @@ def as_whole(value: Any) -> int | None:
 
 def check_whole(name: str, value: object) -> int:
     """Return a whole number as an int; raise TypeError if it is none (see :func:`as_whole`)."""
-    number = as_whole(value)
-    if number is None:
+    if (number := as_whole(value)) is None:
         raise TypeError(f"{name} must be a whole number (an int), got a {type(value).__name__}")
     return number
 

@@ -19,9 +19,7 @@ def json_fields(text: str | bytes, read_decimal: Callable[[str], Any] = float) -
         ValueError: the text is no JSON, or is nested too deeply.
     """
     try:
-        return json.loads(
-            text, parse_float=read_decimal, object_pairs_hook=_without_doubles, parse_constant=_no_constant
-        )
+        return json.loads(text, parse_float=read_decimal, object_pairs_hook=_without_doubles, parse_constant=_refuse)
     except RecursionError:
         raise ValueError from None
 
@@ -33,5 +31,5 @@ def _without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return fields
 
 
-def _no_constant(_name: str) -> float:
+def _refuse(_name: str) -> float:
     raise ValueError

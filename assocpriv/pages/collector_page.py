@@ -275,15 +275,15 @@ class QueryRunner:
                 self._answers.popitem(last=False)
 
     async def _answer(self, query: PageQuery) -> Any:
-        said, errors = dict[str, bytes](), dict[str, str]()
+        output, errors = dict[str, bytes](), dict[str, str]()
         with tempfile.TemporaryDirectory(prefix="assocpriv-admin-") as made:
             for name, *arguments in query.commands:
                 words = [each.replace("{made}", made) for each in arguments]
                 try:
-                    said[name] = await run_command([name, *words], self._seconds)
+                    output[name] = await run_command([name, *words], self._seconds)
                 except AssocprivError as error:
                     errors[name] = str(error)
-            return await asyncio.to_thread(query.view, CommandResults(Path(made), said, errors))
+            return await asyncio.to_thread(query.view, CommandResults(Path(made), output, errors))
 
 
 async def run_command(arguments: Sequence[str], seconds: float) -> bytes:
@@ -301,7 +301,7 @@ async def run_command(arguments: Sequence[str], seconds: float) -> bytes:
     )  # fmt: skip
     try:
         async with asyncio.timeout(seconds):
-            said, talk = await process.communicate()
+            output, talk = await process.communicate()
     except TimeoutError:
         late = f"stopped after {seconds:.0f} seconds; run assocpriv {arguments[0]} by hand"
         raise AssocprivError(late) from None
@@ -312,7 +312,7 @@ async def run_command(arguments: Sequence[str], seconds: float) -> bytes:
     if process.returncode:
         errors = re.findall("^Error: (.*)", talk.decode("utf-8", "replace"), re.MULTILINE)
         raise AssocprivError(errors[-1] if errors else f"ended with status {process.returncode}")
-    return said
+    return output
 
 
 # ---- options and results
@@ -330,7 +330,7 @@ class RenderedPage(NamedTuple):
 
     before: Markup
     sections: Markup
-    beside: Markup
+    asides: Markup
 
 
 @dataclass(frozen=True)
@@ -352,8 +352,8 @@ def _rendered(record: Record, *more: Part) -> RenderedPage:
     parts = [*more, *record.parts]
     before = [part for part in parts if not isinstance(part, Section) or part.name == _ALARM]
     sections = [part for part in parts if isinstance(part, Section) and not part.aside and part.name != _ALARM]
-    beside = [part for part in parts if isinstance(part, Section) and part.aside]
-    return RenderedPage(*(fragment(Record(record.content, each)) for each in (before, sections, beside)))
+    asides = [part for part in parts if isinstance(part, Section) and part.aside]
+    return RenderedPage(*(fragment(Record(record.content, each)) for each in (before, sections, asides)))
 
 
 def _failed(plan: PublishedPlan, error: str, *more: Part) -> RenderedPage:
@@ -612,8 +612,8 @@ class AdminPage:
             await self._close_batches()
         state, output = (str(self._folder / name) for name in ("miner-state.json", "guidance.json"))
         await run_command(("guide", "collect", str(self._folder), "--state", state), _MOST_SECONDS)
-        said = await run_command(("guide", "publish", state, "-o", output, "--force", "--json"), _MOST_SECONDS)
-        record = json.loads(said)
+        words = ("guide", "publish", state, "-o", output, "--force", "--json")
+        record = json.loads(await run_command(words, _MOST_SECONDS))
         result = "published" if record["new"] else "kept, because no complete batch has arrived since it was published"
         return f"Guidance {record['serial']}, of level {record['level']}, {result}."
 

@@ -224,10 +224,7 @@ def _report_type(design: Design, request: PlanRequest, limit: Fraction) -> Repor
     """Return a design's report type about items."""
     m, n_items = design.transaction_size, len(request.catalogue)
     return ReportType(
-        n_items=n_items,
-        operator=design.operator(limit),
-        generator=design.generator(n_items + m, m + request.largest),
-        itemset_size=request.largest,
+        n_items, design.operator(limit), design.generator(n_items + m, m + request.largest), request.largest
     )
 
 
@@ -284,8 +281,7 @@ def _designs(n_items: int, largest: int, frequency: float, constraint: OperatorC
 def _paper_design(request: PlanRequest) -> Design:
     """Return the shortest threshold design within 2% of the smallest maximum of lowest detectable supports (LDS)."""
     (m,) = request.transaction_sizes
-    objective = WorstSupport(request.largest, request.reports)
-    designs = paper_family(m).search(request.limit, objective, thresholds(m))
+    designs = paper_family(m).search(request.limit, WorstSupport(request.largest, request.reports), thresholds(m))
     if not designs:
         raise _no_operator()
     least = min(design.error for design in designs)

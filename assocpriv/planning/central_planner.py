@@ -113,9 +113,7 @@ def _too_few(central: CentralGuarantee, count: int) -> PlanError:
     """Return an error with a sufficient number of reports, found by doubling; fewer may suffice."""
     least = _GAIN * float(central.epsilon) + 3 / _HUNDREDTHS  # limits are rounded to hundredths, twice
     wanted = root_of_limit(_limit(max(1.5 * float(central.epsilon), least)), count, 64)
-    enough = central.reports
-    for _ in range(_MOST_DOUBLINGS):
-        enough *= 2
+    for enough in (central.reports << doublings for doublings in range(1, _MOST_DOUBLINGS + 1)):
         if enough * central.delta >= 1:
             break
         if replace(central, reports=enough).holds(wanted, Fraction(0), count):

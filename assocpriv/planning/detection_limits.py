@@ -363,8 +363,7 @@ def reports_to_detect(plan: "Plan", support: "float | str | Fraction") -> dict[i
     for k in range(1, plan.items.itemset_size + 1):
 
         def detects(number: int, k: int = k) -> bool:
-            candidates = comb(plan.n_items, k)
-            return detection_threshold(Respondents.from_plan(plan, number), k, candidates) <= wanted
+            return detection_threshold(Respondents.from_plan(plan, number), k, comb(plan.n_items, k)) <= wanted
 
         needed[k] = _least(detects, MOST_REPORTS)
     return needed

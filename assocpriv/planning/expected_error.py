@@ -203,8 +203,7 @@ def overall_error(relative: Sequence[Floats]) -> Floats:
     weights = [_IMPORTANCE ** max(k - 1, 0) for k in range(len(relative))]
     total = sum(weight * each / (1 + each) for weight, each in zip(weights, relative, strict=True))
     left = total / sum(weights)
-    result: Floats = np.sqrt(left / np.maximum(1 - left, 1e-12))
-    return result
+    return np.sqrt(left / np.maximum(1 - left, 1e-12))
 
 
 def variance(report_type: "ReportType", k: int, support: float, item_support: float = _ITEM_SUPPORT) -> float:

@@ -10,7 +10,7 @@ Source: ours, on the measures of EGS03, section 7.
 """
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from math import comb
@@ -224,8 +224,4 @@ def _shown_seeds(report_type: "ReportType", held: int) -> _Shown:
     return counts > 0, counts / len(seeds)
 
 
-_CLASSES: "dict[str, Callable[[ReportType, int], _Shown]]" = {
-    "bits": _shown_bits,
-    "seed": _shown_seeds,
-    "rank": _shown_sets,
-}
+_CLASSES = {"bits": _shown_bits, "seed": _shown_seeds, "rank": _shown_sets}

@@ -100,8 +100,7 @@ class WorstSupport(Objective):
             support = lowest_support(outside, held - 1, self.reports)
             half = np.sqrt(np.maximum(outside + held - 1, 0) / 2 / self.reports)
             supports.append(np.where(support > 1, 1 + ERRORS_OF_ONE * half, support))
-        worst: Floats = np.max(supports, axis=0)
-        return worst
+        return np.asarray(np.max(supports, axis=0))
 
 
 @dataclass(frozen=True)
@@ -134,8 +133,7 @@ class MeanVariance(Objective):
     def errors(self, moments: Sequence[Floats]) -> Floats:
         """Return the weighted sum of variances."""
         parts = zip(self.weights, moments, self.supports, strict=True)
-        total: Floats = sum((weight * (moment - support) for weight, moment, support in parts), np.zeros(1))
-        return total
+        return sum((weight * (moment - support) for weight, moment, support in parts), np.zeros(1))
 
 
 def held_distribution(k: int, support: float, item_support: float) -> tuple[float, ...]:
@@ -302,8 +300,7 @@ class Family(ABC):
 
     def _sums(self, gamma: float, patterns: Floats) -> Floats:
         """Return the sums of weights 1 + (γ − 1) h[j] over pure noise, (patterns, members): 1 over the blankets."""
-        result: Floats = self.chances.sum(axis=1) + (gamma - 1) * (patterns @ self.chances.T)
-        return result
+        return np.asarray(self.chances.sum(axis=1) + (gamma - 1) * (patterns @ self.chances.T))
 
     def moments(self, gamma: float, objective: Objective, patterns: Floats) -> tuple[list[Floats], NDArray[np.bool_]]:
         """Return the wanted moments, (patterns, members), and which designs have a singular P for some size."""
@@ -315,12 +312,10 @@ class Family(ABC):
         def mean(terms: Floats) -> Floats:
             """Return E of terms, (members, m + 1), under each pattern's weights 1 + (γ − 1) h[j]."""
             weighted = chances * terms
-            result: Floats = (weighted.sum(axis=1) + (gamma - 1) * (patterns @ weighted.T)) / total
-            return result
+            return np.asarray((weighted.sum(axis=1) + (gamma - 1) * (patterns @ weighted.T)) / total)
 
         def shown_all(i: int, h: int) -> Floats:
-            result: Floats = kept[h][:, h] * added[i - h][..., i - h]
-            return result
+            return kept[h][:, h] * added[i - h][..., i - h]
 
         d = [
             [mean(sum((-1) ** (s - h) * comb(s, h) * shown_all(i, h) for h in range(s + 1))) for s in range(i + 1)]
@@ -380,8 +375,7 @@ class InsertionFamily(Family):
     def chances(self) -> Floats:
         """The binomial distributions."""
         j = np.arange(self.m + 1)
-        result: Floats = np.array([comb(self.m, i) for i in j]) * self._rho**j * (1 - self._rho) ** (self.m - j)
-        return result
+        return np.array([comb(self.m, i) for i in j]) * self._rho**j * (1 - self._rho) ** (self.m - j)
 
     def added(self, given: int) -> Floats:
         """Return the binomial distributions for ``given`` items."""

@@ -90,8 +90,7 @@ class PlanRequest:
         """The known sizes of many baskets."""
         if self.sample is not None:
             return np.flatnonzero(self.sample.shares >= _MANY).tolist()
-        known = [self.record_size, self.mean_size]
-        return [int(size) for size in known if size is not None and size == int(size)]
+        return [int(size) for size in (self.record_size, self.mean_size) if size is not None and size == int(size)]
 
 
 def limit_per_report(guarantee: Guarantee, reports_per_person: int) -> Fraction:

@@ -128,11 +128,9 @@ def _factors(plan: "Plan", report_type: ReportType, reports: int, manipulated: f
     return {k: fitted.truncation_factor(int(bounds[0]), k)[0] for k in range(1, plan.items.itemset_size + 1)}
 
 
-def _expected(
-    report_type: ReportType, supports: Floats, honest: float, manipulated: "Floats | float"
-) -> tuple[Floats, Floats]:
+def _expected(report_type: ReportType, shares: Floats, honest: float, claimed: Floats | float) -> tuple[Floats, Floats]:
     """Return expected estimates of supports and their errors, from honest and manipulated responses."""
     none, held = (float(value) for value in SupportModel(report_type.operator).row(1))
-    count = honest + float(np.sum(manipulated))
-    shown = ((supports - none) / (held - none) * honest + manipulated) / count
+    count = honest + float(np.sum(claimed))
+    shown = ((shares - none) / (held - none) * honest + claimed) / count
     return none + (held - none) * shown, (held - none) * np.sqrt(np.clip(shown * (1 - shown), 0, None) / count)

@@ -221,21 +221,18 @@ def _column(request: ColumnRequest, limit: Fraction | None, reports: int) -> Col
     try:
         if request.kind != NUMBER:
             as_is = Clear(len(request.values))
-            mechanism = as_is if limit is None or request.release == AS_IS else _response(request, limit)
+            mechanism: Mechanism = as_is
+            if limit is not None and request.release != AS_IS:
+                mechanism = design_window(as_is.inputs, limit, optional=request.optional, near=1)
             make: Any = COLUMNS[request.kind]
             column: Column = make(request.name, mechanism, request.optional, request.values)
             return column
         intervals, cells = _grid(request, reports)
         mechanism = _number_mechanism(request, cells, limit)
-        return (WholeColumn if request.whole else NumberColumn)(
-            request.name, mechanism, request.optional, request.low, request.high, intervals
-        )
+        number = WholeColumn if request.whole else NumberColumn
+        return number(request.name, mechanism, request.optional, request.low, request.high, intervals)
     except PlanError as error:
         raise PlanError(f"column {request.name}: {error}") from None
-
-
-def _response(request: ColumnRequest, limit: Fraction) -> Mechanism:
-    return design_window(len(request.values), limit, optional=request.optional, near=1)
 
 
 def _number_mechanism(request: ColumnRequest, cells: int, limit: Fraction | None) -> Mechanism:
@@ -244,9 +241,8 @@ def _number_mechanism(request: ColumnRequest, cells: int, limit: Fraction | None
     if request.privacy is None:
         assert limit is not None  # a square wave: protected columns have a guarantee
         return design_window(cells, limit, optional=request.optional)
-    designs: dict[str, Any] = {MEMBERSHIP: design_membership, UNIFORM: design_uniform, GAUSSIAN: design_gaussian}
-    mechanism: Mechanism = designs[request.release](cells, request.privacy, request.confidence)
-    return mechanism
+    designs = {MEMBERSHIP: design_membership, UNIFORM: design_uniform, GAUSSIAN: design_gaussian}
+    return designs[request.release](cells, request.privacy, request.confidence)
 
 
 def _grid(request: ColumnRequest, reports: int) -> tuple[int, int]:

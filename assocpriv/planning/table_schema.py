@@ -104,8 +104,7 @@ def warn_of_near_duplicates(columns: Iterable[ColumnRequest]) -> None:
 
 
 def _read(content: Mapping[str, Any]) -> tuple[ColumnRequest, ...]:
-    further = [key for key in content if key != "columns"]
-    if further:
+    if further := [key for key in content if key != "columns"]:
         raise PlanError(f"a schema may have only columns, as [columns.age], got {_shown(further[0])}")
     columns = content.get("columns")
     if not isinstance(columns, Mapping) or not columns:
@@ -127,8 +126,7 @@ def _read_column(name: object, keys: object) -> ColumnRequest:
 
 def _checked(name: str, keys: Mapping[str, Any]) -> ColumnRequest:
     kind = _one_of(keys, "kind", tuple(RELEASES))
-    unknown = [key for key in keys if key not in _OF_KIND[kind]]
-    if unknown:
+    if unknown := [key for key in keys if key not in _OF_KIND[kind]]:
         known = ", ".join(sorted(_OF_KIND[kind]))
         raise PlanError(f"a {kind} has no key {_shown(unknown[0])}; its keys are {known}")
     release = _one_of(keys, "release", RELEASES[kind], f" for a {kind}")
@@ -182,11 +180,7 @@ def _check_privacy(column: ColumnRequest, keys: Mapping[str, Any]) -> None:
             raise PlanError(f"{key} cannot be given with release {column.release}, which {why}")
 
 
-_CHECKS: dict[str, Callable[[ColumnRequest], None]] = {
-    NUMBER: _check_number,
-    CATEGORY: _check_values,
-    LABEL: _check_values,
-}
+_CHECKS = {NUMBER: _check_number, CATEGORY: _check_values, LABEL: _check_values}
 
 
 def _one_of(keys: Mapping[str, Any], key: str, words: tuple[str, ...], where: str = "") -> str:

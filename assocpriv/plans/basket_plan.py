@@ -26,11 +26,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.guarantees.amplification import Guarantee, read_fraction
-from assocpriv.guarantees.errors import PlanError, PrivacyLimitError, WireError, pluralize
+from assocpriv.guarantees.errors import PlanError, PrivacyLimitError
 from assocpriv.guarantees.shuffle_model import CentralGuarantee
 from assocpriv.plans.catalogue import Catalogue
 from assocpriv.plans.item_names import Names
 from assocpriv.plans.published_plan import MOST_REPORTS_PER_PERSON, PublishedPlan, check_fields, check_integer
+from assocpriv.plans.report_form import check_length, refuse
 from assocpriv.plans.report_type import MOST_WEIGHT, ReportType
 from assocpriv.plans.sizes_view import SizesView
 from assocpriv.plans.view import ItemsView
@@ -200,11 +201,7 @@ class Plan(PublishedPlan):
         Raises:
             WireError: no client of the plan can have sent the bytes.
         """
-        if len(report) != self.report_bytes:
-            raise WireError(
-                f"a report of this plan has {pluralize(self.report_bytes, 'byte')}, got {len(report):,}; was it made "
-                "with another plan?"
-            )
+        check_length(report, self.report_bytes)
         packed = np.frombuffer(report, dtype=np.uint8)[None]
         self._check(packed, lambda _: "a report")
         number = int(self.type_numbers(packed)[0])
@@ -229,20 +226,13 @@ class Plan(PublishedPlan):
 
     def _check(self, packed: NDArray[np.uint8], naming: Callable[[int], str]) -> None:
         numbers = self.type_numbers(packed)
-        if len(wrong := np.flatnonzero(numbers >= len(self.report_types))):
-            raise WireError(
-                f"{naming(int(wrong[0]))} has a report type outside 0..{len(self.report_types) - 1}; no client of this "
-                "plan can have sent it: was it made with another plan?"
-            )
+        refuse(numbers >= len(self.report_types), naming, f"has a report type outside 0..{len(self.report_types) - 1}")
         for number, report_type in enumerate(self.report_types):
             rows = np.flatnonzero(numbers == number)
-            report_type.form.check(self.responses_in(packed, number), _naming_rows(naming, rows))
+            names = _naming_rows(naming, rows)
+            report_type.form.check(self.responses_in(packed, number), names)
             padding = packed[rows, self.number_bytes + report_type.form.length :]
-            if len(wrong := np.flatnonzero(padding.any(axis=1))):
-                raise WireError(
-                    f"{naming(int(rows[wrong[0]]))} has bits set beyond its response; no client of this plan can have "
-                    "sent it: was it made with another plan?"
-                )
+            refuse(padding.any(axis=1), names, "has bits set beyond its response")
 
     # ---- text
 

@@ -28,10 +28,9 @@ def _set_key(name: object) -> tuple[int, int, str]:
 
 def name_itemsets(k: int, count: int = 2) -> str:
     """Return the noun for itemsets of one size, in the singular for a count of 1."""
-    one, many = {1: ("single item", "single items"), 2: ("pair", "pairs"), 3: ("triple", "triples")}.get(
-        k, (f"itemset of {k}", f"itemsets of {k}")
-    )
-    return one if count == 1 else many
+    names = {1: "single item", 2: "pair", 3: "triple"}
+    name = names.get(k, "itemset") + "s" * (count != 1)
+    return name if k in names else f"{name} of {k}"
 
 
 class Catalogue(Sequence[str]):
@@ -70,8 +69,7 @@ class Catalogue(Sequence[str]):
         """Return the catalogue of ``count`` items named 0 … count−1."""
         made = cls.__new__(cls)
         made._count = check_integer(count, "catalogue count", 1, MAX_ITEMS)
-        made._names = None
-        made._index = None
+        made._names = made._index = None
         return made
 
     @property

@@ -27,6 +27,8 @@ from assocpriv.guarantees.errors import PlanError
 from assocpriv.kernels.compiling import load_numba
 from assocpriv.plans.published_plan import check_fields, check_integer
 
+Ints = NDArray[np.int64]
+Words = NDArray[np.uint64]
 _MAX_FIELD_BITS = 24
 MAX_SEED_BITS = 4096
 _NAMES = "none, bch or reed-solomon"
@@ -273,9 +275,7 @@ def tables_pay(generator: Generator, columns: int) -> bool:
     return generator.field_bits <= _TABLED_BITS or columns * generator.blocks >= 1 << generator.field_bits
 
 
-def item_columns(
-    generator: Generator, bits_per_item: int, items: NDArray[np.int64], field: Field | None = None
-) -> NDArray[np.uint64]:
+def item_columns(generator: Generator, bits_per_item: int, items: Ints, field: Field | None = None) -> Words:
     """Return the columns of items, uint64 (items, bits_per_item, words of a seed); reuse ``field`` if given."""
     if field is None and tables_pay(generator, len(items) * bits_per_item):
         field = Field(generator)
@@ -284,7 +284,7 @@ def item_columns(
     return columns
 
 
-def _put(columns: NDArray[np.uint64], values: NDArray[np.int64], width: int, at: int) -> None:
+def _put(columns: Words, values: Ints, width: int, at: int) -> None:
     """Write ``width`` bits of values at bit ``at`` of the last axis' words."""
     word, shift = divmod(at, WORD_BITS)
     bits = values.astype(np.uint64)
@@ -293,9 +293,7 @@ def _put(columns: NDArray[np.uint64], values: NDArray[np.int64], width: int, at:
         columns[..., word + 1] |= bits >> np.uint64(WORD_BITS - shift)
 
 
-def _fill_bch(
-    generator: Generator, r: int, items: NDArray[np.int64], field: Field | None, columns: NDArray[np.uint64]
-) -> None:
+def _fill_bch(generator: Generator, r: int, items: Ints, field: Field | None, columns: Words) -> None:
     numbers = items[:, None] * r + np.arange(r)
     for block, powers in enumerate(_odd_powers(generator, numbers, field)):
         _put(columns, powers, generator.field_bits, block * generator.field_bits)
@@ -303,7 +301,7 @@ def _fill_bch(
         _put(columns, np.ones_like(numbers), 1, generator.blocks * generator.field_bits)
 
 
-def _odd_powers(generator: Generator, numbers: NDArray[np.int64], field: Field | None) -> Iterator[NDArray[np.int64]]:
+def _odd_powers(generator: Generator, numbers: Ints, field: Field | None) -> Iterator[Ints]:
     """Yield α^c, α^(3c), … for the numbers c of columns."""
     if field is not None:
         for block in range(generator.blocks):
@@ -316,9 +314,7 @@ def _odd_powers(generator: Generator, numbers: NDArray[np.int64], field: Field |
         power = _product(power, square, generator)
 
 
-def _fill_reed_solomon(
-    generator: Generator, r: int, items: NDArray[np.int64], field: Field | None, columns: NDArray[np.uint64]
-) -> None:
+def _fill_reed_solomon(generator: Generator, r: int, items: Ints, field: Field | None, columns: Words) -> None:
     w, places = generator.field_bits, np.arange(r - 1, -1, -1)
     for degree, power in enumerate(_item_powers(generator, items, field)):
         term = power  # bit b of the coefficient adds x^b · i^degree to f(i)
@@ -330,7 +326,7 @@ def _fill_reed_solomon(
 _FILLS = {"bch": _fill_bch, "reed-solomon": _fill_reed_solomon}
 
 
-def _item_powers(generator: Generator, items: NDArray[np.int64], field: Field | None) -> Iterator[NDArray[np.int64]]:
+def _item_powers(generator: Generator, items: Ints, field: Field | None) -> Iterator[Ints]:
     """Yield i^0, i^1, … for the items i as field elements; 0^0 = 1."""
     power = np.ones_like(items)
     for degree in range(generator.blocks):
@@ -342,12 +338,12 @@ def _item_powers(generator: Generator, items: NDArray[np.int64], field: Field | 
             yield np.where((items != 0) | (degree == 0), powers, 0)
 
 
-def _times_x(values: NDArray[np.int64], generator: Generator) -> NDArray[np.int64]:
+def _times_x(values: Ints, generator: Generator) -> Ints:
     shifted = values << 1
     return shifted ^ (shifted >> generator.field_bits) * generator.field_polynomial
 
 
-def _product(left: NDArray[np.int64], right: NDArray[np.int64], generator: Generator) -> NDArray[np.int64]:
+def _product(left: Ints, right: Ints, generator: Generator) -> Ints:
     """Multiply field elements one by one, bit by bit."""
     product = np.zeros_like(left)
     for b in range(generator.field_bits - 1, -1, -1):
@@ -355,7 +351,7 @@ def _product(left: NDArray[np.int64], right: NDArray[np.int64], generator: Gener
     return product
 
 
-def _powers_of_x(exponents: NDArray[np.int64], generator: Generator) -> NDArray[np.int64]:
+def _powers_of_x(exponents: Ints, generator: Generator) -> Ints:
     """Return α to the given powers by repeated squares."""
     power = np.ones_like(exponents)
     for b in range(int(exponents.max(initial=0)).bit_length() - 1, -1, -1):
@@ -364,7 +360,7 @@ def _powers_of_x(exponents: NDArray[np.int64], generator: Generator) -> NDArray[
     return power
 
 
-def blocks_independent(columns: NDArray[np.uint64], count: int, limit: int = 100_000) -> bool:
+def blocks_independent(columns: Words, count: int, limit: int = 100_000) -> bool:
     """Tell whether the columns of any ``count`` items (of :func:`item_columns`) are independent over GF(2).
 
     At most ``limit`` sets of items are tried.

@@ -27,6 +27,7 @@ Source: ZWZ05, sections 4.1 (guidance) and 4.2 (weights).
 import hashlib
 import json
 import re
+from bisect import bisect_left
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -280,13 +281,7 @@ def mixing_weight(guidance: Guidance, plan: GuidedPlan) -> int:
         ratio = largest_ratio(low, high, mixing)
         return ratio is not None and ratio <= limit
 
-    if keeps(0):
-        return 0
-    broken, kept = 0, MIXING_UNIT
-    while kept - broken > 1:
-        middle = (broken + kept) // 2
-        broken, kept = (broken, middle) if keeps(middle) else (middle, kept)
-    return kept
+    return bisect_left(range(MIXING_UNIT), True, key=keeps)
 
 
 def random_share(plan: GuidedPlan, guidance: Guidance) -> Fraction:

@@ -23,7 +23,7 @@ Randomized response: Warner 1965. γ: EGS03, section 4.
 
 import sys
 from abc import ABC, abstractmethod
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -292,21 +292,17 @@ def safeguard_for(kind: str, guarantee: Guarantee, tuples: int, reports_per_pers
     def made(step: int) -> Safeguard:
         return TupleMix(step) if kind == TupleMix.kind else BitMix(Fraction(step, 1 << _RATIO_BITS))
 
-    # the guarantee holds at the low end and fails at the high one
-    low, high = 0, 1 << TUPLE_BITS
+    steps = range(1, 1 << TUPLE_BITS)
     if kind == BitMix.kind:
-        low, high = 1 << _RATIO_BITS, -(-top.numerator << _RATIO_BITS) // top.denominator + 1
-    least = low
-    while high - low > 1:
-        middle = (low + high) // 2
-        kept = made(middle).amplification(tuples) ** reports_per_person < top
-        low, high = (middle, high) if kept else (low, middle)
-    if low == least:
+        steps = range((1 << _RATIO_BITS) + 1, -(-top.numerator << _RATIO_BITS) // top.denominator + 1)
+    # the guarantee holds for the first steps, perhaps none, and fails beyond the last
+    kept = bisect_left(steps, True, key=lambda step: made(step).amplification(tuples) ** reports_per_person >= top)
+    if not kept:
         raise PrivacyLimitError(
             f"under this guarantee reports of {float(min(tuples, 10**300)):.3g} possible tuples would be entirely "
             "random; keep the guarantee by bits, or use fewer attributes or a weaker guarantee"
         )
-    return made(low)
+    return made(steps[kept - 1])
 
 
 # ---- the plan
@@ -534,9 +530,8 @@ class GuidedPlan(PublishedPlan):
 
     def __repr__(self) -> str:
         bound = "" if self.guarantee is None else f", γ < {float(self.guarantee.amplification_limit):g}"
-        return (
-            f"GuidedPlan({self.plan_id[:12]}, {pluralize(len(self.attributes), 'attribute')}, {self.width} bits{bound})"
-        )
+        attributes = pluralize(len(self.attributes), "attribute")
+        return f"GuidedPlan({self.plan_id[:12]}, {attributes}, {self.width} bits{bound})"
 
 
 def plan_guided(

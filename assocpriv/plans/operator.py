@@ -91,12 +91,11 @@ class _KeepsSubsets(ABC):
     def from_json(cls, content: object) -> Self:
         """Read what :meth:`to_json` wrote."""
         names = {each.name for each in fields(cls)}  # type: ignore[arg-type]
-        read = {**check_fields(content, "an operator", {"kind", *names})}
-        del read["kind"]
+        read = check_fields(content, "an operator", {"kind", *names})
         weights = read["keep_weights"]
         if not isinstance(weights, list) or not all(isinstance(w, str) and _WEIGHT.fullmatch(w) for w in weights):
             raise PlanError("plan field keep_weights must be a list of whole numbers written as text")
-        return cls(**read | {"keep_weights": tuple(map(int, weights))})
+        return cls(**{name: read[name] for name in names} | {"keep_weights": tuple(map(int, weights))})
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,8 +234,7 @@ class FixedSizeOperator(_KeepsSubsets):
     @property
     def cumulative(self) -> tuple[int, ...]:
         """Cumulative weights of keeping j = 0..m items; the last is the total."""
-        weights = (self.sets_keeping(j) * v for j, v in enumerate(self.keep_weights))
-        return tuple(accumulate(weights))
+        return tuple(accumulate(self.sets_keeping(j) * v for j, v in enumerate(self.keep_weights)))
 
     @property
     def likelihoods(self) -> tuple[Fraction, ...]:

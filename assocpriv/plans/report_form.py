@@ -29,9 +29,16 @@ _ANOTHER = "was it made with another plan?"
 _NO_CLIENT = f"no client of this plan can have sent it: {_ANOTHER}"
 
 
-def _refuse(wrong: Any, naming: _Naming, what: str) -> None:
+def refuse(wrong: Any, naming: _Naming, what: str) -> None:
+    """Raise WireError naming the first row at which ``wrong`` holds."""
     if wrong.any():
         raise WireError(f"{naming(int(np.flatnonzero(wrong)[0]))} {what}; {_NO_CLIENT}")
+
+
+def check_length(report: bytes, length: int) -> None:
+    """Raise WireError for a report of another length in bytes."""
+    if len(report) != length:
+        raise WireError(f"a report of this plan has {pluralize(length, 'byte')}, got {len(report):,}; {_ANOTHER}")
 
 
 @dataclass(frozen=True)
@@ -56,17 +63,14 @@ class ReportForm(ABC):
         Raises:
             WireError: the length is wrong, the rank is too large, or an unused bit is not 0.
         """
-        if len(report) != self.length:
-            raise WireError(
-                f"a report of this plan has {pluralize(self.length, 'byte')}, got {len(report):,}; {_ANOTHER}"
-            )
+        check_length(report, self.length)
         self.check(np.frombuffer(report, dtype=np.uint8)[None], lambda _: "a report")
         return ba2int(bitarray(buffer=report, endian="little"))
 
     def check(self, packed: NDArray[np.uint8], naming: _Naming) -> None:
         """Raise WireError if :meth:`decode` would refuse one of the packed responses, uint8 of shape (n, length)."""
         if used := self.bits % 8:
-            _refuse(packed[:, -1] >> used, naming, f"has a bit set beyond the plan's {self.bits}")
+            refuse(packed[:, -1] >> used, naming, f"has a bit set beyond the plan's {self.bits}")
 
     @abstractmethod
     def items(self, report: bytes) -> frozenset[int]:

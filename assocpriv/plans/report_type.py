@@ -132,14 +132,10 @@ class ReportType:
             view=view,
             weight=int(share[1]),
         )
-        for name, follows in (
-            ("amplification", _at_most(report_type.amplification)),
-            ("report_bits", report_type.report_bits),
-        ):
-            if fields[name] != follows or type(fields[name]) is not type(follows):
-                raise PlanError(
-                    f"plan field {name} of a report type must be {follows!r}, which follows from its operator"
-                )
+        derived = {"amplification": _at_most(report_type.amplification), "report_bits": report_type.report_bits}
+        for name, due in derived.items():
+            if fields[name] != due or type(fields[name]) is not type(due):
+                raise PlanError(f"plan field {name} of a report type must be {due!r}, which follows from its operator")
         report_type._check_field()
         return report_type, int(share[2])
 

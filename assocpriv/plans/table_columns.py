@@ -54,6 +54,7 @@ from assocpriv.guarantees.errors import PlanError
 from assocpriv.kernels.compiling import randomizing_kernels
 from assocpriv.plans.published_plan import check_fields, check_integer
 
+Ints = NDArray[np.int64]
 MOST_OUTPUTS = (1 << 16) - 2  # two bytes hold them, a missing value and an omitted one
 MOST_WHOLE = 1 << 53  # beyond it not every whole number is a double
 LARGEST_TOTAL = 1 << 32  # a draw then takes one word
@@ -511,11 +512,9 @@ class NumberColumn(NumericColumn):
 
     def cells_of(self, numbers: NDArray[np.float64]) -> tuple[NDArray[np.int32], int]:
         """Return the cell of each number, int32 (n,), as described in the base class."""
-        edges = self.edges
-        cells = np.empty(len(numbers), dtype=np.int32)
-        return cells, randomizing_kernels.find_cells(
-            np.ascontiguousarray(numbers), edges, self.inputs / (edges[-1] - edges[0]), cells
-        )
+        edges, cells = self.edges, np.empty(len(numbers), dtype=np.int32)
+        scale = self.inputs / (edges[-1] - edges[0])
+        return cells, randomizing_kernels.find_cells(np.ascontiguousarray(numbers), edges, scale, cells)
 
     @cached_property
     def _lattice(self) -> tuple[int, int, int]:
@@ -704,9 +703,7 @@ class TableColumns(Protocol):
         """The columns' names."""
 
 
-COLUMNS: dict[str, type[Column]] = {
-    column.kind: column for column in (NumberColumn, WholeColumn, CategoryColumn, LabelColumn)
-}
+COLUMNS: dict[str, type[Column]] = {one.kind: one for one in (NumberColumn, WholeColumn, CategoryColumn, LabelColumn)}
 
 
 def column_to_json(column: Column) -> dict[str, Any]:
@@ -720,10 +717,8 @@ def column_from_json(content: object) -> Column:
     kind = content.get("kind") if isinstance(content, dict) else None
     if not isinstance(kind, str) or kind not in COLUMNS:
         raise PlanError("a column has an unknown kind; a newer release may read this plan")
-    made = COLUMNS[kind]
-    return made.from_fields(
-        check_fields(content, "a column", {"name", "kind", "optional", "release", *made.field_names})
-    )
+    names = {"name", "kind", "optional", "release", *COLUMNS[kind].field_names}
+    return COLUMNS[kind].from_fields(check_fields(content, "a column", names))
 
 
 def default_intervals(reports: int) -> int:
@@ -784,27 +779,22 @@ def transition(column: Column) -> NDArray[np.float64]:
     return full
 
 
-def _spread(
-    cumulative: Sequence[int], starts: NDArray[np.int64], ends: NDArray[np.int64], n_outputs: int
-) -> NDArray[np.float64]:
+def _spread(cumulative: Sequence[int], starts: Ints, ends: Ints, n_outputs: int) -> NDArray[np.float64]:
     """Return the mean of the weight w[y − x] over each group's inputs start ≤ x < end, (outputs, groups).
 
     ``cumulative`` holds 0, w[0], w[0] + w[1] …; a group's sum is the difference of two entries.
     """
     sums = np.asarray(cumulative, dtype=np.float64)
     outputs = np.arange(n_outputs)[:, None] + 1
-    most = len(sums) - 1
-    above, below = (sums[np.clip(outputs - side, 0, most)] for side in (starts, ends))
-    spread: NDArray[np.float64] = (above - below) / (ends - starts)
-    return spread
+    above, below = (sums[np.clip(outputs - side, 0, len(sums) - 1)] for side in (starts, ends))
+    return np.asarray((above - below) / (ends - starts))
 
 
-def _overlap(n_classes: int, width: int, starts: NDArray[np.int64], ends: NDArray[np.int64]) -> NDArray[np.float64]:
+def _overlap(n_classes: int, width: int, starts: Ints, ends: Ints) -> NDArray[np.float64]:
     """Return how many cells each class has in common with each group, start ≤ x < end, (classes, groups)."""
     classes = width * np.arange(n_classes)[:, None]
     shared = np.minimum(classes + width, ends) - np.maximum(classes, starts)
-    overlap: NDArray[np.float64] = np.maximum(shared, 0).astype(np.float64)
-    return overlap
+    return np.asarray(np.maximum(shared, 0).astype(np.float64))
 
 
 def exact_transition(column: Column) -> list[list[Fraction]]:

@@ -72,13 +72,10 @@ class TablePlan(PublishedPlan):
         if len({column.name for column in self.columns}) != len(self.columns):
             raise PlanError("two columns have the same name; names must differ")
         check_integer(self.reports_per_person, "reports_per_person", 1, MOST_REPORTS_PER_PERSON)
-        check_integer(
-            self.columns_per_report,
-            "columns_per_report",
-            min(1, len(self.protected_positions)),
-            len(self.protected_positions),
-        )
-        check_protected_values(self.columns_per_report + self._protected_labels, self.reports_per_person)
+        most = len(self.protected_positions)
+        check_integer(self.columns_per_report, "columns_per_report", min(1, most), most)
+        labels = sum(column.is_protected for column in self.columns) - most
+        check_protected_values(self.columns_per_report + labels, self.reports_per_person)
         if (self.guarantee is None) != (self.amplification is None):
             raise PlanError("a table plan states a guarantee if and only if a column has a finite γ")
         self._check_guarantee()
@@ -86,11 +83,8 @@ class TablePlan(PublishedPlan):
     @cached_property
     def protected_positions(self) -> tuple[int, ...]:
         """Positions of the protected columns other than labels; a report covers some or all of them."""
-        return tuple(
-            place
-            for place, column in enumerate(self.columns)
-            if column.is_protected and not isinstance(column, LabelColumn)
-        )
+        free = [column.is_protected and not isinstance(column, LabelColumn) for column in self.columns]
+        return tuple(np.flatnonzero(free).tolist())
 
     @property
     def contents(self) -> list[tuple[Fraction, str]]:
@@ -99,11 +93,6 @@ class TablePlan(PublishedPlan):
         rest = [column.name for column in self.columns if column.name not in drawn]
         sampled = [f"{self.columns_per_report} of these, drawn by the device: {shortened(drawn)}"] if drawn else []
         return [(Fraction(1), each) for each in [*sampled, *([shortened(rest)] if rest else [])]]
-
-    @property
-    def _protected_labels(self) -> int:
-        """Number of protected labels."""
-        return sum(column.is_protected for column in self.columns) - len(self.protected_positions)
 
     @property
     def is_sampled(self) -> bool:
@@ -161,10 +150,9 @@ class TablePlan(PublishedPlan):
 
     def place_of(self, name: str) -> int:
         """Return the position of a column; raise PlanError if no column has this name."""
-        for place, column in enumerate(self.columns):
-            if column.name == name:
-                return place
-        raise PlanError(f"the plan has no column {name[:80]!r}; its columns are {shortened(self.names)}")
+        if name not in self.names:
+            raise PlanError(f"the plan has no column {name[:80]!r}; its columns are {shortened(self.names)}")
+        return self.names.index(name)
 
     @property
     def names(self) -> tuple[str, ...]:

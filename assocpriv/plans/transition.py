@@ -117,10 +117,7 @@ def _last_row_of_inverse(matrix: list[list[Fraction]]) -> tuple[Fraction, ...]:
 def _second_moments(operator: AnyOperator, k: int) -> tuple[Fraction, ...]:
     """Return E[Z_A² | the transaction has l of the k items] for l = 0..k."""
     row, matrix = estimator_row(operator, k), transition_matrix(operator, k)
-    squares = [value * value for value in row]
-    return tuple(
-        sum((square * matrix[to][held] for to, square in enumerate(squares)), Fraction(0)) for held in range(k + 1)
-    )
+    return tuple(sum((matrix[to][held] * q * q for to, q in enumerate(row)), Fraction(0)) for held in range(k + 1))
 
 
 def _check_size(operator: AnyOperator, k: int) -> None:
@@ -157,9 +154,7 @@ class SupportModel:
 
     def row(self, k: int) -> tuple[Fraction, ...]:
         """Return q, the values of Z_A by the number l' = 0..k of A's items that a report shows."""
-        if self.operator is None:
-            return (*[Fraction(0)] * k, Fraction(1))
-        return estimator_row(self.operator, k)
+        return (*[Fraction(0)] * k, Fraction(1)) if self.operator is None else estimator_row(self.operator, k)
 
     def transition(self, k: int) -> list[list[Fraction]]:
         """Return P for itemsets of k items (see :func:`transition_matrix`)."""
@@ -173,16 +168,12 @@ class SupportModel:
         >>> SupportModel.unrandomized().size_weights(2)
         [Fraction(0, 1), Fraction(0, 1), Fraction(1, 1)]
         """
-        values = [value**power for value in self.row(k)]
-        return [
-            sum(((-1) ** (j - i) * comb(j, i) * values[i] for i in range(j + 1)), Fraction(0)) for j in range(k + 1)
-        ]
+        terms = [value**power for value in self.row(k)]
+        return [sum(((-1) ** (j - i) * comb(j, i) * terms[i] for i in range(j + 1)), Fraction(0)) for j in range(k + 1)]
 
     def second_moment(self, k: int, held: int) -> Fraction:
         """Return E[Z_A² | the transaction has ``held`` of the k items]."""
-        if self.operator is None:
-            return Fraction(int(held == k))
-        return _second_moments(self.operator, k)[held]
+        return Fraction(int(held == k)) if self.operator is None else _second_moments(self.operator, k)[held]
 
     def variances(self, k: int) -> tuple[float, float]:
         """Return Var Z_A if the transaction has none of A, and if it has all of A; infinite if P is singular."""

@@ -81,8 +81,7 @@ class Split:
 
         missing = np.isnan(values)
         chosen = values < self.below if self.among is None else np.isin(values, sorted(self.among))  # type: ignore[operator]
-        left: NDArray[np.bool_] = np.where(missing, self.missing_left, chosen)
-        return left
+        return np.where(missing, self.missing_left, chosen)
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,8 +150,7 @@ class TreeModel:
             raise EstimateError(f"node {place} of the tree needs a share in 0..1 for each of the classes")
         if abs(sum(node.shares) - 1) > _NEAR_ONE or node.records < 0:
             raise EstimateError(f"node {place} of the tree needs shares that add up to 1, and no negative records")
-        split = node.split
-        if split is None:
+        if (split := node.split) is None:
             return
         if not 0 <= split.column < len(self.columns):
             raise EstimateError(f"node {place} of the tree splits by a column that the model does not have")

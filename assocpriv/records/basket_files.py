@@ -47,7 +47,7 @@ from assocpriv.records.cells import (
     kept_sizes,
     resolve,
 )
-from assocpriv.records.columns import CsvTable, LineNumbers, ParquetTable, Rows, refuse_lines
+from assocpriv.records.columns import AnyTable, CsvTable, LineNumbers, ParquetTable, Rows, refuse_lines
 from assocpriv.records.layout import STRICT, DetectedLayout, ReadOptions
 from assocpriv.records.layout_detection import detect_layout, detect_table_layout, names_columns
 from assocpriv.records.long_rows import LongPart, long_cells, long_part, refuse_incomplete
@@ -55,6 +55,8 @@ from assocpriv.records.sheets import SheetChoice
 
 _Then = Callable[[Baskets], tuple[Baskets, int]]  # returns the new batch and the number of dropped items
 _Parse = Callable[[bytes, Origin], Cells]
+_Parsed = tuple[NDArray[np.int64], NDArray[np.int32], list[str]]  # sizes, codes and names
+_Source = basket_sources.Text | ParquetTable
 Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 _LOG = logging.getLogger("assocpriv")  # for detected layouts; the command line shows it
 _PLAIN = (".dat", ".dat.gz", ".txt", ".txt.gz")  # endings typical of files of item numbers
@@ -240,9 +242,7 @@ def rewritten_columns(found: DetectedLayout) -> tuple[str, ...]:
     return tuple(found.names[place] for place in (found.taken if found.kind == "one-hot" else found.places))
 
 
-def _detect_source(
-    path: Path, file: BinaryIO, options: ReadOptions
-) -> tuple[basket_sources.Text | ParquetTable, DetectedLayout]:
+def _detect_source(path: Path, file: BinaryIO, options: ReadOptions) -> tuple[_Source, DetectedLayout]:
     """Return an open file as Parquet table or text, and its detected layout."""
     wanted, name = options.requested_layout, path.name.lower()
     if basket_sources.is_parquet(path, file):
@@ -383,13 +383,13 @@ def _file_batches(
             yield from table.map(lambda rows: work(_onehot(rows, found, catalogue, absent)), found.taken, budget, flags)
 
 
-def _table(source: basket_sources.Text | ParquetTable, found: DetectedLayout) -> CsvTable | ParquetTable:
+def _table(source: _Source, found: DetectedLayout) -> AnyTable:
     if isinstance(source, ParquetTable):
         return source
     return CsvTable(source, found.names, found.separator, found.skip, found.watched)
 
 
-def _hold_long(table: CsvTable | ParquetTable, found: DetectedLayout, how: _BatchOptions, held: list[LongPart]) -> None:
+def _hold_long(table: AnyTable, found: DetectedLayout, how: _BatchOptions, held: list[LongPart]) -> None:
     """Add the parts of a long table to those held."""
     first, taken = len(held), sum(part.memory_bytes for part in held)
     # columns that are coded later, per run, which is cheaper
@@ -470,9 +470,7 @@ def _parse_names(data: bytes, origin: Origin, found: DetectedLayout, absent: Col
     raise BasketError(f"lines {origin.before + 1:,} and following are not UTF-8 CSV; convert the file")
 
 
-def _cut_cells(
-    data: bytes, separator: str, apart: Collection[int]
-) -> tuple[NDArray[np.int64], NDArray[np.int32], list[str]]:
+def _cut_cells(data: bytes, separator: str, apart: Collection[int]) -> _Parsed:
     """Return the sizes of lines split at separators, the codes of their cells and the distinct names.
 
     Separators within quotes are ignored; csv.Error if quotes are not in pairs around whole cells.
@@ -485,9 +483,8 @@ def _cut_cells(
         if (inside & newlines).any():
             raise csv.Error
     ends = np.flatnonzero(marks | newlines) + 1
-    offsets = pa.py_buffer(np.concatenate([[0], ends]))
     # every cell ends with its separator or newline, so the text itself serves as the buffer of an array of strings
-    cells = pa.LargeStringArray.from_buffers(len(ends), offsets, pa.py_buffer(data))
+    cells = pa.LargeStringArray.from_buffers(len(ends), pa.py_buffer(np.concatenate([[0], ends])), pa.py_buffer(data))
     sizes = np.diff(np.flatnonzero(text[ends - 1] == ord("\n")) + 1, prepend=0)
     if apart:
         kept = np.ones(len(ends), dtype=np.bool_)
@@ -514,9 +511,7 @@ def _unquoted(cells: list[str], separator: str) -> list[str]:
     return [row[0] if row else "" for row in rows]
 
 
-def _csv_cells(
-    data: bytes, separator: str, apart: Collection[int]
-) -> tuple[NDArray[np.int64], NDArray[np.int32], list[str]]:
+def _csv_cells(data: bytes, separator: str, apart: Collection[int]) -> _Parsed:
     """Return the same as :func:`_cut_cells`, for lines with any use of quotes."""
     sizes, codes, index = array("q"), array("i"), dict[str, int]()
     lines = io.StringIO(data.decode())

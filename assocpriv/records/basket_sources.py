@@ -351,10 +351,8 @@ def _is_open(line: bytes) -> bool:
 def _has_broken_cells(sample: bytes) -> bool:
     """Return whether some quoted cell contains a line break."""
     lines = sample.split(b"\n")
-    return any(
-        _is_open(line) and any(map(_CLOSES.match, lines[place + 1 : place + _MAX_BREAKS]))
-        for place, line in enumerate(lines)
-    )
+    opened = [place for place, line in enumerate(lines) if _is_open(line)]
+    return any(any(map(_CLOSES.match, lines[place + 1 : place + _MAX_BREAKS])) for place in opened)
 
 
 class _WholeCells:
@@ -448,11 +446,8 @@ class FirstRows:
     @classmethod
     def from_table(cls, names: Sequence[str], columns: Sequence[Sequence[object]]) -> "FirstRows":
         """Make the rows of a table from the values of its columns; None is an empty cell."""
-        made = cls((), ",")
-        made.cells = [
-            list(names),
-            *(["" if cell is None else str(cell).strip() for cell in row] for row in zip(*columns, strict=True)),
-        ]
+        made, rows = cls((), ","), zip(*columns, strict=True)
+        made.cells = [list(names), *(["" if cell is None else str(cell).strip() for cell in row] for row in rows)]
         made.numbers = list(range(1, len(made.cells) + 1))
         return made
 
@@ -498,8 +493,7 @@ def is_total(row: Sequence[str]) -> bool:
     >>> is_total(["", "Summe:", "9,19"])
     True
     """
-    first = next((_SUM.sub("", cell.strip(" :").lower()) for cell in row if cell.strip()), "")
-    return first in TOTALS
+    return next((_SUM.sub("", cell.strip(" :").lower()) for cell in row if cell.strip()), "") in TOTALS
 
 
 def collapse_blanks(text: str) -> str:

@@ -38,15 +38,7 @@ from assocpriv.records.cells import (
     ordinal,
     resolve,
 )
-from assocpriv.records.columns import (
-    Rows,
-    frame_columns,
-    is_list_type,
-    is_text,
-    sample_rows,
-    series_to_arrow,
-    values_of,
-)
+from assocpriv.records.columns import Rows, frame_columns, is_list, is_text, sample_rows, series_to_arrow, values_of
 from assocpriv.records.layout import FALSE_WORDS, NONE, STRICT, TRUE_WORDS, DetectedLayout, Layout, ReadOptions
 from assocpriv.records.layout_detection import detect_table_layout, names_columns
 from assocpriv.records.long_rows import long_cells, long_part, refuse_incomplete
@@ -499,11 +491,11 @@ def list_cells(
 
     With the separator ``within``, each cell of text is a list.
     """
-    if within not in (None, NONE) and not is_list_type(lists.type):
+    if within not in (None, NONE) and not is_list(lists.type):
         lists = _split_texts(texts_of(lists, "items"), within)
     if pa.types.is_null(lists.type):
         lists = lists.cast(pa.list_(pa.string()))
-    if not is_list_type(lists.type):
+    if not is_list(lists.type):
         raise BasketError("the layout list needs a column of lists; name it with item=, or pass another layout")
     sizes = array_to_numpy(pc.list_value_length(lists), 0)
     codes, names = distinct_texts([coded_items(normalize_ids(lists.flatten(), "items"), "item")])
@@ -600,17 +592,12 @@ def onehot_cells(
     flags = np.empty((len(columns[0]), len(columns)), dtype=np.bool_)
     for place, column in enumerate(columns):
         flags[:, place] = column
+    names: Sequence[str] = catalogue
+    left_out = LeftOut()
     if nothing := [place for place, name in enumerate(catalogue) if is_word(name, absent)]:
-        left_out = int(flags[:, nothing].sum())
+        names, left_out = list(catalogue), LeftOut(missing_cells=int(flags[:, nothing].sum()))
         flags[:, nothing] = False
-        return Cells(
-            flags.sum(axis=1),
-            np.nonzero(flags)[1],
-            list(catalogue),
-            origin or Origin(),
-            LeftOut(missing_cells=left_out),
-        )
-    return Cells(flags.sum(axis=1), np.nonzero(flags)[1], catalogue, origin or Origin())
+    return Cells(flags.sum(axis=1), np.nonzero(flags)[1], names, origin or Origin(), left_out)
 
 
 # ---- numbers of baskets by size

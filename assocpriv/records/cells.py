@@ -203,8 +203,7 @@ def drop_missing_words(cells: Cells, absent: Collection[str]) -> Cells:
     """Remove the cells that hold a word for a missing value, and count them."""
     if cells.names is None or isinstance(cells.names, Catalogue) or not absent:
         return cells
-    odd = np.array([*(is_word(name, absent) for name in cells.names), False], dtype=np.bool_)
-    kept = ~odd[cells.codes]
+    kept = ~np.array([*(is_word(name, absent) for name in cells.names), False], dtype=np.bool_)[cells.codes]
     return _select_cells(cells, kept, LeftOut(missing_cells=int((~kept).sum())))
 
 
@@ -216,10 +215,8 @@ def _select_cells(cells: Cells, kept: NDArray[np.bool_], left_out: LeftOut) -> C
     used = np.zeros(len(cells.names or ()) + 1, dtype=np.bool_)
     used[codes] = True
     names = [name for name, each in zip(cells.names or (), used.tolist(), strict=False) if each]
-    codes = np.append(np.cumsum(used[:-1]) - 1, -1)[codes]
-    return replace(
-        cells, sizes=kept_sizes(cells.sizes, kept), codes=codes, names=names, left_out=cells.left_out + left_out
-    )
+    codes, sizes = np.append(np.cumsum(used[:-1]) - 1, -1)[codes], kept_sizes(cells.sizes, kept)
+    return replace(cells, sizes=sizes, codes=codes, names=names, left_out=cells.left_out + left_out)
 
 
 def drop_till_lines(cells: Cells) -> Cells:
@@ -324,8 +321,7 @@ def _named_codes(part: Cells, index: dict[str, int]) -> NDArray[np.int32]:
     if names is None:
         numbers, codes = np.unique(codes, return_inverse=True)
         names = list(map(str, numbers.tolist()))
-    renumbered: NDArray[np.int32] = _renumbered(names, index)[codes]
-    return renumbered
+    return np.take(_renumbered(names, index), codes)
 
 
 def _renumbered(names: Iterable[str], index: dict[str, int]) -> NDArray[np.int32]:

@@ -21,29 +21,7 @@ from numpy.typing import NDArray
 from assocpriv.files.arrow import arrow_csv, pa, parquet_errors, pc, pq
 from assocpriv.guarantees.errors import RecordError, pluralize
 from assocpriv.kernels.parallel import parallel_map
-from assocpriv.records.basket_sources import (
-    PARQUET,
-    SAMPLE_LINES,
-    SEPARATORS,
-    TOTALS,
-    WORKBOOKS,
-    FirstRows,
-    MemoryBudget,
-    Progress,
-    Result,
-    Text,
-    check_format,
-    collapse_blanks,
-    count_lines,
-    cut_line,
-    dialect,
-    is_parquet,
-    is_total,
-    line_chunks,
-    open_source,
-    open_text,
-    read_sep_line,
-)
+from assocpriv.records import basket_sources
 from assocpriv.records.cells import Origin
 from assocpriv.records.sheets import SheetChoice
 
@@ -71,12 +49,11 @@ class Rows:
     columns: list[Any] = field(repr=False)
     line: Callable[[int], int]
     origin: Origin
-    has_quotes: bool = False
 
 
-_TOTALS = [word.encode() for word in TOTALS]
+_TOTALS = [word.encode() for word in basket_sources.TOTALS]
 _WORDS = {"comma": ",", "semicolon": ";", "tab": "\t", "bar": "|", "blank": " "}
-_TEXT = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".data", ".txt", *WORKBOOKS)
+_TEXT = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".data", ".txt", *basket_sources.WORKBOOKS)
 
 
 def parse_separator(word: str) -> str | None:
@@ -86,7 +63,7 @@ def parse_separator(word: str) -> str | None:
     ('\\t', ';', None)
     """
     mark = _WORDS.get(word, word)
-    return mark if mark in SEPARATORS else None
+    return mark if mark in basket_sources.SEPARATORS else None
 
 
 @contextlib.contextmanager
@@ -94,9 +71,9 @@ def open_table(
     path: Path,
     wanted: Collection[str],
     separator: str | None,
-    progress: Progress | None = None,
+    progress: basket_sources.Progress | None = None,
     sheet: str | None = None,
-) -> Iterator["CsvTable | ParquetTable"]:
+) -> Iterator["AnyTable"]:
     """Open a table with named columns: text with a header, a workbook or Parquet.
 
     The default separator is the one that yields most of the wanted columns in the header; otherwise it is a word or a
@@ -109,11 +86,11 @@ def open_table(
     if path.is_dir():
         raise IsADirectoryError
     check_table_name(path)
-    with open_source(path, progress) as file:
-        if not is_parquet(path, file):
+    with basket_sources.open_source(path, progress) as file:
+        if not basket_sources.is_parquet(path, file):
             mark = None if separator is None else parse_separator(separator)
             choice = SheetChoice(sheet, advice="sheet='{0}' (on the command line --layout sheet={0})")
-            text = open_text(path, file, sheets=choice)
+            text = basket_sources.open_text(path, file, sheets=choice)
             if text.sheets and sheet is None:
                 _LOG.info("%s: read as: sheet=%s", path.name, text.sheets.selection)
             yield CsvTable.below_header(text, wanted, mark)
@@ -126,8 +103,8 @@ def open_table(
 def check_table_name(path: Path) -> None:
     """Raise RecordError if a name does not have the ending of a supported format."""
     name = path.name.lower()
-    check_format(path)
-    if not name.endswith((*PARQUET, *_TEXT)):
+    basket_sources.check_format(path)
+    if not name.endswith((*basket_sources.PARQUET, *_TEXT)):
         raise RecordError("the file's name must end in .csv, .tsv (or these with .gz), .data, .txt, .xlsx or .parquet")
 
 
@@ -138,43 +115,43 @@ def check_table_name(path: Path) -> None:
 class CsvTable:
     """A text table: its column names (empty without a header), its separator, and the lines to skip before the data."""
 
-    text: Text
+    text: basket_sources.Text
     names: tuple[str, ...] = field(repr=False)
     separator: str
     skip: int
     unchecked: tuple[int, ...] = ()  # columns of a workbook whose formulas may lack values
 
     @classmethod
-    def below_header(cls, text: Text, wanted: Collection[str], separator: str | None) -> "CsvTable":
+    def below_header(cls, text: basket_sources.Text, wanted: Collection[str], separator: str | None) -> "CsvTable":
         """Open a table whose first line names columns; the default separator yields most of the wanted names.
 
         Raises:
             RecordError: there is no such line.
         """
         lines = text.lines
-        above, stated = read_sep_line(lines)
+        above, stated = basket_sources.read_sep_line(lines)
         skip = next((number for number, line in enumerate(lines) if number >= above and line.strip()), None)
         if skip is None:
             raise RecordError("the file is empty, or its first line is too long; line 1 must name the columns")
         chosen = separator or stated
-        marks = [chosen] if chosen else list(SEPARATORS)
-        cut = {mark: [cell.strip() for cell in cut_line(lines[skip], mark) or []] for mark in marks}
+        marks = [chosen] if chosen else list(basket_sources.SEPARATORS)
+        cut = {mark: [cell.strip() for cell in basket_sources.cut_line(lines[skip], mark) or []] for mark in marks}
         best = max(marks, key=lambda mark: (len(set(cut[mark]) & set(wanted)), len(cut[mark]) * (mark != " ")))
         return cls(text, tuple(cut[best]), best, skip + 1)
 
     @property
     def where(self) -> str:
         """The words for the header in errors."""
-        return f"line {self.skip}, with cells separated by {SEPARATORS[self.separator]},"
+        return f"line {self.skip}, with cells separated by {basket_sources.SEPARATORS[self.separator]},"
 
     def map(
         self,
-        work: Callable[[Rows], Result],
+        work: Callable[[Rows], basket_sources.Result],
         places: Sequence[int],
-        budget: MemoryBudget,
+        budget: basket_sources.MemoryBudget,
         kinds: Sequence[Any] | None = None,
         missing: Collection[str] = ("",),
-    ) -> Iterator[Result]:
+    ) -> Iterator[basket_sources.Result]:
         """Yield ``work`` of the columns at some places, batch by batch, on all cores.
 
         A column is read as the Arrow type that ``kinds`` gives for it if possible, otherwise as coded text. ``missing``
@@ -190,12 +167,13 @@ class CsvTable:
         def may_be_hex(text: bytes) -> bool:  # which Arrow reads as numbers
             return has_numbers and (b"0x" in text or b"0X" in text)
 
-        def parse(text: bytes, origin: Origin) -> Result:
+        def parse(text: bytes, origin: Origin) -> basket_sources.Result:
             mark = self.separator.encode()
             if b"\r" in text and text.count(b"\r") != text.count(b"\r\n"):  # Arrow would read it as a line end
                 refuse_lines(text, origin, self.separator, len(self.names))
             if mark == b" ":
-                text = collapse_blanks(text.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
+                plain = basket_sources.collapse_blanks(text.decode("utf-8", "surrogateescape"))
+                text = plain.encode("utf-8", "surrogateescape")
             elif b'"' in text and mark + b' "' in text:
                 text = _without_blanks(text, self.separator) or text
             lines = LineNumbers(text, origin)
@@ -211,11 +189,11 @@ class CsvTable:
                     f"lines {origin.before + 1:,} and following are not UTF-8 CSV; convert the file, and check its "
                     "quotes"
                 )
-            return work(Rows(columns, lines, origin, b'"' in text))
+            return work(Rows(columns, lines, origin))
 
         if self.text.sheets:
             self.text.sheets.check_cells(self.skip, set(places) - set(self.unchecked))
-        chunks = line_chunks(self.text, budget, self.skip)
+        chunks = basket_sources.line_chunks(self.text, budget, self.skip)
         yield from parallel_map(lambda chunk: parse(*chunk), chunks, budget.workers)
 
     def _read(
@@ -246,8 +224,8 @@ def _without_totals(text: bytes, separator: str, width: int) -> bytes:
     lines = text.split(b"\n")
     for place, line in enumerate(lines):
         if any(word in line.lower() for word in _TOTALS):
-            row = cut_line(line.decode("utf-8", "replace").rstrip("\r"), separator) or []
-            if len(row) != width and is_total(row):
+            row = basket_sources.cut_line(line.decode("utf-8", "replace").rstrip("\r"), separator) or []
+            if len(row) != width and basket_sources.is_total(row):
                 lines[place] = b""
     return b"\n".join(lines)
 
@@ -258,7 +236,7 @@ def _without_blanks(text: bytes, separator: str) -> bytes | None:
     writer = csv.writer(written, delimiter=separator, lineterminator="\n")
     with contextlib.suppress(UnicodeDecodeError, csv.Error):  # whose texts quote the line
         for line in text.decode("utf-8").removesuffix("\n").split("\n"):  # cells may contain other line ends
-            writer.writerow(next(csv.reader([line.rstrip("\r")], **dialect(separator)), []))
+            writer.writerow(next(csv.reader([line.rstrip("\r")], **basket_sources.dialect(separator)), []))
         return written.getvalue().encode()
     return None
 
@@ -267,7 +245,7 @@ class LineNumbers:
     """The line numbers of the rows in a text of ``n_lines`` lines and ``n_bytes``; blank lines are not rows."""
 
     def __init__(self, text: bytes, origin: Origin) -> None:
-        self.text, self._origin, self.n_lines, self.n_bytes = text, origin, count_lines(text), len(text)
+        self.text, self._origin, self.n_lines, self.n_bytes = text, origin, basket_sources.count_lines(text), len(text)
 
     def __call__(self, row: int) -> int:
         """Return the number of a row's line."""
@@ -295,7 +273,7 @@ def refuse_lines(text: bytes, origin: Origin, separator: str, width: int | None 
                 f"line {number:,} is not UTF-8 text; give its encoding= in the layout, or convert the file"
             )
         try:
-            row = next(csv.reader([decoded], **dialect(separator)), [])
+            row = next(csv.reader([decoded], **basket_sources.dialect(separator)), [])
         except csv.Error as error:  # whose text may quote the line
             problem = next((text for start, text in _PROBLEMS.items() if str(error).startswith(start)), _QUOTES)
         if problem:
@@ -325,7 +303,7 @@ class ParquetTable:
         self.names = tuple(name for name in self.schema.names if with_index or not _INDEX.fullmatch(name))
         self._paths = [source.schema.column(place).path for place in range(len(source.schema))]
 
-    def first_rows(self) -> FirstRows:
+    def first_rows(self) -> basket_sources.FirstRows:
         """Return the first rows, in the form of text rows."""
         flat = [name for name in self.names if not self.schema.field(name).type.num_fields]
         rows = sample_rows(len(flat))
@@ -333,7 +311,7 @@ class ParquetTable:
         batch = call_arrow(lambda: next(source.iter_batches(batch_size=rows, columns=flat), None))
         held = {} if batch is None else dict(zip(flat, map(values_of, batch.columns), strict=True))
         n_rows = len(batch) if batch is not None else 0
-        return FirstRows.from_table(self.names, [held.get(name, ["…"] * n_rows) for name in self.names])
+        return basket_sources.FirstRows.from_table(self.names, [held.get(name, ["…"] * n_rows) for name in self.names])
 
     @property
     def compression(self) -> str:
@@ -349,12 +327,12 @@ class ParquetTable:
 
     def map(
         self,
-        work: Callable[[Rows], Result],
+        work: Callable[[Rows], basket_sources.Result],
         places: Sequence[int],
-        budget: MemoryBudget,
+        budget: basket_sources.MemoryBudget,
         kinds: Sequence[Any] | None = None,  # noqa: ARG002 -- Parquet has its own
         missing: Collection[str] = (),  # noqa: ARG002
-    ) -> Iterator[Result]:
+    ) -> Iterator[basket_sources.Result]:
         """Yield ``work`` of the columns at some places, batch by batch, on all cores.
 
         Raises:
@@ -387,16 +365,19 @@ class ParquetTable:
                         yield [part.column(name) for name in names], before
                     before += len(part)
 
-        def apply(batch: tuple[list[Any], int]) -> Result:
+        def apply(batch: tuple[list[Any], int]) -> basket_sources.Result:
             columns, before = batch
             return work(Rows(columns, lambda row: before + row + 1, Origin("row", before, whole=False)))
 
         yield from parallel_map(apply, batches(), budget.workers)
 
 
+AnyTable = CsvTable | ParquetTable
+
+
 def sample_rows(n_columns: int) -> int:
     """Return the number of rows of a table from which its layout is detected."""
-    return min(SAMPLE_LINES, max(_MIN_ROWS, _SAMPLE_CELLS // max(1, n_columns)))
+    return min(basket_sources.SAMPLE_LINES, max(_MIN_ROWS, _SAMPLE_CELLS // max(1, n_columns)))
 
 
 def values_of(column: Any) -> list[object]:
@@ -410,7 +391,7 @@ def values_of(column: Any) -> list[object]:
     return ["…"] * len(column)
 
 
-def call_arrow(step: Callable[[], Result]) -> Result:
+def call_arrow(step: Callable[[], basket_sources.Result]) -> basket_sources.Result:
     """Run a step of reading Parquet, without passing on the texts of Arrow's errors."""
     with contextlib.suppress(*parquet_errors()):
         return step()
@@ -421,9 +402,7 @@ def to_single_array(values: Any) -> Any:
     """Return a column as one Arrow array."""
     if not isinstance(values, pa.ChunkedArray):
         return values
-    if values.num_chunks == 1:
-        return values.chunk(0)
-    return values.unify_dictionaries().combine_chunks()
+    return values.chunk(0) if values.num_chunks == 1 else values.unify_dictionaries().combine_chunks()
 
 
 def is_text(kind: Any) -> bool:
@@ -431,7 +410,7 @@ def is_text(kind: Any) -> bool:
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
 
 
-def is_list_type(kind: Any) -> bool:
+def is_list(kind: Any) -> bool:
     """Return whether an Arrow type is a list type."""
     types = pa.types
     are_lists = (types.is_list, types.is_large_list, types.is_fixed_size_list, types.is_list_view)

@@ -53,9 +53,8 @@ COLUMN_NUMBERS = re.compile(r" *#?[0-9]+( *\+ *#?[0-9]+)* *")  # of columns
 _HEADER = re.compile(r"yes|no|[1-9][0-9]{0,2}")
 PERSONS_NEED_LONG = "a column of persons needs a file or table of the long layout (one row per item)"
 _ODD = re.compile(r"[^a-z0-9]")
-_NUMBER_OF = re.compile(
-    r"^(numerod[eo]|numero|num|nro?|no|n)(?=[a-z]{3,}[^s]$)"
-)  # before another name: N° ticket, not n_items
+# before another name: N° ticket, not n_items
+_NUMBER_OF = re.compile(r"^(numerod[eo]|numero|num|nro?|no|n)(?=[a-z]{3,}[^s]$)")
 _KEYS = ("", "id", "ids", "no", "nr", "num", "number", "nummer", "key", "code", "uuid", "ref", "reference")
 _TEXTS = ("name", "description", "desc", "title")
 _SALES = (
@@ -111,10 +110,8 @@ CONTEXT = {  # columns with one value in all rows of a transaction
 DATES, DAY = "dates", "/day"
 NONE = "none"  # for no column of quantities, or no separator of items within a cell
 _WITHIN = (NONE, "/", "+")  # only within cells, not separators of cells
-_RANK = {
-    role: {name: rank for rank, name in reversed(list(enumerate(names)))}
-    for role, names in (_COMMON_NAMES | CONTEXT).items()
-}
+_ROLES = (_COMMON_NAMES | CONTEXT).items()
+_RANK = {role: {name: rank for rank, name in reversed(list(enumerate(names)))} for role, names in _ROLES}
 
 
 # ---- text form
@@ -379,9 +376,8 @@ def requested_places(columns: Sequence[object], role: str, wanted: str, *, sever
     names, text = [str(name).strip() for name in columns], wanted.strip()
     if several and text not in names:
         parts = [part.strip() for part in text.split("+")]
-        places = tuple(
-            _requested_place(names, role, part if part in names else part.removesuffix(DAY)) for part in parts
-        )
+        titles = [part if part in names else part.removesuffix(DAY) for part in parts]
+        places = tuple(_requested_place(names, role, title) for title in titles)
         if len(set(places)) < len(places):
             raise BasketError(f"{role}= names a column twice; name each once")
         return places

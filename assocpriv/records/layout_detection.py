@@ -12,7 +12,7 @@ from typing import Any
 from assocpriv.guarantees.errors import BasketError
 from assocpriv.records.basket_sources import TITLE_LINES, FirstRows, find_separator, is_total, read_sep_line
 from assocpriv.records.cells import LISTS, MARKS, MISSING_WORDS, cells_of_names, find_item_separator, is_word
-from assocpriv.records.columns import is_list_type, is_text
+from assocpriv.records.columns import is_list, is_text
 from assocpriv.records.item_lines import REMARKS, refuse_extra_numbers, refuse_spmf, refuse_table_of_numbers
 from assocpriv.records.layout import (
     ANYWHERE,
@@ -84,9 +84,7 @@ def detect_kind(rows: FirstRows, wanted: Layout) -> str:
         Ambiguity: the rows may be baskets or a table.
         BasketError: the rows cannot be baskets.
     """
-    if wanted.kind is not None:
-        return wanted.kind
-    return next(rule.kind for rule in RULES if rule.holds(rows, wanted))
+    return wanted.kind if wanted.kind is not None else next(rule.kind for rule in RULES if rule.holds(rows, wanted))
 
 
 def _is_dat(rows: FirstRows, wanted: Layout) -> bool:
@@ -245,9 +243,8 @@ def _refuse_first_words(rows: FirstRows, mark: Layout) -> None:
     if not all(map(str.isdecimal, behind)) or sum(_DIGIT.search(row[0]) is None for row in lines) < len(lines):
         return
     numbers = [[int(cell[:18]) for cell in row[1:]] for row in lines]
-    if sum(len(each) > 1 for each in numbers) > 2 and all(
-        a < b for each in numbers for a, b in itertools.pairwise(each)
-    ):
+    rising = all(a < b for each in numbers for a, b in itertools.pairwise(each))
+    if rising and sum(len(each) > 1 for each in numbers) > 2:
         raise Ambiguity(
             "all lines have a name and increasing numbers, as if each listed the transactions of an item",
             (mark, "if each line is a basket"),
@@ -330,12 +327,8 @@ def _slots(rows: FirstRows) -> bool | None:
         numbers = [int(each[2]) for each in found if each]
         others = {cell for row in rows.body for cell in row}
         alike = any(each and each[1].strip(" _.-").lower() in names for each in map(_SLOT.fullmatch, others))
-        rising = (
-            not alike
-            and len(numbers) > 1
-            and numbers == list(range(numbers[0], numbers[0] + len(numbers)))
-            and numbers[0] < 2
-        )
+        first = numbers[0] if len(numbers) > 1 else 2
+        rising = not alike and first < 2 and numbers == list(range(first, first + len(numbers)))
         if rising and len(numbers) == len(found) and len(names) == 1 and not others & set(rows.first[place:]):
             return place == 1
     filled = [cell for cell in rows.first if cell]
@@ -483,11 +476,7 @@ def _detect_layout(lines: Sequence[str], wanted: Layout, plain: bool) -> Detecte
     title = count_title_lines(rows) if wanted.header is None and wanted.kind in (None, "long") else 0
     width = len(rows.cells[title]) if rows.cells else 0
     below = [row for row in rows.cells[title:] if not is_total(row)]
-    if (
-        title
-        and {len(row) for row in below} == {width}
-        and all(sum(map(bool, row)) < width for row in rows.cells[:title])
-    ):
+    if title and {*map(len, below)} == {width} and all(sum(map(bool, row)) < width for row in rows.cells[:title]):
         wanted = replace(wanted, header=rows.numbers[title])
         rows = FirstRows(lines, mark, above=rows.numbers[title] - 1, spaced=spaced)
     kind = detect_kind(rows, wanted)
@@ -500,9 +489,8 @@ def _skip(rows: FirstRows, has_header: bool) -> int:
 
 
 def _lines_found(rows: FirstRows, wanted: Layout) -> DetectedLayout:
-    rule = next(
-        (number for number, row in zip(rows.numbers, rows.cells, strict=True) if any(map(_RULE.fullmatch, row))), 0
-    )
+    lines = zip(rows.numbers, rows.cells, strict=True)
+    rule = next((number for number, row in lines if any(map(_RULE.fullmatch, row))), 0)
     if rule and wanted.kind is None:
         raise BasketError(
             f"line {rule} is a rule between blocks (---), not a basket; write one basket per line, or one row per item"
@@ -547,9 +535,8 @@ def _list_found(rows: FirstRows, wanted: Layout) -> DetectedLayout:
         raise BasketError("the layout list of a text needs the separator of the items in a cell, as within=,")
     if not rows.first:
         raise BasketError("the file holds no baskets; check that it is the right one")
-    header = (
-        bool(any(map(is_known, rows.first)) or shows_header(rows)) if wanted.header is None else bool(wanted.header)
-    )
+    shown = any(map(is_known, rows.first)) or shows_header(rows) if wanted.header is None else wanted.header
+    header = bool(shown)
     names = rows.first if header else [""] * len(rows.first)
     found = list_found(names, range(len(names)), replace(wanted, header=header and (wanted.header or True)))
     return replace(found, skip=_skip(rows, header))
@@ -617,10 +604,9 @@ def _has_header(rows: FirstRows, wanted: Layout) -> bool:
         return True
     if len(rows.first) < 2 or not rows.body:
         return True  # it is refused later, with a more specific error
-    recurs = any(
-        head and head in [row[place] for row in rows.body if len(row) > place] for place, head in enumerate(rows.first)
-    )  # column names never do
-    shown = False if recurs else shows_header(rows)
+    cells = ([row[place] for row in rows.body if len(row) > place] for place in range(len(rows.first)))
+    recurs = any(head and head in column for head, column in zip(rows.first, cells, strict=True))
+    shown = False if recurs else shows_header(rows)  # column names never recur
     if shown is None:
         raise Ambiguity("line 1 may be a header or data", *_ways_of_header(wanted))
     return shown
@@ -664,7 +650,7 @@ def detect_table_layout(rows: FirstRows, kinds: Sequence[Any], wanted: Layout) -
 
 
 def _detect_table_layout(rows: FirstRows, kinds: Sequence[Any], wanted: Layout) -> DetectedLayout:
-    names, held = rows.first, [place for place, kind in enumerate(kinds) if is_list_type(kind)]
+    names, held = rows.first, [place for place, kind in enumerate(kinds) if is_list(kind)]
     texts = [is_text(getattr(kind, "value_type", kind)) and place not in held for place, kind in enumerate(kinds)]
     if any(each is not None for each in (wanted.separator, wanted.header, wanted.encoding, wanted.sheet)):
         raise BasketError("Parquet and tables in memory have no separator, header, encoding or sheet; leave them out")

@@ -209,9 +209,8 @@ def _without_rows(
     if len(wrong):
         what = next(what for what, each in missing.items() if each[wrong[0]])
         place = f"{rows.origin.row_word} {rows.line(int(wrong[0])):,}"
-        incomplete = IncompleteRows(
-            len(odd), f"{place} has no {what}", int(missing.get("transaction id", nothing)[odd].sum())
-        )
+        without_id = int(missing.get("transaction id", nothing)[odd].sum())
+        incomplete = IncompleteRows(len(odd), f"{place} has no {what}", without_id)
     kept, lengths = to_arrow(~lacks_cell), kept_sizes(part.lengths, ~lacks_cell)
     runs = to_arrow(lengths > 0)
     return LongPart(
@@ -383,10 +382,8 @@ def _transactions_of_runs(parts: Sequence[LongPart]) -> NDArray[Any]:
     """
     ids = pa.chunked_array([part.transactions for part in parts])
     order = {part.found.layout.rows for part in parts}
-    founds = [part.found for part in parts]
-    files = np.cumsum(
-        [0, *(one is not other for one, other in pairwise(founds))]
-    )  # an id may end one and begin the next
+    # an id may end one file and begin the next
+    files = np.cumsum([0, *(one.found is not other.found for one, other in pairwise(parts))])
     runs = _rising_codes(ids) if not files[-1] and not any(part.context for part in parts) else None
     if runs is not None:
         return runs
@@ -401,8 +398,7 @@ def _transactions_of_runs(parts: Sequence[LongPart]) -> NDArray[Any]:
 def _codes_of(texts: Any) -> NDArray[np.int64]:
     """Return the codes of the distinct values of a chunked array, by first appearance; −1 for null."""
     chunks = [array_to_numpy(each.indices, -1) for each in texts.dictionary_encode().chunks]
-    codes: NDArray[np.int64] = np.concatenate([np.empty(0, dtype=np.int64), *chunks])
-    return codes
+    return np.concatenate([np.empty(0, dtype=np.int64), *chunks])
 
 
 def _refuse_mixed(parts: Sequence[LongPart], runs: NDArray[np.int64], files: NDArray[np.int64]) -> None:

@@ -86,11 +86,8 @@ def non_flag_columns(rows: FirstRows) -> list[str | None]:
 def _odd_words(rows: FirstRows, apart: Collection[int]) -> list[int]:
     """Return the columns of flags whose words for true and false differ from most, such as attributes."""
     body = _full_rows(rows)
-    words = {
-        place: frozenset(row[place].lower() for row in body) - _NO_WORDS
-        for place in range(len(rows.first))
-        if place not in apart
-    }
+    places = [place for place in range(len(rows.first)) if place not in apart]
+    words = {place: frozenset(row[place].lower() for row in body) - _NO_WORDS for place in places}
     if not words:
         return []
     usual = Counter(words.values()).most_common(1)[0][0]
@@ -134,8 +131,7 @@ def is_index(name: str) -> bool:
 
 def describe_non_flag(cell: str) -> str:
     """Return what is wrong with a cell of a one-hot table, and advice."""
-    is_quantity = cell.replace(".", "", 1).isdigit()
-    remedy = "write 1 for any quantity above 0 (frame > 0)" if is_quantity else "correct it"
+    remedy = "write 1 for any quantity above 0 (frame > 0)" if cell.replace(".", "", 1).isdigit() else "correct it"
     return (
         f"is neither true nor false, such as 1 and 0 or t and f; {remedy}, or leave out the column by its number, as "
         f"in {layout_arg('one-hot transaction=#1')}"

@@ -93,10 +93,8 @@ class SheetText:
                 "reading a spreadsheet needs openpyxl: pip install 'assocpriv[xlsx]', or save it as “CSV UTF-8”"
             ) from None
         self._archive = _step(lambda: zipfile.ZipFile(file))
-        if any(
-            each.file_size > _PLAIN_BYTES and each.file_size > _MAX_COMPRESSION * each.compress_size
-            for each in self._archive.infolist()
-        ):
+        large = [each for each in self._archive.infolist() if each.file_size > _PLAIN_BYTES]
+        if any(each.file_size > _MAX_COMPRESSION * each.compress_size for each in large):
             raise BasketError("the spreadsheet unpacks to more than a hundred times its size; save it as “CSV UTF-8”")
         book = _step(lambda: openpyxl.load_workbook(file, read_only=True, data_only=True))
         self._sheets = _chosen(book, choice)

@@ -32,6 +32,7 @@ from assocpriv.plans.table_plan import shortened
 from assocpriv.records import basket_sources
 from assocpriv.records.columns import (
     EMPTY_NUMBERS,
+    AnyTable,
     CsvTable,
     ParquetTable,
     frame_columns,
@@ -321,8 +322,7 @@ def _places(values: Any, column: CategoryColumn, options: CellOptions) -> NDArra
 
 def _taken(places: list[int], column: Column, encoded: Any) -> NDArray[np.int32]:
     """Return the inputs of cells from the category indices of their dictionary's values."""
-    inputs: NDArray[np.int32] = np.array([*places, column.inputs], dtype=np.int32)[_indices(encoded)]
-    return inputs
+    return np.take(np.array([*places, column.inputs], dtype=np.int32), _indices(encoded))
 
 
 def _place(value: Any, column: CategoryColumn, options: CellOptions) -> int:
@@ -399,11 +399,7 @@ def _find_columns(names: Sequence[object], plan: TableColumns, log: _Log, where:
 
 
 def _read_file(
-    table: CsvTable | ParquetTable,
-    plan: TableColumns,
-    options: "TableOptions",
-    budget: basket_sources.MemoryBudget,
-    log: _Log,
+    table: AnyTable, plan: TableColumns, options: "TableOptions", budget: basket_sources.MemoryBudget, log: _Log
 ) -> Iterator[TableBatch]:
     """Yield the batches of a file."""
     places = _find_columns(table.names, plan, log, table.where)
@@ -415,12 +411,9 @@ def _read_file(
             if table.schema.field(table.names[place]).type.num_fields:
                 raise RecordError(f"column {column} holds lists or records; it must hold one value per record")
     kinds = [pa.float64() if isinstance(column, NumericColumn) else None for column in plan.columns]
+    missing = *EMPTY_NUMBERS, *cells.missing
     yield from table.map(
-        lambda rows: _table_batch(rows.columns, plan, cells, rows.line),
-        places,
-        budget,
-        kinds,
-        (*EMPTY_NUMBERS, *cells.missing),
+        lambda rows: _table_batch(rows.columns, plan, cells, rows.line), places, budget, kinds, missing
     )
 
 

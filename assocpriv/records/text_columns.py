@@ -21,8 +21,7 @@ _FRACTIONS = f"have fractions, which ids do not; name another column, or {STORE_
 
 def null_mask(values: Any) -> NDArray[np.bool_]:
     """Return which values of an Arrow array are null, bool of shape (n,)."""
-    found: NDArray[np.bool_] = array_to_numpy(values.is_null())
-    return found
+    return array_to_numpy(values.is_null())
 
 
 def refuse_rounded(ids: Any, places: NDArray[np.int64] | None, rows: Rows, what: str) -> None:
@@ -143,8 +142,7 @@ def _begin_with_digits(texts: Any) -> NDArray[np.bool_]:
     width = np.int64 if pa.types.is_large_string(texts.type) else np.int32
     starts = np.frombuffer(texts.buffers()[1], dtype=width)[texts.offset : texts.offset + len(texts)]
     letters = np.frombuffer(texts.buffers()[2], dtype=np.uint8)
-    found: NDArray[np.bool_] = letters[np.minimum(starts, len(letters) - 1)] - np.uint8(ord("0")) < 10
-    return found
+    return np.asarray(letters[np.minimum(starts, len(letters) - 1)] - np.uint8(ord("0")) < 10)
 
 
 def match_mask(texts: Any, expression: str) -> NDArray[np.bool_]:

@@ -8,6 +8,8 @@ from dataclasses import replace
 from assocpriv.records.basket_sources import FirstRows
 from assocpriv.records.layout import CONTEXT, DATES, FLAGS, Ambiguity, Layout, known_places, show_column
 
+_Rows = Sequence[Sequence[str]]
+_Groups = Sequence[_Rows]
 NUMBER = re.compile(r"[-+]?[0-9][0-9.,:/ \-]*([eE][-+]?[0-9]+)?([ T][0-9:.]+Z?)?")  # dates and times, too
 DATE = re.compile(  # 2026-05-03, optionally with a time; 20260503; 3 May 2026, May 3, 2026
     r"[0-9]{1,4}([-/.])[0-9]{1,2}\1[0-9]{1,4}([ T].*)?|(19|20)[0-9]{2}(0[1-9]|1[0-2])([0-2][0-9]|3[01])"
@@ -65,9 +67,7 @@ def likely_long_layout(rows: FirstRows) -> Layout:
     return Layout("long", transaction=f"#{transaction + 1}", item=f"#{item + 1}", quantity=next(iter(pieces), None))
 
 
-def refuse_ids_of_rows(
-    names: Sequence[str], wanted: Layout, cells: Sequence[Sequence[str]], ids: tuple[int, ...]
-) -> None:
+def refuse_ids_of_rows(names: Sequence[str], wanted: Layout, cells: _Rows, ids: tuple[int, ...]) -> None:
     """Refuse a column of transactions, found by its name, whose ids hardly repeat while those of another one do."""
     usual = [place for place in known_places(names, "transaction") if not known_places([names[place]], "customers")]
     recur = list[int]()
@@ -87,9 +87,7 @@ def refuse_ids_of_rows(
     )
 
 
-def refuse_no_items(
-    names: Sequence[str], wanted: Layout, groups: Sequence[Sequence[Sequence[str]]], taken: tuple[tuple[int, ...], int]
-) -> None:
+def refuse_no_items(names: Sequence[str], wanted: Layout, groups: _Groups, taken: tuple[tuple[int, ...], int]) -> None:
     """Refuse a column of items, found by its name, that counts lines or items, or has a different value in each row."""
     ids, item = taken
     values = [[row[item] for row in rows] for rows in groups]
@@ -124,19 +122,19 @@ def _sign_of_counts(numbers: Sequence[Sequence[int]], name: str) -> str:
     return ""
 
 
-def _recurs(groups: Sequence[Sequence[Sequence[str]]], place: int) -> bool:
+def _recurs(groups: _Groups, place: int) -> bool:
     """Return whether a column of grouped rows repeats a value."""
     return len({row[place] for rows in groups for row in rows}) < sum(map(len, groups))
 
 
-def _texts_of(groups: Sequence[Sequence[Sequence[str]]], taken: Collection[int]) -> list[int]:
+def _texts_of(groups: _Groups, taken: Collection[int]) -> list[int]:
     """Return the other columns of names, which may be items."""
     rows = [row for group in groups for row in group]
     columns = {place: [row[place] for row in rows] for place in range(len(rows[0])) if place not in taken}
     return [place for place, cells in columns.items() if all(cells) and not any(map(is_figure, cells))]
 
 
-def count_id_cells(lines: Sequence[Sequence[str]]) -> tuple[int, bool]:
+def count_id_cells(lines: _Rows) -> tuple[int, bool]:
     """Return how many first cells of all lines occur nowhere else, while others recur, and whether they are ids.
 
     Examples are customers, stores and weekdays. Ids have digits, or differ in all lines.
@@ -163,7 +161,7 @@ def is_figure(cell: str) -> bool:
 
 
 def context_columns(
-    names: Sequence[str], places: Sequence[int], groups: Sequence[Sequence[Sequence[str]]], item: int
+    names: Sequence[str], places: Sequence[int], groups: _Groups, item: int
 ) -> tuple[tuple[str, int], ...]:
     """Return the columns with one value in all rows of a transaction, by common names or the first rows' values."""
     named = dict[int, str]()
@@ -181,7 +179,7 @@ def context_columns(
     return tuple((role, place) for place, role in named.items())
 
 
-def _counts_lines(groups: Sequence[Sequence[Sequence[str]]], place: int) -> bool:
+def _counts_lines(groups: _Groups, place: int) -> bool:
     """Return whether a column counts the rows of an id from 1 or 10 on, possibly several times, as positions do."""
     values = [[row[place] for row in rows] for rows in groups]
     if not all(each[0] in ("1", "10") and all(map(str.isdecimal, each)) for each in values):
@@ -191,7 +189,7 @@ def _counts_lines(groups: Sequence[Sequence[Sequence[str]]], place: int) -> bool
     return 2 * rising > len(pairs) and rising + sum(later in (1, 10) for _, later in pairs) >= len(pairs)
 
 
-def _splits(groups: Sequence[Sequence[Sequence[str]]], place: int) -> bool:
+def _splits(groups: _Groups, place: int) -> bool:
     """Return whether a column has blocks of values within ids that no other id has, such as receipts of people."""
     owners, blocks = dict[str, set[int]](), 0
     for number, rows in enumerate(groups):
@@ -204,7 +202,7 @@ def _splits(groups: Sequence[Sequence[Sequence[str]]], place: int) -> bool:
     return blocks == len(owners) and len(groups) < len(owners) < sum(map(len, groups))
 
 
-def void_column(names: Sequence[str], cells: Sequence[Sequence[str]], taken: Collection[int]) -> int | None:
+def void_column(names: Sequence[str], cells: _Rows, taken: Collection[int]) -> int | None:
     """Return a column, except those taken, that marks rows that are not sales, by words or as a flag."""
     for place in range(len(cells[0]) if cells else 0):
         words = {row[place].lower() for row in cells}
@@ -214,7 +212,7 @@ def void_column(names: Sequence[str], cells: Sequence[Sequence[str]], taken: Col
     return None
 
 
-def _role_by_values(groups: Sequence[Sequence[Sequence[str]]], item: int, place: int) -> str:
+def _role_by_values(groups: _Groups, item: int, place: int) -> str:
     """Return the role of a column whose values form blocks within transactions and do not depend on the item.
 
     Any number of rows suffices for dates. Other values need ten transactions of three rows, in which most rows agree.

@@ -31,7 +31,8 @@ if TYPE_CHECKING:
 ANSWERS = "assocpriv-answers"
 Names = Collection[str | int]
 Items = tuple[int, ...]
-_NEED_MINIMUM = {"probability", "selected"}  # columns that need a minimum support, which a chosen itemset has not
+# columns that need a minimum support, which a chosen itemset has not
+_NEED_MINIMUM = {"probability", "selected", "selected_strict"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,12 +86,9 @@ def ask(
     if sides:
         both = np.array([rows_of(each) for each in zip(*sides, strict=True)])
         answers = chosen_rules(table, both, rows_of(whole), searched.facts.confidence_level)
-    answers = LightFrame(
-        {name: each for name, each in answers.columns.items() if name not in {*_NEED_MINIMUM, "selected_strict"}}
-    )
-    return AskResult(
-        replace(supports, attrs={ATTRIBUTE: content}), replace(answers, attrs={ATTRIBUTE: content}), searched.facts
-    )
+    answers = LightFrame({name: each for name, each in answers.columns.items() if name not in _NEED_MINIMUM})
+    supports, answers = (replace(table, attrs={ATTRIBUTE: content}) for table in (supports, answers))
+    return AskResult(supports, answers, searched.facts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,11 +152,9 @@ def _item_ids(names: Any, plan: "Plan", catalogue: "Catalogue", what: str) -> It
     words = [str(name) for name in names]
     if not words:
         raise EstimateError(f"{what} is empty; name at least one item")
-    repeated = sorted({word for word in words if words.count(word) > 1})
-    if repeated:
+    if repeated := sorted({word for word in words if words.count(word) > 1}):
         raise EstimateError(f"{what} names {repeated[0]!r} twice")
-    unknown = [word for word in words if word not in catalogue.index_of]
-    if unknown:
+    if unknown := [word for word in words if word not in catalogue.index_of]:
         whole = next((each for mark in (", ", ",") if (each := mark.join(words)) in catalogue.index_of), None)
         hint = "" if whole is None else f'; a name with a comma is one in double quotes: "{whole}"'
         raise EstimateError(f"{what} names {unknown[0]!r}, which is not in the plan's catalogue{hint}")
@@ -174,8 +170,7 @@ def _rule_sides(rule: Any, plan: "Plan", catalogue: "Catalogue", what: str) -> t
         _item_ids(side, plan, catalogue, f"the {name} of {what}")
         for side, name in zip(rule, ("antecedent", "consequent"), strict=True)
     )
-    both = sorted({*left} & {*right})
-    if both:
+    if both := sorted({*left} & {*right}):
         raise EstimateError(f"both sides of {what} name {catalogue[both[0]]!r}")
     check_max_itemset(plan, len(left) + len(right))
     return left, right

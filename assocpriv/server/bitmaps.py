@@ -79,11 +79,9 @@ class PlaneForm(NamedTuple):
 
 
 _FORMS: "dict[str, Callable[[ReportType], PlaneForm]]" = {  # by the form of a response
-    "bits": lambda report_type: PlaneForm(8 * report_type.form.length, report_planes, seeded=False),
-    "seed": lambda report_type: PlaneForm(8 * report_type.form.length, report_planes, seeded=True),
-    "rank": lambda report_type: PlaneForm(
-        report_type.padded_items, partial(_unranked_planes, report_type), seeded=False
-    ),
+    "bits": lambda each: PlaneForm(8 * each.form.length, report_planes, seeded=False),
+    "seed": lambda each: PlaneForm(8 * each.form.length, report_planes, seeded=True),
+    "rank": lambda each: PlaneForm(each.padded_items, partial(_unranked_planes, each), seeded=False),
 }
 
 

@@ -52,7 +52,7 @@ from assocpriv.server.false_discovery import SPLIT, benjamini_hochberg, parse_fd
 from assocpriv.server.intervals import ErrorOptions, read_share
 from assocpriv.server.itemsets import MiningFacts, mining_facts, posterior_components
 from assocpriv.server.mining import MiningRequest
-from assocpriv.server.mixtures import Mixtures, find_quantiles, fit_weights, mixture_cdf, mixture_posteriors
+from assocpriv.server.mixtures import Mixtures, find_intervals, fit_weights, mixture_cdf, mixture_posteriors
 from assocpriv.server.rules import MIN_CONFIDENCE, SIDES, chosen_confidences, derive_rules
 from assocpriv.server.search import select_by_fdr
 from assocpriv.server.supports import normal_quantile
@@ -170,9 +170,7 @@ def _rows_of(table: LightFrame, known: set[frozenset[str]]) -> LightFrame:
     return table.take(np.array(sorted(rows, key=lambda row: (len(sets[row]), sorted(sets[row]))), dtype=np.int64))
 
 
-def _content(
-    names: Sequence[str], sizes: Sequence[int], request: CompareRequest, facts: Sequence[MiningFacts]
-) -> dict[str, Any]:
+def _content(names: list[str], sizes: list[int], request: CompareRequest, facts: list[MiningFacts]) -> dict[str, Any]:
     level = parse_fdr(request.fdr, SPLIT)
     return {
         "sides": [
@@ -241,12 +239,10 @@ class _Evidence:
 
     @classmethod
     def from_tables(cls, tables: Sequence[LightFrame], contrast: Floats, shared: bool) -> "_Evidence":
+        names = ("unbiased", "unbiased_error", "support", "truncation", "truncation_error", "std_error")
         x, error, support, truncation, truncation_error, spread = (
-            np.array([table[name] for table in tables], dtype=np.float64)
-            for name in (
-                "unbiased", "unbiased_error", "support", "truncation", "truncation_error", "std_error",
-            )
-        )  # fmt: skip
+            np.array([table[name] for table in tables], dtype=np.float64) for name in names
+        )
         own, pooled = error**2, np.zeros(x.shape[1])
         if shared:
             own = np.maximum(own - shared_errors(truncation_error, truncation_error) ** 2, _LEAST_VARIANCE)
@@ -337,10 +333,7 @@ def difference_posteriors(unbiased: Floats, error: Floats, supports: Floats) -> 
 
 
 def _difference_columns(
-    estimates: tuple[Floats, Floats, Floats],
-    groups: Sequence[Rows],
-    request: CompareRequest,
-    hypotheses: Sequence[int],
+    estimates: tuple[Floats, Floats, Floats], groups: Sequence[Rows], request: CompareRequest, hypotheses: Sequence[int]
 ) -> dict[str, NDArray[Any]]:
     """Return the columns of differences that itemsets and rules share.
 
@@ -353,10 +346,8 @@ def _difference_columns(
     for rows in filter(len, groups):
         posteriors = difference_posteriors(unbiased[rows], error[rows], supports[rows])
         mean = posteriors.mean
-        ends = [
-            find_quantiles(posteriors.above, tail, np.full(len(rows), -1.0), np.ones(len(rows)))
-            for tail in ((1 - request.errors.confidence_level) / 2, (1 + request.errors.confidence_level) / 2)
-        ]
+        one = np.ones(len(rows))
+        ends = find_intervals(posteriors.above, request.errors.confidence_level, -one, one)
         changed = posteriors.weights * (np.arange(posteriors.weights.shape[1]) > 0)  # the narrowest means no change
         scores = [(sign * posteriors.means - request.least) / np.sqrt(posteriors.variances) for sign in (1, -1)]
         up, down = (mixture_cdf(changed, each) for each in scores)
@@ -364,8 +355,7 @@ def _difference_columns(
         for name, values in zip(columns, found, strict=True):
             columns[name][rows] = values
     columns |= {"selected": select_by_fdr(columns["probability"]), "unbiased": unbiased, "unbiased_error": error}
-    level = parse_fdr(request.fdr, SPLIT)
-    if level is not None:
+    if (level := parse_fdr(request.fdr, SPLIT)) is not None:
         p = p_values(unbiased, error, request.least)
         columns |= {"p_value": p, "significant": reject_by_size(p, groups, hypotheses, float(level))}
     return columns
@@ -411,11 +401,7 @@ def detectable_differences(errors: Mapping[int, float], n_items: int, level: flo
 
 
 def _itemset_rows(
-    tables: Sequence[LightFrame],
-    evidence: _Evidence,
-    request: CompareRequest,
-    facts: Sequence[MiningFacts],
-    least: float,
+    tables: list[LightFrame], evidence: _Evidence, request: CompareRequest, facts: list[MiningFacts], least: float
 ) -> LightFrame:
     first, sizes = tables[0], _sizes(facts)
     groups = [np.flatnonzero(first["length"] == k) for k in sizes]
@@ -466,10 +452,8 @@ def _rule_rows(
     length, n, sizes = tables[0]["length"][sides[2]], _n_items(facts), _sizes(facts)[1:]
     groups = [np.flatnonzero(length == k) for k in sizes]
     ratios, hypotheses = evidence.ratios(sides[2], sides[0]), [comb(n, k) * (2**k - 2) for k in sizes]
-    threshold = float(read_share(request.min_confidence, "the minimum confidence"))
-    by_side = [
-        chosen_confidences(table, sides[:2], sides[2], request.errors.confidence_level, threshold) for table in tables
-    ]
+    least, level = float(read_share(request.min_confidence, "the minimum confidence")), request.errors.confidence_level
+    by_side = [chosen_confidences(table, sides[:2], sides[2], level, least) for table in tables]
     columns = {name: as_column([pair[place] for pair in rules]) for place, name in enumerate(SIDES)}
     columns |= _difference_columns(ratios, groups, request, hypotheses)
     for place, name in enumerate(("above_minimum", "confidences", "lows", "highs")):

@@ -30,6 +30,7 @@ account for that, as in the interval of Agresti and Coull (American Statistician
 one.
 """
 
+import contextlib
 import math
 from dataclasses import dataclass
 from functools import lru_cache
@@ -112,8 +113,7 @@ def moment_weights(column: NumberColumn) -> Floats:
         inputs, targets = [*inputs, n], [*targets, [0.0, 0.0, 0.0]]
     probabilities = np.array([mechanism.weights(x, optional=column.optional) for x in inputs], dtype=np.float64)
     expected = (probabilities / probabilities.sum(axis=1, keepdims=True)) @ basis.T
-    weights: Floats = np.linalg.lstsq(expected, np.array(targets), rcond=None)[0].T @ basis
-    return weights
+    return np.asarray(np.linalg.lstsq(expected, np.array(targets), rcond=None)[0].T @ basis)
 
 
 def estimate_moments(counts: ClassCounts, column: NumberColumn) -> Moments | None:
@@ -212,12 +212,10 @@ def _runs(matrix: Floats) -> NDArray[np.int64]:
 
 def _inverse(matrix: Floats) -> Floats:
     """Return the inverse of a symmetric matrix, or the pseudo-inverse of one that is nearly singular."""
-    try:
+    with contextlib.suppress(np.linalg.LinAlgError):
         pivots = np.linalg.cholesky(matrix).diagonal()
         if pivots.min() > _REGULAR * pivots.max():
             return np.asarray(np.linalg.inv(matrix), dtype=np.float64)
-    except np.linalg.LinAlgError:
-        pass
     return np.asarray(np.linalg.pinv(matrix, rcond=1e-10, hermitian=True), dtype=np.float64)
 
 
@@ -280,8 +278,7 @@ def _rising(low: Floats, high: Floats, inner: NDArray[np.bool_]) -> tuple[Floats
     """Return the narrowest band that holds every rising function within the given band at the inner edges."""
     low, high = np.where(inner, low, 0.0), np.where(inner, high, 1.0)
     low[-1], high[0] = 1.0, 0.0
-    low, high = np.maximum.accumulate(np.clip(low, 0, 1)), np.minimum.accumulate(np.clip(high, 0, 1)[::-1])[::-1]
-    return low, high
+    return np.maximum.accumulate(np.clip(low, 0, 1)), np.minimum.accumulate(np.clip(high, 0, 1)[::-1])[::-1]
 
 
 def _reach(low: Floats, high: Floats, inner: NDArray[np.bool_]) -> tuple[Floats, Floats]:

@@ -147,8 +147,7 @@ def is_selecting(first: int, count: int) -> NDArray[np.bool_]:
     mixed = (mixed ^ mixed >> np.uint64(30)) * np.uint64(0xBF58476D1CE4E5B9)
     mixed = (mixed ^ mixed >> np.uint64(27)) * np.uint64(0x94D049BB133111EB)
     turned = (place + (mixed ^ mixed >> np.uint64(31)) % np.uint64(_OUT_OF)) % np.uint64(_OUT_OF)
-    chosen: NDArray[np.bool_] = turned < SELECTING
-    return chosen
+    return turned < SELECTING
 
 
 def part_size(n_total: int, n_rows: int, memory_bytes: int) -> int:
@@ -331,8 +330,7 @@ class LocalCounter(ItemsetCounter):
         if self._rows and np.isin(items, self._row_items).all():
             supersets = SupersetCounter(places_in(self._row_items, itemsets), len(self._row_items))
             count = _in_reports(lambda part, to: supersets.count_in_steps(part.rows, to), supersets.work)
-            progress = _progress_callback(self._progress, what, self.n_reports)
-            return add_up(count, self._rows, len(itemsets), progress)
+            return add_up(count, self._rows, len(itemsets), _progress_callback(self._progress, what, self.n_reports))
         many = len(itemsets) > form_of(self._responses.report_type).n_planes
         if many and itemsets.shape[1] == 2 and (itemsets[:, 1] == itemsets[0, 1]).all():
             return self._count_pairs_with(itemsets[:, 0], itemsets[0, 1:], what)
@@ -356,8 +354,7 @@ class LocalCounter(ItemsetCounter):
             yield from tables.count_in_steps(part.rows & row, part.n_reports, counts)
             counts -= part.n_reports - int(np.bitwise_count(row).sum(dtype=np.int64))
 
-        n_planes = form_of(report_type).n_planes
-        return self._add_up_planes(_in_reports(count, tables.work), n_planes, what, len(items))
+        return self._add_up_planes(_in_reports(count, tables.work), form_of(report_type).n_planes, what, len(items))
 
     def _count_itemsets(self, tables: ItemTables, items: Ints, itemsets: Ints, what: str) -> Ints:
         supersets = SupersetCounter(places_in(items, itemsets), len(items))

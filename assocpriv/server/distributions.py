@@ -57,6 +57,7 @@ from assocpriv.kernels.parallel import parallel_map
 from assocpriv.plans.registry import html_renderer
 from assocpriv.plans.table_columns import CategoryColumn, Clear, Column, GaussianNoise, NumberColumn, transition
 from assocpriv.server import confidence_bands
+from assocpriv.server.confidence_bands import ClassCounts, LinearEstimate
 from assocpriv.server.histograms import count_codes, table_plan
 from assocpriv.server.intervals import ErrorOptions
 from assocpriv.server.maximum_likelihood import (
@@ -78,6 +79,7 @@ if TYPE_CHECKING:
     from assocpriv.server.spark_counting import SparkReports
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 
 
 _UNBIASED, _SMOOTH = "least-squares", "smooth"  # estimators of bands and quantiles
@@ -143,11 +145,8 @@ class NumberStatistics:
         bands: dict[str, Any] = {"low": self.cdf_low.tolist(), "high": self.cdf_high.tolist(), "basis": self.basis}
         bands["half_width"] = float((self.cdf_high - self.cdf_low)[1:-1].max(initial=0.0)) / 2
         moments = {name: _fields(getattr(self, name)) for name in ("mean", "variance")}
-        return moments | {
-            "whole": self.is_whole,
-            "quantiles": [_fields(each) for each in self.quantiles],
-            "distribution": bands,
-        }
+        quantiles = [_fields(each) for each in self.quantiles]
+        return moments | {"whole": self.is_whole, "quantiles": quantiles, "distribution": bands}
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,12 +182,9 @@ class Distribution:
         cuts = np.unique(np.linspace(0, n, min(n, _BARS) + 1).round().astype(int))
         shares = np.add.reduceat(self.share, cuts[:-1]).tolist()
         errors = self.std_error.tolist() if len(shares) == n else [None] * len(shares)
-        return [
-            {"low": low, "high": high, "share": share, "std_error": error}
-            for low, high, share, error in zip(
-                *map(list, numbers.bounds(numbers.edges[cuts])), shares, errors, strict=True
-            )
-        ]
+        lows, highs = map(list, numbers.bounds(numbers.edges[cuts]))
+        names = ("low", "high", "share", "std_error")
+        return [dict(zip(names, bar, strict=True)) for bar in zip(lows, highs, shares, errors, strict=True)]
 
     def table(self) -> LightFrame:
         """Return a row for each interval or value; ``cdf_low`` and ``cdf_high`` are for its upper edge."""
@@ -235,11 +231,8 @@ class JointDistribution:
         """Return a row for each pair of intervals or values, named ``first`` and ``second``."""
         first, second = (_labels(at) for at in self.places)
         pairs = [(one, other) for one in first for other in second]
-        table: dict[str, Any] = {
-            "column": [" × ".join(self.names)] * len(pairs),
-            "first": [one for one, _ in pairs],
-            "second": [two for _, two in pairs],
-        }
+        table: dict[str, Any] = {"column": [" × ".join(self.names)] * len(pairs)}
+        table |= {"first": [one for one, _ in pairs], "second": [two for _, two in pairs]}
         return LightFrame.from_columns(table | {"share": self.share.ravel(), "std_error": self.std_error.ravel()})
 
     def frame(self) -> "pd.DataFrame":
@@ -316,9 +309,8 @@ class Distributions:
         Raises:
             FileError: The extension is unknown, the file exists and ``force`` is not set, or it cannot be written.
         """
-        write_plain(
-            self._table(), [], lambda: json.dumps(self.record(), indent=1, ensure_ascii=False), path, force=force
-        )
+        table = self._table()
+        write_plain(table, [], lambda: json.dumps(self.record(), indent=1, ensure_ascii=False), path, force=force)
 
 
 def _frame(table: LightFrame) -> "pd.DataFrame":
@@ -347,7 +339,7 @@ class ShareEstimate:
 
     method: str
     shares: Floats
-    posterior: confidence_bands.LinearEstimate | None
+    posterior: LinearEstimate | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -399,10 +391,8 @@ def _reconstruct(
     crossed = [] if by is None else [(place, by) for place in places if place != by]
     _check_any(len(reports))
     counts = count_codes(reports, [*((place,) for place in places), *crossed], progress=progress)
-    tallied = zip(plan.columns, counts, strict=False)
-    found = parallel_map(
-        lambda each: _estimate_column(each[0], each[1][: each[0].codes], request.method, level), tallied
-    )
+    pairs = zip(plan.columns, counts, strict=False)
+    found = parallel_map(lambda each: _estimate_column(each[0], each[1][: each[0].codes], request.method, level), pairs)
     whole = {each.name: each for each in found}
     if by is None:
         return Distributions(len(reports), level, whole, plan_id=plan.plan_id)
@@ -426,18 +416,13 @@ def _class_place(plan: "TablePlan", name: str) -> int:
     return place
 
 
-def _estimate_column(column: Column, counts: NDArray[np.int64], method: str, level: float) -> Distribution:
+def _estimate_column(column: Column, counts: Ints, method: str, level: float) -> Distribution:
     """Return the distribution of a column over all records."""
     channel, n = coarse_channel(column), int(counts.sum())
-    why = _too_few_reports(n, channel)
-    if why:
+    if why := _too_few_reports(n, channel):
         raise EstimateError(f"column {column.name}: {why}")
-    return describe(
-        _estimate(counts.astype(np.float64), channel, method),
-        confidence_bands.ClassCounts.plain(counts),
-        channel,
-        level,
-    )
+    estimate = _estimate(counts.astype(np.float64), channel, method)
+    return describe(estimate, ClassCounts.plain(counts), channel, level)
 
 
 def _estimate(counts: Floats, channel: CoarseChannel, method: str) -> ShareEstimate:
@@ -448,7 +433,7 @@ def _estimate(counts: Floats, channel: CoarseChannel, method: str) -> ShareEstim
     if row and not isinstance(channel.column.mechanism, Clear):
         joined, probabilities = merge_bins(bins, matrix, row)
         found = smooth_shares(joined[:, None], probabilities, ordered=(row, 0))
-        posterior = confidence_bands.LinearEstimate(found.shares[:, 0], found.covariance, is_unbiased=False)
+        posterior = LinearEstimate(found.shares[:, 0], found.covariance, is_unbiased=False)
     if chosen == "bayes":
         shares = channel.merged(iterated_bayes(counts, channel.column))  # type: ignore[arg-type]
     elif chosen == "smooth" and posterior is not None:
@@ -484,8 +469,11 @@ def _too_few_reports(n_reports: int, channel: CoarseChannel) -> str:
     return ""
 
 
+_Classes = list[Distribution | str]  # the distribution in each class, or why it has none
+
+
 def _by_class(
-    tables: Mapping[Column, NDArray[np.int64]], by: Column, method: str, level: float
+    tables: Mapping[Column, Ints], by: Column, method: str, level: float
 ) -> tuple[dict[str, dict[str, Distribution]], dict[str, str]]:
     """Return the distributions of each class, and the reason for each class that is left out."""
     assert isinstance(by, CategoryColumn)
@@ -493,7 +481,7 @@ def _by_class(
     left_out: dict[str, str] = {}
     among = _raw_class_distributions if isinstance(by.mechanism, Clear) else _protected_class_distributions
 
-    def work(part: tuple[Column, NDArray[np.int64]]) -> "list[Distribution | str]":
+    def work(part: tuple[Column, Ints]) -> _Classes:
         column, counts = part
         return among(column, counts, by, method, level)
 
@@ -514,29 +502,24 @@ def _by_class(
     return classes, left_out
 
 
-def _raw_class_distributions(
-    column: Column, counts: NDArray[np.int64], by: Column, method: str, level: float
-) -> "list[Distribution | str]":
+def _raw_class_distributions(column: Column, counts: Ints, by: Column, method: str, level: float) -> _Classes:
     """Return the distribution of a column within each class that is released raw, or the reason why not."""
-    channel, found = coarse_channel(column), []
-    for each in counts.T[: by.inputs]:
-        why = _too_few_reports(int(each.sum()), channel)
-        found.append(why or _estimate_column(column, each, method, level))
-    return found
+    channel, every = coarse_channel(column), counts.T[: by.inputs]
+    return [
+        _too_few_reports(int(each.sum()), channel) or _estimate_column(column, each, method, level) for each in every
+    ]
 
 
-def _protected_class_distributions(
-    column: Column, counts: NDArray[np.int64], by: Column, method: str, level: float
-) -> "list[Distribution | str]":
+def _protected_class_distributions(column: Column, counts: Ints, by: Column, method: str, level: float) -> _Classes:
     """Return the distribution of a column within each protected class, through both channels, or why not."""
     if method in ("ems", "bayes"):
         raise EstimateError(f"method {method} does not support protected classes; use smooth, em or least-squares")
     second = transition(by)
     channel = _shared_grid(column, second.shape[1])
     estimates = _joint_estimates(counts, channel, coarse_channel(by), _method_of(method, column))
-    found: list[Distribution | str] = []
+    found: _Classes = []
     for row, estimate in zip(np.linalg.inv(second)[: by.inputs], estimates, strict=False):
-        mine = confidence_bands.ClassCounts(counts @ row, counts @ row**2, int(counts.sum()))
+        mine = ClassCounts(counts @ row, counts @ row**2, int(counts.sum()))
         why = _too_few_reports(round(mine.values.sum()), channel)
         if not mine.differs_from_empty(float(normal_quantile(level))):
             why = "its number of reports is not distinguishable from 0; gather more reports, or plan fewer columns"
@@ -550,9 +533,7 @@ def _shared_grid(column: Column, others: int) -> CoarseChannel:
     return coarse_channel(column, most, _BINS_EACH * most)
 
 
-def _joint_estimates(
-    counts: NDArray[np.int64], first: CoarseChannel, second: CoarseChannel, method: str
-) -> list[ShareEstimate]:
+def _joint_estimates(counts: Ints, first: CoarseChannel, second: CoarseChannel, method: str) -> list[ShareEstimate]:
     """Return the first column's shares jointly with each input of the second."""
     bins = second.bin_counts(first.bin_counts(counts).T).T
     found = smooth_shares(bins, first.matrix, second.matrix, (first.ordered, second.ordered))
@@ -560,14 +541,8 @@ def _joint_estimates(
     if method == "em":
         shares = maximize_likelihood(bins.ravel(), _joint_channel(first, second)).reshape(shares.shape)
     n = shares.shape[1]
-    return [
-        ShareEstimate(
-            method,
-            shares[:, k],
-            confidence_bands.LinearEstimate(found.shares[:, k], found.covariance[k::n, k::n], is_unbiased=False),
-        )
-        for k in range(n)
-    ]
+    bases = [LinearEstimate(found.shares[:, k], found.covariance[k::n, k::n], is_unbiased=False) for k in range(n)]
+    return [ShareEstimate(method, shares[:, k], basis) for k, basis in enumerate(bases)]
 
 
 def _joint_channel(first: CoarseChannel, second: CoarseChannel) -> Floats:
@@ -622,9 +597,7 @@ def _joint_shares(counts: Floats, first: CoarseChannel, second: CoarseChannel, m
 # ---- description
 
 
-def describe(
-    estimate: ShareEstimate, counts: confidence_bands.ClassCounts, channel: CoarseChannel, level: float
-) -> Distribution:
+def describe(estimate: ShareEstimate, counts: ClassCounts, channel: CoarseChannel, level: float) -> Distribution:
     """Return the distribution of a column's values, and the share of missing ones."""
     n, z = channel.n_values, float(normal_quantile(level))
     basis = _band_basis(estimate, counts, channel)
@@ -644,9 +617,7 @@ def describe(
     )
 
 
-def _band_basis(
-    estimate: ShareEstimate, counts: confidence_bands.ClassCounts, channel: CoarseChannel
-) -> confidence_bands.LinearEstimate:
+def _band_basis(estimate: ShareEstimate, counts: ClassCounts, channel: CoarseChannel) -> LinearEstimate:
     """Return the estimate for bands and quantiles: least squares, or the posterior behind Gaussian noise."""
     if isinstance(channel.column.mechanism, GaussianNoise) and estimate.posterior is not None:
         return estimate.posterior
@@ -656,13 +627,7 @@ def _band_basis(
 
 
 def _shares(
-    estimate: ShareEstimate,
-    basis: confidence_bands.LinearEstimate,
-    counts: confidence_bands.ClassCounts,
-    n_values: int,
-    z: float,
-    *,
-    numbered: bool,
+    estimate: ShareEstimate, basis: LinearEstimate, counts: ClassCounts, n_values: int, z: float, *, numbered: bool
 ) -> tuple[Floats, Floats]:
     """Return the shares among the values that are not missing, and their standard errors.
 
@@ -682,17 +647,13 @@ def _shares(
     return shares, np.maximum(np.maximum(high - shares, shares - low) / z, few)  # few: for a value in no report
 
 
-def _missing_share(basis: confidence_bands.LinearEstimate, z: float) -> IntervalEstimate:
+def _missing_share(basis: LinearEstimate, z: float) -> IntervalEstimate:
     whole = basis.among(len(basis.shares))
-    return _interval_estimate(float(whole.shares[-1]), float(whole.errors[-1]), z, 0.0, 1.0)
+    return _bounded(float(whole.shares[-1]), float(whole.errors[-1]), z, 0.0, 1.0)
 
 
 def _number_statistics(
-    shares: Floats,
-    basis: confidence_bands.LinearEstimate,
-    counts: confidence_bands.ClassCounts,
-    channel: CoarseChannel,
-    confidence: tuple[float, float],
+    shares: Floats, basis: LinearEstimate, counts: ClassCounts, channel: CoarseChannel, confidence: tuple[float, float]
 ) -> NumberStatistics:
     """Return the statistics of a column of numbers."""
     column, edges, (level, z) = channel.column, channel.edges, confidence
@@ -716,18 +677,16 @@ def _number_statistics(
         band.low,
         band.high,
         _UNBIASED if basis.is_unbiased else _SMOOTH,
-        None if moments is None else _interval_estimate(*moments.of_mean, z, low, high, moments.mean_unknown),
+        None if moments is None else _bounded(*moments.of_mean, z, low, high, moments.mean_unknown),
         None
         if moments is None or moments.of_variance is None
-        else _interval_estimate(*moments.of_variance, z, 0.0, ((high - low) / 2) ** 2),
+        else _bounded(*moments.of_variance, z, 0.0, ((high - low) / 2) ** 2),
         tuple(quantiles),
         bool(column.grain),
     )
 
 
-def _interval_estimate(
-    value: float, error: float, z: float, least: float, most: float, unknown: float = 0.0
-) -> IntervalEstimate:
+def _bounded(value: float, error: float, z: float, least: float, most: float, unknown: float = 0.0) -> IntervalEstimate:
     """Return an estimate with an interval cut to the possible range; the value itself is not cut."""
     half = z * error + unknown
     low, high = (min(max(end, least), most) for end in (value - half, value + half))

@@ -125,8 +125,7 @@ def benjamini_hochberg(p: NDArray[np.float64], level: float, n_hypotheses: int) 
         raise EstimateError(f"{len(p)} p-values need at least {len(p)} hypotheses, got {n_hypotheses}")
     limits = level / max(n_hypotheses, 1) * np.arange(1, len(p) + 1)
     below = np.flatnonzero(np.sort(p) <= limits)
-    rejected: NDArray[np.bool_] = p <= limits[below[-1]] if len(below) else np.zeros(len(p), dtype=np.bool_)
-    return rejected
+    return p <= limits[below[-1]] if len(below) else np.zeros(len(p), dtype=np.bool_)
 
 
 def count_all_itemsets(n_items: int, largest: int) -> int:

@@ -64,7 +64,9 @@ if TYPE_CHECKING:
 
     from assocpriv.server.spark_counting import SparkReports
 
+Bits = NDArray[np.uint8]
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 
 
 RECENT = 128  # guidances to which reports are still accepted: 2,560 tuples at the default batch
@@ -81,9 +83,7 @@ CLASSIFIERS = ("naive-bayes", "tree", "logistic")
 # ---- sums
 
 
-def class_sums(
-    classes: NDArray[np.integer], bits: NDArray[np.uint8], n_classes: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def class_sums(classes: NDArray[np.integer], bits: Bits, n_classes: int) -> tuple[Ints, Ints]:
     """Return the number of tuples of each class, int64 (classes,), and their sums of r'r, int64 (classes, w, w)."""
     counts = np.bincount(classes, minlength=n_classes).astype(np.int64)
     sums = np.zeros((n_classes, bits.shape[1], bits.shape[1]), dtype=np.int64)
@@ -120,8 +120,7 @@ class ResponseModel:
     def weighted(self, count: int, ones: NDArray[np.integer]) -> Floats:
         """Return what ``count`` tuples add to the weighted sum; ``ones`` counts those with each bit, int64 (w,)."""
         released = (ones - count * self.random_share * self.random_bits) / (1 - self.random_share)
-        added: Floats = self.weights @ (released - count * self.expected)
-        return added
+        return self.weights @ (released - count * self.expected)
 
 
 def response_model(guidance: Guidance, plan: GuidedPlan) -> ResponseModel:
@@ -154,8 +153,7 @@ def _attribute_means(rows: Floats, plan: GuidedPlan) -> Floats:
 def _independent(shares: Floats, plan: GuidedPlan) -> Floats:
     """Return the covariance of tuples of independent attributes with these shares, float64 (w,), as (w, w)."""
     same = plan.attribute_of[:, None] == plan.attribute_of
-    covariance: Floats = np.diag(shares) - np.where(same, np.outer(shares, shares), 0.0)
-    return covariance
+    return np.diag(shares) - np.where(same, np.outer(shares, shares), 0.0)
 
 
 # ---- state
@@ -191,9 +189,9 @@ class MinerState:
 
     plan: GuidedPlan
     seed: int
-    started: NDArray[np.int64]
-    start_sums: NDArray[np.int64]
-    received: NDArray[np.int64]
+    started: Ints
+    start_sums: Ints
+    received: Ints
     precision: Floats
     weighted: Floats
     spread: Floats
@@ -238,8 +236,7 @@ class MinerState:
     @property
     def shares(self) -> Floats:
         """Each class's estimated shares of values, float64 (classes, w); from few tuples some may be below 0."""
-        known = np.linalg.solve(self._posterior, self.weighted[:, :, None])[:, :, 0]
-        return self.uniform + known
+        return self.uniform + np.linalg.solve(self._posterior, self.weighted[:, :, None])[:, :, 0]
 
     @property
     def _posterior(self) -> Floats:
@@ -254,7 +251,7 @@ class MinerState:
 
 
 def start_with_tuples(
-    plan: GuidedPlan, classes: NDArray[np.integer], bits: NDArray[np.uint8], seed: int | None = None
+    plan: GuidedPlan, classes: NDArray[np.integer], bits: Bits, seed: int | None = None
 ) -> MinerState:
     """Return a state with known tuples in the plan's form, uint8 (n, w), and their classes' positions, (n,).
 
@@ -262,8 +259,7 @@ def start_with_tuples(
         EstimateError: A class has fewer tuples than the plan has attributes.
     """
     counts, sums = class_sums(classes, bits, len(plan.labels))
-    few = [place for place, count in enumerate(counts) if count < len(plan.attributes)]
-    if few:
+    if few := [place for place, count in enumerate(counts) if count < len(plan.attributes)]:
         raise EstimateError(
             f"class {plan.labels[few[0]]} has {pluralize(int(counts[few[0]]), 'tuple')} to start with, but needs "
             f"{len(plan.attributes)}, one for each attribute; give more, or start without known tuples"
@@ -326,8 +322,7 @@ def directions(state: MinerState, level: int | None, serial: int) -> Floats:
         vectors = vectors[:, rng.choice(len(values), len(values), replace=False, p=values**2 / (values**2).sum())]
     common = state.uniform / np.linalg.norm(state.uniform)
     if wanted == 1:
-        alone: Floats = (common + (-1) ** serial * vectors[:, 0])[:, None] / np.sqrt(2)
-        return alone
+        return np.asarray((common + (-1) ** serial * vectors[:, 0])[:, None] / np.sqrt(2))
     found = [common[:, None], vectors]
     while sum(part.shape[1] for part in found) < wanted:
         found.append(class_differences(state, state.shares + state.deviations(rng))[1])
@@ -494,7 +489,7 @@ def collect(
     )
 
 
-def _variances(state: MinerState, model: ResponseModel, counts: NDArray[np.int64], sums: NDArray[np.int64]) -> Floats:
+def _variances(state: MinerState, model: ResponseModel, counts: Ints, sums: Ints) -> Floats:
     """Return variances in the directions that separated classes before: measured, and for independent attributes.
 
     Bits are drawn independently, so their covariances are those of tuples, but not their variances.
@@ -515,7 +510,7 @@ def _variances(state: MinerState, model: ResponseModel, counts: NDArray[np.int64
     return total
 
 
-def _sums_by_guidance(state: MinerState, leave_out: bool, _first: int, reports: Reports) -> NDArray[np.int64]:
+def _sums_by_guidance(state: MinerState, leave_out: bool, _first: int, reports: Reports) -> Ints:
     """Return the number of tuples and their sums of r'r, by guidance and class, flattened, int64."""
     places = {guidance.serial: place for place, guidance in enumerate(state.guidances)}
     n_classes = len(state.plan.labels)
@@ -549,9 +544,7 @@ def _digest(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _by_guidance(
-    state: MinerState, packed: NDArray[np.uint8], leave_out: bool
-) -> Iterable[tuple[Guidance, NDArray[np.int64], NDArray[np.uint8]]]:
+def _by_guidance(state: MinerState, packed: Bits, leave_out: bool) -> Iterable[tuple[Guidance, Ints, Bits]]:
     """Yield the classes and bits of reports, by the guidance that they respond to."""
     serials, classes, bits = state.plan.unpack(packed)
     known = {guidance.serial: guidance for guidance in state.guidances}

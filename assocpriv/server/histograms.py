@@ -30,6 +30,9 @@ if TYPE_CHECKING:
     from assocpriv.server.spark_counting import SparkReports
 
 
+Ints = NDArray[np.int64]
+Tables = Sequence[tuple[int, ...]]  # of each the places of its columns
+_Part = Iterable[NDArray[np.uint8]]  # batches of packed reports
 MOST_CELLS = 1 << 24  # of all histograms together; each core has its own
 _BATCH = 1 << 18  # reports
 _STEP = 1 << 16  # reports; counting can be stopped after each step
@@ -52,11 +55,11 @@ def table_plan(reports: "Reports | SparkReports") -> TablePlan:
 
 def count_codes(
     reports: "Reports | SparkReports",
-    tables: Sequence[tuple[int, ...]],
+    tables: Tables,
     *,
-    bins: Mapping[int, NDArray[np.int64]] | None = None,
+    bins: Mapping[int, Ints] | None = None,
     progress: Callable[[int, int], None] | None = None,
-) -> list[NDArray[np.int64]]:
+) -> list[Ints]:
     """Return the histogram of each table: of the codes of a column, or of the pairs of codes of two.
 
     Args:
@@ -105,14 +108,12 @@ def count_codes(
     return [counts[start:end].reshape(s) for start, end, s in zip(starts, starts[1:], shapes, strict=False)]
 
 
-def _count_in_task(
-    tables: Sequence[tuple[int, ...]], bins: Mapping[int, NDArray[np.int64]], _first: int, reports: Reports
-) -> NDArray[np.int64]:
+def _count_in_task(tables: Tables, bins: Mapping[int, Ints], _first: int, reports: Reports) -> Ints:
     """Return all histograms of a Spark task's reports, concatenated."""
     return np.concatenate([table.ravel() for table in count_codes(reports, tables, bins=bins)])
 
 
-def _parts(reports: Reports) -> Iterator[Iterable[NDArray[np.uint8]]]:
+def _parts(reports: Reports) -> Iterator[_Part]:
     """Yield the reports in parts that several threads may read at once: a part is a row group of a file.
 
     Codes are not checked here, which would take another pass over the bytes: the kernel checks the codes it counts.
@@ -124,15 +125,10 @@ def _parts(reports: Reports) -> Iterator[Iterable[NDArray[np.uint8]]]:
             yield file_batches(path, reports.plan, _BATCH, checked=False, group=group)
 
 
-def _layout(
-    plan: TablePlan,
-    tables: Sequence[tuple[int, ...]],
-    shapes: Sequence[tuple[int, ...]],
-    bins: Mapping[int, NDArray[np.int64]],
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _layout(plan: TablePlan, tables: Tables, shapes: Tables, bins: Mapping[int, Ints]) -> tuple[Ints, Ints]:
     """Return the kernel's arguments: the axes of every histogram, and the offset that each code adds to a position."""
     axes = np.full((len(tables), 2, 5), -1, dtype=np.int64)
-    places: list[NDArray[np.int64]] = [np.zeros(0, dtype=np.int64)]
+    places: list[Ints] = [np.zeros(0, dtype=np.int64)]
     filled = at = 0
     for number, (table, shape) in enumerate(zip(tables, shapes, strict=True)):
         for axis, place in enumerate(table):
@@ -145,17 +141,13 @@ def _layout(
 
 
 def _count(
-    parts: Iterable[Iterable[NDArray[np.uint8]]],
-    axes: NDArray[np.int64],
-    places: NDArray[np.int64],
-    n_counts: int,
-    progress: Callable[[float], None] | None,
-) -> tuple[NDArray[np.int64], bool]:
+    parts: Iterable[_Part], axes: Ints, places: Ints, n_counts: int, progress: Callable[[float], None] | None
+) -> tuple[Ints, bool]:
     """Return all histograms, concatenated, and whether all codes exist."""
     tally_codes = counting_kernels.tally_codes  # loads in this thread
     wrong, widest = threading.Event(), int(axes[:, 0, 2].max(initial=0)) + 1
 
-    def work(part: Iterable[NDArray[np.uint8]], counts: NDArray[np.int64]) -> Iterator[float]:
+    def work(part: _Part, counts: Ints) -> Iterator[float]:
         found = np.empty((2, widest), dtype=np.int64)
         for packed in part:
             for start in range(0, len(packed), _STEP):
@@ -209,8 +201,7 @@ def released_frame(reports: Reports) -> "pd.DataFrame":
     columns: dict[str, Any] = {}
     for place, (column, codes) in enumerate(zip(plan.columns, released_codes(reports, plan), strict=True)):
         columns[column.name] = released_values(column)[np.minimum(codes, column.mechanism.outputs)]
-        omitted = plan.omitted_code(place)
-        if omitted is not None:
+        if (omitted := plan.omitted_code(place)) is not None:
             columns[column.name + INCLUDED] = codes != omitted
     return pd.DataFrame(columns)
 
@@ -219,9 +210,7 @@ def released_values(column: Column) -> NDArray[Any]:
     """Return the value of each released code, (outputs + 1,); the last is NaN or None, for missing or left out."""
     if isinstance(column, NumberColumn):
         width, first = release_grid(column)
-        middles = [
-            float(column.origin + (first + (2 * code + 1) * width / 2)) for code in range(column.mechanism.outputs)
-        ]
+        middles = [float(column.origin + (first + (2 * n + 1) * width / 2)) for n in range(column.mechanism.outputs)]
         return np.array([*middles, np.nan])
     assert isinstance(column, CategoryColumn)
     return np.array([*column.values, None], dtype=object)

@@ -65,11 +65,7 @@ from assocpriv.guarantees.amplification import parse_share
 from assocpriv.guarantees.errors import EstimateError, PlanError
 from assocpriv.plans.transition import ERRORS_OF_ONE, SupportModel
 from assocpriv.server import matrices
-from assocpriv.server.supports import (
-    Respondents,
-    detectable_support,
-    partial_counts,
-)
+from assocpriv.server.supports import Respondents, detectable_support, partial_counts
 
 if TYPE_CHECKING:
     from assocpriv.plans.basket_plan import Plan
@@ -134,10 +130,8 @@ class _Fit:
         shares = inverse @ (observed.counts.T / observed.n_reports)
         positive = np.maximum(shares, 0.0)
         cells = observed.transition @ (positive / positive.sum(axis=0))
-        covariances = (
-            (inverse * observed.row) @ cells - (inverse @ cells) * (observed.row @ cells)
-        ) / observed.n_reports
-        return cls(observed, shares, covariances / covariances[-1], shares[-1])
+        products = ((inverse * observed.row) @ cells - (inverse @ cells) * (observed.row @ cells)) / observed.n_reports
+        return cls(observed, shares, products / products[-1], shares[-1])
 
     def distribution(self, support: Floats) -> "_TotalDistribution":
         """Return the distribution of T at this support, float64 (itemsets,) in [0, 1]."""
@@ -211,9 +205,7 @@ class _TotalDistribution:
         u = theta * np.sqrt(k2) * np.sinh(half) / half
         near = np.abs(w) < _NEAR_MEAN
         w_safe, u_safe = np.where(near, 1.0, w), np.where(near, 1.0, u)
-        correction = np.where(near, skewness / 6, np.log(u_safe / w_safe) / w_safe)
-        score: Floats = w + correction
-        return score
+        return np.asarray(w + np.where(near, skewness / 6, np.log(u_safe / w_safe) / w_safe))
 
     def total_at_score(self, score: float) -> float:
         """Return the total that one itemset reaches with probability at most Φ(−score), score > 0.
@@ -240,14 +232,12 @@ class _TotalDistribution:
                 return float(max(k1[first], mean[0]) + span[0] / 2)
             low, high = float(below), float(theta[first])
 
-    def _saddlepoint(
-        self, total: Floats, mean: Floats, variance: Floats, third: Floats
-    ) -> tuple[Floats, Floats, Floats]:
+    def _saddlepoint(self, total: Floats, mean: Floats, spread: Floats, third: Floats) -> tuple[Floats, Floats, Floats]:
         """Solve K'(θ) = total by Newton's method inside a bracket; return θ, K, K''."""
         largest = _LARGEST_EXPONENT / float(np.abs(self.observed.row).max())
         low, high = np.where(total > mean, 0.0, -largest), np.where(total > mean, largest, 0.0)
         # exact for a shifted Poisson distribution, where Newton's first step would overshoot by far
-        away, curvature = (total - mean) / variance, third / variance
+        away, curvature = (total - mean) / spread, third / spread
         grown = away * curvature
         guess = np.log1p(np.maximum(grown, -0.999)) / np.where(np.abs(grown) < 1e-8, 1.0, curvature)
         theta = np.clip(np.where(np.abs(grown) < 1e-8, away, guess), low, high)
@@ -311,8 +301,7 @@ def _absent_limit(observed: ObservedCounts, score: float) -> float:
     0.42
     """
     _check(observed)
-    absent = np.eye(len(observed.row), 1)
-    return _TotalDistribution(observed, absent).total_at_score(score) / observed.n_reports
+    return _TotalDistribution(observed, np.eye(len(observed.row), 1)).total_at_score(score) / observed.n_reports
 
 
 def _check(observed: ObservedCounts) -> None:

@@ -145,24 +145,22 @@ class MiningFacts:
         Raises:
             EstimateError: one is missing or of another type.
         """
-        plan_ids, counts, incomplete_sizes, fdr, sizes = (
-            content.get(name) for name in ("plan_ids", "counted", "incomplete_sizes", "fdr", "sizes")
-        )
+        names = ("plan_ids", "counted", "incomplete_sizes", "fdr", "sizes")
+        plan_ids, counts, incomplete, fdr, sizes = (content.get(name) for name in names)
         if not isinstance(plan_ids, list) or not plan_ids or not all(isinstance(each, str) for each in plan_ids):
             raise EstimateError("the fact plan_ids is missing or has another type")
         if not isinstance(counts, list) or not all(
             isinstance(pair, list) and len(pair) == 2 and all(isinstance(n, int) for n in pair) for pair in counts
         ):
             raise EstimateError("the fact counted is missing or has another type")
-        if not isinstance(incomplete_sizes, list) or not all(
-            isinstance(size, int) and 0 < size <= len(counts) for size in incomplete_sizes
-        ):
+        possible = range(1, len(counts) + 1)
+        if not isinstance(incomplete, list) or not all(isinstance(k, int) and k in possible for k in incomplete):
             raise EstimateError("the fact incomplete_sizes is missing or has another type")
         return cls(
             **_plain_fields(cls, content),
             plan_ids=plan_ids,
             counted=counts,
-            incomplete_sizes=incomplete_sizes,
+            incomplete_sizes=incomplete,
             fdr=None if fdr is None else FdrControl(**_plain_fields(FdrControl, fdr, " of fdr")),
             sizes=None if sizes is None else SizeFacts.from_json(sizes),
         )
@@ -184,15 +182,10 @@ def _plain_fields(record: type, content: Any, of: str = "") -> dict[str, Any]:
     values, known = {}, {field.name for field in fields(record)}
     if isinstance(content, dict) and not content.keys() <= known:
         raise EstimateError(f"it has unknown facts{of}")
-    for field in fields(record):
-        if field.type not in _PLAIN:
-            continue
+    for field in (each for each in fields(record) if each.type in _PLAIN):
         value = content.get(field.name, field.default) if isinstance(content, dict) else MISSING
-        if (
-            not isinstance(value, _PLAIN[field.type])
-            or isinstance(value, bool) is not (field.type is bool)
-            or (field.type is float and not _is_number(value))
-        ):
+        fits = isinstance(value, _PLAIN[field.type]) and isinstance(value, bool) is (field.type is bool)
+        if not fits or (field.type is float and not _is_number(value)):
             raise EstimateError(f"the fact {field.name}{of} is missing or has another type")
         values[field.name] = value
     return values
@@ -316,8 +309,7 @@ def mining_facts(frame: AnyFrame) -> MiningFacts:
         raise TypeError(
             f"itemsets must be a table from mine (read_itemsets reads one from a file), got a {type(frame).__name__}"
         )
-    missing = [name for name in COLUMNS if name not in frame.columns]
-    return _read_facts({} if missing else frame.attrs.get(ATTRIBUTE))
+    return _read_facts({} if any(name not in frame.columns for name in COLUMNS) else frame.attrs.get(ATTRIBUTE))
 
 
 def _read_facts(content: Any) -> MiningFacts:
@@ -391,8 +383,7 @@ def read_itemsets(path: str | Path, *, light: bool = False) -> Any:
 def read_table(path: str | Path) -> LightFrame:
     """Return a table of itemsets from a file, without pandas; raises as :func:`read_itemsets`."""
     source = Path(path)
-    extension = FORMATS.get(source.suffix.lower())
-    if extension is None:
+    if (extension := FORMATS.get(source.suffix.lower())) is None:
         raise FileError(f"{source} is no file of mined itemsets (.parquet, .csv or .json): {gather_hint(source)}")
     damage: tuple[type[BaseException], ...] = (*parquet_errors(), csv.Error, AttributeError)
     try:
@@ -437,8 +428,7 @@ def _check_table(frame: LightFrame, facts: MiningFacts) -> None:
         raise EstimateError("a number is missing or out of range")
     if not np.isfinite(posterior_components(frame)).all():
         raise EstimateError("a posterior holds something else than numbers")
-    if facts.fdr is not None:
-        fdr = facts.fdr
+    if (fdr := facts.fdr) is not None:
         if not (0 < fdr.level < 1 and fdr.by in (SPLIT, ALL) and fdr.hypotheses >= len(frame)):
             raise EstimateError("a fact of fdr is out of range")
         if not _between(frame["p_value"], 0, 1):

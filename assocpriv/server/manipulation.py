@@ -78,21 +78,14 @@ from assocpriv.plans.report_type import ReportType
 from assocpriv.plans.transition import SupportModel, transition_matrix
 from assocpriv.plans.view import ItemsView
 from assocpriv.server.bitmaps import ItemTables, Rows, planes_of
-from assocpriv.server.counting import (
-    LocalBackend,
-    Progress,
-    Responses,
-    Source,
-    count_candidates,
-    count_subsets,
-    part_size,
-)
+from assocpriv.server.counting import LocalBackend, Progress, Responses, count_candidates, count_subsets, part_size
 from assocpriv.server.supports import partial_counts
 
 if TYPE_CHECKING:
     from assocpriv.files.report_files import Reports
     from assocpriv.plans.operator import AnyOperator
 
+Ints = NDArray[np.int64]
 FALSE_ALARM = 1e-3  # false-alarm rate of all tests together, whatever the honest people's baskets
 _LEAST_P = 1e-300
 _MOST_PAIRS = 1_000_000  # with more pairs, only given itemsets are tested
@@ -262,8 +255,7 @@ def _size_test(backend: LocalBackend, n_reports: int) -> Iterator[_TestOutcome]:
 
 def _numbers_shown(report_type: ReportType, count: int) -> range:
     """Return how many of ``count`` entries a response can show; with a fixed size the other entries show the rest."""
-    size = _fixed_report_size(report_type)
-    if size is None:
+    if (size := _fixed_report_size(report_type)) is None:
         return range(count + 1)
     return range(max(0, size - (report_type.padded_items - count)), min(size, count) + 1)
 
@@ -338,15 +330,14 @@ def total_contributions(report_type: ReportType, k: int) -> tuple[NDArray[np.flo
     Raises:
         EstimateError: The operator gives no information about itemsets of k items.
     """
-    operator, n, m = report_type.independent, report_type.padded_items, report_type.transaction_size
+    operator, generator = report_type.independent, report_type.generator
+    n, m = report_type.padded_items, report_type.transaction_size
     row, expected = SupportModel(operator).row(k), comb(m, k)
     scale = math.lcm(*(value.denominator for value in row))  # whole numbers are faster
     whole = [int(value * scale) for value in row]
     values = np.array([sum(comb(w, x) * comb(n - w, k - x) * whole[x] for x in range(k + 1)) / scale
                        for w in range(n + 1)])  # fmt: skip
-    independent = (
-        n if report_type.generator.is_seedless else report_type.generator.independent_items(operator.insert_bits)
-    )
+    independent = n if generator.is_seedless else generator.independent_items(operator.insert_bits)
     if independent < min(m + 2 * k, n):
         return values, float((values.max() - expected) * (expected - values.min()))
     from scipy.stats import binom
@@ -454,10 +445,9 @@ def _hash(keys: NDArray[np.void] | NDArray[np.uint64]) -> NDArray[np.int64]:
 
 
 def _partial_support_tests(
-    backend: LocalBackend, report_type: ReportType, itemsets: Sequence[NDArray[np.int64]]
+    backend: LocalBackend, report_type: ReportType, itemsets: Sequence[Ints]
 ) -> Iterator[_TestOutcome]:
-    source = backend.open(report_type=report_type)
-    for rows, sums in _count_sums(source, report_type, itemsets) if source[0].n_reports else ():
+    for rows, sums in _count_sums(backend, report_type, itemsets):
         try:
             added = partial_support_rows(report_type.operator, rows.shape[1])
         except EstimateError:  # the plan estimates nothing for this size
@@ -486,10 +476,12 @@ def partial_support_rows(operator: "AnyOperator", k: int) -> list[list[Fraction]
 
 
 def _count_sums(
-    source: Source, report_type: ReportType, itemsets: Sequence[NDArray[np.int64]]
-) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    backend: LocalBackend, report_type: ReportType, itemsets: Sequence[Ints]
+) -> Iterator[tuple[Ints, Ints]]:
     """Yield itemsets of each size, (itemsets, k), and C_0 … C_k of each, (itemsets, k + 1): supports.py."""
-    done = 1
+    done, source = 1, backend.open(report_type=report_type)
+    if not source[0].n_reports:
+        return
     items = np.arange(report_type.padded_items, dtype=np.int64)[:, None]
     singles = count_candidates(source, items)
     yield items, singles.sums
@@ -497,17 +489,12 @@ def _count_sums(
         done, pairs = 2, np.column_stack(np.triu_indices(report_type.n_items, 1))
         yield pairs, count_candidates(source, pairs, singles).sums
     for k in range(done + 1, report_type.itemset_size + 1):
-        given = [rows for rows in itemsets if rows.shape[1] == k and len(rows)]
-        if given:
+        if given := [rows for rows in itemsets if rows.shape[1] == k and len(rows)]:
             yield np.concatenate(given), count_subsets(source, np.concatenate(given)).sums()
 
 
 def _least_likely(
-    report_type: ReportType,
-    names: Sequence[str],
-    added: list[list[Fraction]],
-    itemsets: NDArray[np.int64],
-    sums: NDArray[np.int64],
+    report_type: ReportType, names: Sequence[str], added: list[list[Fraction]], itemsets: Ints, sums: Ints
 ) -> _TestOutcome:
     """Return the test of the negative partial support with the smallest p-value."""
     k, n_reports = itemsets.shape[1], int(sums[0, 0])
@@ -522,9 +509,7 @@ def _least_likely(
     held = min(range(k + 1), key=lambda held: (logs[held], least[held]))
     place = places[held]
     real = [int(item) for item in itemsets[place] if item < report_type.n_items]
-    shown = (
-        ", ".join(sorted(report_type.view.entry_name(entry, names) for entry in real)) if real else "(a padding item)"
-    )
+    shown = ", ".join(sorted(report_type.view.entry_name(entry, names) for entry in real)) or "(a padding item)"
     noun = "item " if real and report_type.view.kind == ItemsView.kind else ""
     holding = ("not hold ", "hold ")[held] + noun if k == 1 else f"hold {held} of the {k} items "
     observed = f"{least[held]:.3%} of the baskets would {holding}{shown}"

@@ -44,6 +44,7 @@ from assocpriv.plans.table_columns import Column, Noise, NumberColumn, transitio
 from assocpriv.server.matrices import solve
 
 Floats = NDArray[np.float64]
+Counts = NDArray[np.int64] | Floats
 
 _MOST_INTERVALS = 100  # AS00, section 3.2
 _SAME = 1e-12
@@ -119,7 +120,7 @@ class CoarseChannel:
         joined = np.add.reduceat(shares[:row], np.arange(0, row, self.group))
         return np.concatenate([joined, shares[row:]])
 
-    def bin_counts(self, counts: Floats | NDArray[np.int64]) -> Floats:
+    def bin_counts(self, counts: Counts) -> Floats:
         """Return counts of bins from counts of codes, (codes, …)."""
         starts = np.flatnonzero(np.diff(self.bin_of, prepend=-1))
         return np.add.reduceat(np.asarray(counts, dtype=np.float64), starts, axis=0)
@@ -173,12 +174,7 @@ def _grouped(column: NumberColumn, group: int, most_bins: int) -> CoarseChannel:
 
 
 def maximize_likelihood(
-    counts: NDArray[np.int64] | Floats,
-    matrix: Floats,
-    *,
-    smooth: bool = False,
-    start: Floats | None = None,
-    ordered: int | None = None,
+    counts: Counts, matrix: Floats, *, smooth: bool = False, start: Floats | None = None, ordered: int | None = None
 ) -> Floats:
     """Return the shares of the inputs with the largest likelihood, float64 (inputs,); they add up to 1.
 
@@ -224,8 +220,7 @@ def _run_squarem(step: _Step, shares: Floats) -> Floats:
         extrapolated = np.maximum(shares + 2 * length * change + length**2 * curvature, _LEAST_KEPT * second)
         third, extrapolated_likelihood, _ = step(extrapolated / extrapolated.sum())
         shares = third if extrapolated_likelihood >= likelihood else second
-    whole: Floats = shares / shares.sum()
-    return whole
+    return np.asarray(shares / shares.sum())
 
 
 def _run_ems(step: _Step, shares: Floats, ordered: int) -> Floats:
@@ -255,7 +250,7 @@ def average_neighbours(shares: Floats, ordered: int) -> Floats:
     return np.concatenate([smooth * (row.sum() / smooth.sum()), shares[ordered:]])
 
 
-def ems_shares(counts: NDArray[np.int64] | Floats, channel: CoarseChannel) -> Floats:
+def ems_shares(counts: Counts, channel: CoarseChannel) -> Floats:
     """Return the shares of a channel's inputs by EMS on several grids, float64 (inputs,).
 
     ``counts`` are those of the column's codes, (codes,), not all zero.
@@ -267,8 +262,7 @@ def ems_shares(counts: NDArray[np.int64] | Floats, channel: CoarseChannel) -> Fl
         scores.append(_akaike_score(bins, fine.matrix, found, row))
         shares.append(np.append(np.add.reduceat(found[:row], np.arange(0, row, parts)), found[row:]))
     weights = np.exp(np.array(scores) - max(scores))
-    mean: Floats = weights @ np.array(shares) / weights.sum()
-    return mean
+    return np.asarray(weights @ np.array(shares) / weights.sum())
 
 
 def _grids(channel: CoarseChannel) -> list[CoarseChannel]:
@@ -301,9 +295,7 @@ def _akaike_score(counts: Floats, matrix: Floats, shares: Floats, row: int) -> f
 # ---- iterated Bayes
 
 
-def early_stopped_em(
-    counts: NDArray[np.int64] | Floats, likelihoods: Floats, inside: NDArray[np.bool_] | None = None
-) -> Floats:
+def early_stopped_em(counts: Counts, likelihoods: Floats, inside: NDArray[np.bool_] | None = None) -> Floats:
     """Return the shares at which χ² between successive steps of EM falls below 1% of a threshold.
 
     Stopping early keeps the reconstruction smooth: with few records it takes few steps from even shares. Counts of

@@ -78,7 +78,10 @@ class MiningRequest:
         """The minimum support; None for the automatic one."""
         if self.min_support is None or (isinstance(self.min_support, str) and self.min_support.strip() == AUTO):
             return None
-        return check_min_support(self.min_support)
+        threshold = read_share(self.min_support, "the minimum support")
+        if threshold == 0:
+            raise EstimateError("the minimum support must be above 0, as 2%")
+        return float(threshold)
 
     @property
     def fdr_level(self) -> Fraction | None:
@@ -93,14 +96,6 @@ class MiningRequest:
     def largest(self, plan: "Plan") -> int:
         """Return the largest itemset size to mine; EstimateError if the plan cannot estimate it."""
         return check_max_itemset(plan, self.max_itemset)
-
-
-def check_min_support(min_support: "float | str") -> float:
-    """Return a minimum support in (0, 1] as a number; EstimateError otherwise."""
-    threshold = read_share(min_support, "the minimum support")
-    if threshold == 0:
-        raise EstimateError("the minimum support must be above 0, as 2%")
-    return float(threshold)
 
 
 def check_max_itemset(plan: "Plan", max_itemset: int | None) -> int:
@@ -129,16 +124,14 @@ def mine(backends: "CountingBackend | Sequence[CountingBackend]", request: Minin
     """
     given = list(backends) if isinstance(backends, Sequence) else [backends]
     plans = [backend.plan for backend in given]
-    widest = max(plans, key=lambda plan: (plan.items.itemset_size, plan.items.transaction_size))
-    largest = request.largest(widest)
+    largest = request.largest(max(plans, key=lambda plan: (plan.items.itemset_size, plan.items.transaction_size)))
     if request.fdr_level is not None and len(given) > 1:
         raise EstimateError("fdr takes reports of one plan; mine the reports of each plan separately")
     request = replace(request, max_itemset=largest)
     if request.is_split:
         return _mine_split(given, request, largest)
     rounds = Rounds.from_backends(given, largest)
-    model = PosteriorModel(rounds)
-    result, least = search_reports(model, request, largest, given[0].most_candidates)
+    result, least = search_reports(PosteriorModel(rounds), request, largest, given[0].most_candidates)
     return _table(result.levels, rounds, request, collect_facts(given, rounds, request, least, result), 0)
 
 
@@ -153,15 +146,13 @@ def _mine_split(given: list[CountingBackend], request: MiningRequest, largest: i
     return _table(levels, testing, request, facts, selecting.n_reports, itemsets[0][:, 0])
 
 
-def search_reports(
-    model: PosteriorModel, request: MiningRequest, largest: int, most: int
-) -> tuple[SearchResult, float]:
+def search_reports(model: PosteriorModel, request: MiningRequest, size: int, most: int) -> tuple[SearchResult, float]:
     """Return the search result and the minimum support."""
 
     def threshold_of(levels: list[ItemsetLevel]) -> float:
         return request.threshold or _search_threshold(levels, request.top or _DEFAULT_TOP, request)
 
-    result = search(model, threshold_of, largest, most, max(_FIRST_PAIRS, _PAIRS_OF_ONE * (request.top or 0)))
+    result = search(model, threshold_of, size, most, max(_FIRST_PAIRS, _PAIRS_OF_ONE * (request.top or 0)))
     return result, request.threshold or automatic_min_support(result.levels)
 
 

@@ -39,14 +39,12 @@ class Mixtures:
     @property
     def mean(self) -> Floats:
         """Means, float64 (supports,)."""
-        mean: Floats = (self.weights * self.means).sum(axis=1)
-        return mean
+        return np.asarray((self.weights * self.means).sum(axis=1))
 
     @property
     def variance(self) -> Floats:
         """Variances, float64 (supports,)."""
-        square = (self.weights * (self.variances + (self.means - self.mean[:, None]) ** 2)).sum(axis=1)
-        return np.asarray(square)
+        return np.asarray((self.weights * (self.variances + (self.means - self.mean[:, None]) ** 2)).sum(axis=1))
 
     def take(self, rows: NDArray[Any]) -> "Mixtures":
         """Return the mixtures of these rows."""
@@ -66,17 +64,13 @@ class Mixtures:
         scores = (self.means - np.reshape(least, (-1, 1))) / np.sqrt(self.variances)
         return mixture_cdf(self.weights, scores)
 
-    def quantiles(self, probability: float) -> Floats:
-        """Return the quantile of each support at this probability, clipped to [0, 1], float64 (supports,)."""
-        return find_quantiles(self.above, probability, np.zeros(len(self.means)), np.ones(len(self.means)))
-
     def intervals(self, level: float) -> Floats:
         """Return intervals that hold each support with at least this probability, float64 (supports, 2).
 
         They are central, but start at 0 where the mean is within z standard deviations of 0, z the normal quantile of
         the level.
         """
-        low, high = self.quantiles((1 - level) / 2), self.quantiles((1 + level) / 2)
+        low, high = find_intervals(self.above, level, np.zeros(len(self.means)), np.ones(len(self.means)))
         reach = normal_quantile(level) * np.sqrt(self.variance)
         return np.column_stack([np.where(self.mean <= reach, 0.0, low), high])
 
@@ -103,6 +97,12 @@ def find_quantiles(above: Callable[[Floats], Floats], probability: float, low: F
         reached = above(middle) > 1 - probability
         low, high = np.where(reached, middle, low), np.where(reached, high, middle)
     return (low + high) / 2
+
+
+def find_intervals(above: Callable[[Floats], Floats], level: float, low: Floats, high: Floats) -> tuple[Floats, Floats]:
+    """Return the ends of central intervals with this probability, as :func:`find_quantiles`."""
+    lower, upper = (find_quantiles(above, tail, low, high) for tail in ((1 - level) / 2, (1 + level) / 2))
+    return lower, upper
 
 
 def mixture_cdf(weights: Floats, scores: Floats) -> Floats:

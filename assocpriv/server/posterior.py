@@ -157,7 +157,7 @@ class PosteriorModel:
     def _evidence(self, counts: _Counts, means: Floats) -> _Evidence:
         """Return estimates for whole baskets, with truncation corrections and errors at these supports."""
         k, zero = counts.itemsets.shape[1], np.zeros(len(means))
-        values, precisions, commons, truncation, taus, all_factors, errors = zero, zero, zero, zero, zero, [], []
+        values, total, commons, truncation, taus, all_factors, errors = zero, zero, zero, zero, zero, [], []
         for number, (round_, estimates) in enumerate(zip(self.rounds, counts.estimates, strict=True)):
             if round_.itemset_size < k:
                 all_factors.append(zero + 1.0)
@@ -170,16 +170,14 @@ class PosteriorModel:
             variance = round_.variances(np.column_stack([counts.subsets[number], means / factors]))
             precision = estimates.available / np.maximum(factors**2 * variance + (tau * means) ** 2, _LEAST_VARIANCE)
             values = values + precision * factors * estimates.support
-            precisions = precisions + precision
+            total = total + precision
             commons = commons + (precision * curve.error) ** 2
             truncation, taus = truncation + precision * factors, taus + (precision * tau) ** 2
             all_factors.append(factors)
             errors.append(np.where(estimates.available, np.sqrt(variance), np.inf))
-        precisions = np.maximum(precisions, _LEAST_PRECISION)
-        common, tau = np.sqrt(commons) / precisions, np.sqrt(taus) / precisions
-        return _Evidence(
-            values / precisions, means, 1 / precisions, common, truncation / precisions, tau, all_factors, errors
-        )
+        total = np.maximum(total, _LEAST_PRECISION)
+        common, tau = np.sqrt(commons) / total, np.sqrt(taus) / total
+        return _Evidence(values / total, means, 1 / total, common, truncation / total, tau, all_factors, errors)
 
     def _gather(self, itemsets: Ints, parents: Ints, sums: list[Ints], smaller: list[Floats]) -> _Counts:
         subsets = [sum_over_subsets(each, parents) for each in smaller]
@@ -361,10 +359,8 @@ class _Prior:
 
 
 def _level(counts: _Counts, evidence: _Evidence, expected: Floats, fitted: Mixtures, support: Floats) -> ItemsetLevel:
-    within = [
-        np.column_stack([subsets, support / factors])
-        for subsets, factors in zip(counts.subsets, evidence.factors, strict=True)
-    ]
+    pairs = zip(counts.subsets, evidence.factors, strict=True)
+    within = [np.column_stack([subsets, support / factors]) for subsets, factors in pairs]
     return ItemsetLevel(
         counts.itemsets, counts.parents, counts.sums, within, expected, fitted, support,
         np.sqrt(fitted.variance), evidence.x, np.sqrt(evidence.variance), evidence.common, evidence.truncation,

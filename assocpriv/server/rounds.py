@@ -130,12 +130,11 @@ class Round:
 
     def estimate_small(self) -> tuple[SampledEstimate, float]:
         """Return the support of each item with the first padding item, and the padding item's own in [0, 1]."""
-        n_reports, entries, padding_item = self.counter.n_reports, self.entries, int(self.first.padding_items[0, 0])
+        n, entries, padding = self.counter.n_reports, self.entries, int(self.first.padding_items[0, 0])
         alone = self.item_sums()[:, 1]
-        support = self._estimates(
-            np.column_stack([np.full(len(alone), n_reports), alone + padding_item, self.first.small[entries]])
-        )
-        small = float(self._estimates(np.array([[n_reports, padding_item]]))[0])
+        sums = np.column_stack([np.full(len(alone), n), alone + padding, self.first.small[entries]])
+        support = self._estimates(sums)
+        small = float(self._estimates(np.array([[n, padding]]))[0])
         return SampledEstimate(np.where(entries >= 0, support, 0.0), entries >= 0), float(np.clip(small, 0.0, 1.0))
 
     def covers(self, entries: Ints) -> NDArray[np.bool_]:

@@ -49,7 +49,7 @@ from assocpriv.guarantees.errors import EstimateError, pluralize
 from assocpriv.server.counting import find_itemsets
 from assocpriv.server.intervals import read_share
 from assocpriv.server.itemsets import ATTRIBUTE, mining_facts, posterior_components
-from assocpriv.server.mixtures import NODE_WEIGHTS, NODES, find_quantiles, mixture_cdf
+from assocpriv.server.mixtures import NODE_WEIGHTS, NODES, find_intervals, find_quantiles, mixture_cdf
 from assocpriv.server.search import LEAST_PROBABILITY, select_by_fdr
 from assocpriv.server.selection import METRICS, RuleFilter
 from assocpriv.server.supports import normal_quantile
@@ -103,6 +103,7 @@ def derive_rules(
     rules = _rule_frame(frame, _keep_likely(groups, threshold), table, threshold, facts.confidence_level, worth)
     content: dict[str, Any] = {
         "min_confidence": threshold,
+        "sort": wanted.sort if wanted else None,
         "selected": int(rules["selected"].sum()),
         "expected_false": float((1 - rules["probability"])[rules["selected"]].sum()),
     }
@@ -121,8 +122,7 @@ def _why_none(itemsets: LightFrame, wanted: RuleFilter) -> str:
     if itemsets["length"].max(initial=0) < 2:  # also of an empty table
         return "rules need itemsets of two items or more, and the table has none"
     named = sorted({str(name) for name in (*wanted.contains, *wanted.antecedent, *wanted.consequent)})
-    missing = [name for name in named if not any(name in itemset for itemset in itemsets["itemsets"])]
-    if missing:
+    if missing := [name for name in named if not any(name in itemset for itemset in itemsets["itemsets"])]:
         return f"no itemset of the table has {missing[0]!r}: it was not found, or the name is misspelt"
     return ""
 
@@ -170,11 +170,8 @@ def _subset_rows(itemsets: LightFrame) -> Iterator[Rows]:
             smaller, places = known.get(mask.bit_count(), (items[:0, : mask.bit_count()], rows))
             at = find_itemsets(smaller, items[:, [i for i in range(k) if mask >> i & 1]])
             subsets[:, mask] = np.where(at < 0, -1, places[at])
-        lacking = np.flatnonzero((subsets < 0).any(axis=1))
-        if len(lacking):
-            raise EstimateError(
-                f"the table lacks a subset of the itemset in row {rows[lacking[0]]}; pass the whole table"
-            )
+        if len(gaps := np.flatnonzero((subsets < 0).any(axis=1))):
+            raise EstimateError(f"the table lacks a subset of the itemset in row {rows[gaps[0]]}; pass the whole table")
         yield subsets
 
 
@@ -261,8 +258,7 @@ class _Rules:
 
 def _itemset_prices(frame: LightFrame, prices: Mapping[str, float]) -> Floats:
     """Return the price of all items of each itemset together, float64 (itemsets,)."""
-    lacking = sorted({name for itemset in frame["itemsets"] for name in itemset if name not in prices})
-    if lacking:
+    if lacking := sorted({name for itemset in frame["itemsets"] for name in itemset if name not in prices}):
         raise EstimateError(f"the prices lack {pluralize(len(lacking), 'item')} of the table, such as {lacking[0]!r}")
     return np.array([sum(prices[name] for name in itemset) for itemset in frame["itemsets"]], dtype=np.float64)
 
@@ -273,12 +269,7 @@ def _keep_likely(groups: Sequence[_Rules], threshold: float) -> list[_Rules]:
 
 
 def _rule_frame(
-    frame: LightFrame,
-    groups: Sequence[_Rules],
-    table: _Table,
-    threshold: float,
-    level: float,
-    worth: Floats | None,
+    frame: LightFrame, groups: Sequence[_Rules], table: _Table, threshold: float, level: float, worth: Floats | None
 ) -> LightFrame:
     """Return a table of rules: selected ones first, by the lower end of the confidence's interval or of the value's."""
     pieces = [
@@ -312,9 +303,7 @@ def rule_columns(rules: _Rules, table: _Table, level: float) -> dict[str, Floats
     return _measures(*rules.supports.T) | dict(zip(INTERVALS, ends, strict=True))
 
 
-def _lift_interval(
-    rules: _Rules, table: _Table, level: float, confidence: tuple[Floats, Floats]
-) -> tuple[Floats, Floats]:
+def _lift_interval(rules: _Rules, table: _Table, level: float, ends: tuple[Floats, Floats]) -> tuple[Floats, Floats]:
     """Return the ends of the lifts' intervals, which hold those of the confidences over the consequent's support."""
     c, zero = rules.supports[:, 1], np.zeros(len(rules))
     nodes = c[:, None] + NODES * table.std_error[rules.sides[1], None]
@@ -325,19 +314,16 @@ def _lift_interval(
         each = [np.where(lift * node > 1, 0.0, rules.above(np.minimum(lift * node, 1.0))) for node in nodes.T]
         return np.asarray(NODE_WEIGHTS @ np.array(each))
 
-    low, high = (find_quantiles(above, tail, zero, 1 / least) for tail in ((1 - level) / 2, (1 + level) / 2))
+    low, high = find_intervals(above, level, zero, 1 / least)
     extended = rules.may_equal(table, level).any(axis=0)
-    return np.minimum(low, confidence[0] / c), np.maximum(high, confidence[1] / np.where(extended, least, c))
+    return np.minimum(low, ends[0] / c), np.maximum(high, ends[1] / np.where(extended, least, c))
 
 
 def _values(rules: _Rules, table: _Table, level: float, worth: Floats) -> dict[str, Floats]:
     """Return the value of rules per thousand baskets, and its interval, float64 (rules,) each."""
     rows, price = rules.sides[1], 1000 * worth[rules.sides[1]]
     (a, c, b), error, one = rules.supports.T, table.std_error[rows], np.ones(len(rules))
-    ends = [
-        price * find_quantiles(lambda gain: rules.gains_above(gain, c, error), tail, -one, one)
-        for tail in ((1 - level) / 2, (1 + level) / 2)
-    ]
+    ends = [price * gain for gain in find_intervals(lambda x: rules.gains_above(x, c, error), level, -one, one)]
     value = price * (b - a * c)
     low, high = np.minimum(*ends), np.maximum(*ends)
     return dict(zip(VALUES, [value, np.minimum(low, value), np.maximum(high, value)], strict=True))

@@ -12,6 +12,7 @@ is at most .05 (Bayesian FDR). So at most one in twenty of the selected itemsets
 mean t or more are below t/2 with a probability of at most 5% on average.
 """
 
+from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -114,12 +115,9 @@ def likeliest_candidates(level: ItemsetLevel, frequent: Ints, count: int) -> Int
     if level.itemsets.shape[1] == 1:
         return likeliest_pairs(frequent, level.support, count)
     ranked = frequent[np.argsort(-level.support[frequent], kind="stable")]
-    few, many = 0, len(ranked)
-    if count_joins(level.itemsets[frequent]) <= count:
-        few = many
-    while many - few > 1:  # bisection of the number of sets to join
-        middle = (few + many) // 2
-        few, many = (middle, many) if count_joins(level.itemsets[np.sort(ranked[:middle])]) <= count else (few, middle)
+    few = len(ranked)  # number of sets to join
+    if count_joins(level.itemsets[frequent]) > count:
+        few = bisect_right(range(few), count, key=lambda n: count_joins(level.itemsets[np.sort(ranked[:n])])) - 1
     return join_candidates(level.itemsets[np.sort(ranked[:few])])
 
 

@@ -33,9 +33,7 @@ METRICS = [
     "antecedent support", "consequent support", "support", "confidence", "lift", "representativity",
     "leverage", "conviction", "zhangs_metric", "jaccard", "certainty", "kulczynski",
 ]  # fmt: skip
-PROBABILITY = "probability"
 _SIZES = re.compile(r"([0-9]{1,9})|([0-9]{0,9})\.\.([0-9]{0,9})")
-_ORDERS = (PROBABILITY, "support", "size", "name")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +43,7 @@ class ItemsetFilter:
     Attributes:
         contains: names that an itemset must all hold.
         size: number of items, as 2, ``"2..3"``, ``"2.."`` or ``"..3"``.
-        sort: ``probability`` (selected rows first, by support, each itemset size in turn), ``support``, ``size`` or
-            ``name``.
+        sort: ``support``, ``size`` or ``name``; None: selected rows first, by support, each itemset size in turn.
 
     Raises:
         EstimateError: an unknown size or order.
@@ -61,12 +58,11 @@ class ItemsetFilter:
 
     contains: Collection[str] = ()
     size: "int | str | None" = None
-    sort: str = PROBABILITY
+    sort: str | None = None
 
     def __post_init__(self) -> None:
         read_sizes(self.size, "the size")
-        if self.sort not in _ORDERS:
-            raise EstimateError(f"sort must be one of {', '.join(_ORDERS)}, got {self.sort!r}")
+        _check_order(self.sort, ["support", "size", "name"])
 
     def check(self, plans: "Sequence[PublishedPlan]") -> None:
         """Raise EstimateError for names that no plan has, since a misspelt name would look like an empty result."""
@@ -87,8 +83,8 @@ class RuleFilter:
         size, antecedent_size: number of items of the rule and of its antecedent, as for :class:`ItemsetFilter`.
         contains, antecedent, consequent: names that the rule, its antecedent and its consequent must all hold.
         prune: leave out redundant rules.
-        sort: ``probability`` (the order of :func:`assocpriv.association_rules`: selected rows first, by the lower end
-            of the confidence's interval), a metric, ``size`` or ``name``.
+        sort: a metric, ``size`` or ``name``; None: selected rows first, by the lower end of the confidence's
+            interval (with prices, of the value's).
 
     Raises:
         EstimateError: an unknown metric, threshold, size or order.
@@ -100,14 +96,12 @@ class RuleFilter:
     antecedent: Collection[str] = ()
     consequent: Collection[str] = ()
     prune: bool = False
-    sort: str = PROBABILITY
+    sort: str | None = None
 
     def __post_init__(self) -> None:
         read_sizes(self.size, "the size")
         read_sizes(self.antecedent_size, "the antecedent's size")
-        orders = [PROBABILITY, *METRICS, "size", "name"]
-        if self.sort not in orders:
-            raise EstimateError(f"sort must be one of {', '.join(orders)}, got {self.sort!r}")
+        _check_order(self.sort, [*METRICS, "size", "name"])
 
     def select(self, rules: "LightFrame") -> "LightFrame":
         """Return the matching rules in the requested order; redundancy is judged among all rules given."""
@@ -125,7 +119,7 @@ class RuleFilter:
             rows = rows[np.argsort(lengths[rows], kind="stable")]
         elif self.sort == "name":
             rows = rows[_by_name([(sides[0][row], sides[1][row]) for row in rows])]
-        elif self.sort != PROBABILITY:
+        elif self.sort:
             rows = rows[np.argsort(-rules[self.sort][rows], kind="stable")]
         return rules.take(rows)
 
@@ -158,7 +152,7 @@ def rows_to_show(frame: "LightFrame", wanted: ItemsetFilter, most: int) -> Rows:
     """
     rows = np.flatnonzero(wanted.matches(frame))
     sizes, support = frame["length"], frame["support"]
-    if wanted.sort == PROBABILITY:
+    if wanted.sort is None:
         rows = rows[np.lexsort((-support[rows], ~frame["selected"][rows]))]
         # in turn: the n-th row of each size comes before the (n + 1)-th of any
         turns = np.zeros(len(rows), dtype=np.int64)
@@ -170,6 +164,11 @@ def rows_to_show(frame: "LightFrame", wanted: ItemsetFilter, most: int) -> Rows:
         return rows[_by_name([(names,) for names in frame["itemsets"][rows]])][:most]
     keys = (-support[rows], sizes[rows]) if wanted.sort == "size" else (-support[rows],)
     return rows[np.lexsort(keys)][:most]
+
+
+def _check_order(order: str | None, orders: list[str]) -> None:
+    if order not in (None, *orders):
+        raise EstimateError(f"sort must be one of {', '.join(orders)}, got {order!r}")
 
 
 def read_sizes(given: "int | str | None", what: str) -> tuple[int, float]:

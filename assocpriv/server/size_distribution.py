@@ -73,8 +73,7 @@ class SizeDistribution:
     @property
     def shares(self) -> Floats:
         """Mean distribution, float64 (S,)."""
-        mean: Floats = self.distributions.mean(axis=0)
-        return mean
+        return np.asarray(self.distributions.mean(axis=0))
 
     @property
     def mean(self) -> float:
@@ -108,8 +107,7 @@ def keep_probabilities(sizes: Ints, m: int, k: int) -> Floats:
 
 def holding_growth(sizes: Ints, k: int, slope: float = 0.0) -> Floats:
     """Return C(c,k)^(k^−.6 + slope): how the probability to hold a k-itemset grows with size, float64 (S,)."""
-    growth: Floats = _itemsets(sizes, k) ** (k**-0.6 + slope)
-    return growth
+    return np.asarray(_itemsets(sizes, k) ** (k**-0.6 + slope))
 
 
 def _itemsets(sizes: Ints, k: int) -> Floats:
@@ -143,8 +141,7 @@ class _Prior:
     def ending(self, z: Floats) -> Floats:
         """Return by how many deviations η is too low at the end, (...)."""
         eta = self.base[-1] - self.end + z @ self.features[-1]
-        missing: Floats = np.maximum(_END - eta, 0.0) / _END_DEVIATION
-        return missing
+        return np.asarray(np.maximum(_END - eta, 0.0) / _END_DEVIATION)
 
 
 @dataclass(frozen=True, slots=True)
@@ -300,9 +297,8 @@ def _sample(prior: _Prior, z: Floats, slopes: Floats, estimates: _Estimates, cou
 
 def _tilt(distributions: Floats, places: Ints) -> Floats:
     """Return distributions tilted within classes, with the same share of each class, (samples, S)."""
-    return np.column_stack(
-        [distributions[:, : places[0]], *_tilt_classes(distributions, places), distributions[:, places[-1] :]]
-    )
+    below, beyond = distributions[:, : places[0]], distributions[:, places[-1] :]
+    return np.column_stack([below, *_tilt_classes(distributions, places), beyond])
 
 
 def _tilt_classes(distributions: Floats, places: Ints) -> Iterator[Floats]:

@@ -97,8 +97,7 @@ def smooth_shares(
         first, second: P(bin | input) of each column; by default the second is constant.
         ordered: Number of inputs of each column that are consecutive intervals.
     """
-    other = np.ones((1, 1)) if second is None else second
-    problem = _Problem(counts, first, other)
+    problem = _Problem(counts, first, np.ones((1, 1)) if second is None else second)
     shares = problem.first_shares()
     start: _Start = _MIDDLE, np.log(shares), problem.information(shares, problem.expected(shares))
     fits: list[_Fit] = []
@@ -165,8 +164,7 @@ class _Problem:
         through: Floats = self.first.T @ bins
         if self.squares:
             through = through @ self.second
-        values: Floats = through.ravel()
-        return values
+        return through.ravel()
 
     def expected(self, shares: Floats) -> Floats:
         """Return P(pair of bins), in the shape of the counts."""
@@ -180,8 +178,7 @@ class _Problem:
         for _ in range(_FIRST_STEPS):
             shares = shares * self.back(self.counts / self.expected(shares)) / self.n
         some = np.maximum(shares, 1e-4 / n)
-        whole: Floats = some / some.sum()
-        return whole
+        return np.asarray(some / some.sum())
 
     def point(self, eta: Floats, precision: Floats) -> _Point:
         """Return η with its log-posterior, shares and probabilities."""
@@ -215,8 +212,7 @@ class _Problem:
         apart = step - at.shares @ step
         second = at.shares * (apart**2 - at.shares @ apart**2)
         weighted = at.shares * self.back(self.forward(second) * (self.n / at.probabilities))
-        curved: Floats = weighted - at.shares * weighted.sum()
-        return curved
+        return np.asarray(weighted - at.shares * weighted.sum())
 
     def fit(self, eta: Floats, information: Floats | None, penalty: "_Penalty", rho: float, best: float) -> _Fit:
         """Return the fit for ρ.
@@ -275,8 +271,7 @@ def _solve(factor: Floats, vector: Floats) -> Floats:
 def _inverse(factor: Floats) -> Floats:
     """Return (L Lᵀ)⁻¹."""
     upper: Floats = dpotri(factor.T)[0]
-    inverse: Floats = upper + upper.T - np.diag(upper.diagonal())
-    return inverse
+    return upper + upper.T - np.diag(upper.diagonal())
 
 
 def _outer_squares(matrix: Floats) -> Floats:
@@ -295,9 +290,8 @@ class _Penalty:
     def from_order(cls, shape: tuple[int, int], ordered: tuple[int, int], order: int) -> "_Penalty":
         """Return the penalty of differences of an order along each of two columns."""
         (one, ones), (other, others) = (_differences(n, row, order) for n, row in zip(shape, ordered, strict=True))
-        return cls(
-            np.kron(one, np.eye(len(other))) + np.kron(np.eye(len(one)), other), np.add.outer(ones, others).ravel()
-        )
+        matrix = np.kron(one, np.eye(len(other))) + np.kron(np.eye(len(one)), other)
+        return cls(matrix, np.add.outer(ones, others).ravel())
 
 
 @lru_cache(maxsize=16)  # columns often have the same shape
@@ -317,5 +311,4 @@ def _covariance(shares: Floats, inverse: Floats) -> Floats:
     """Return J V J for a covariance V of η."""
     across = inverse @ shares
     inner = inverse - across[:, None] - across[None, :] + float(shares @ across)
-    covariance: Floats = np.outer(shares, shares) * inner
-    return covariance
+    return np.outer(shares, shares) * inner

@@ -29,7 +29,7 @@ from assocpriv.server.counting import CountingBackend
 from assocpriv.server.intervals import ErrorOptions, read_share
 from assocpriv.server.itemsets import ATTRIBUTE
 from assocpriv.server.mining import MiningRequest, collect_facts
-from assocpriv.server.mixtures import NODES, find_quantiles, mixture_cdf
+from assocpriv.server.mixtures import NODES, find_intervals, mixture_cdf
 from assocpriv.server.posterior import ItemsetLevel, PosteriorModel
 from assocpriv.server.rounds import Rounds, longest_catalogue_first
 from assocpriv.server.search import SearchResult, likeliest_candidates, select_by_fdr
@@ -49,10 +49,7 @@ _LARGEST = 100.0  # lift
 
 
 def find_substitutes(
-    backends: Sequence[CountingBackend],
-    below: "float | str",
-    categories: Mapping[str, str] | None,
-    errors: ErrorOptions,
+    backends: Sequence[CountingBackend], below: float | str, categories: Mapping[str, str] | None, errors: ErrorOptions
 ) -> LightFrame:
     """Return pairs that are bought together less than expected under independence, as :func:`assocpriv.substitutes`.
 
@@ -77,8 +74,7 @@ def find_substitutes(
     n = len(rounds.catalogue)
     possible = comb(n, 2) if groups is None else sum(comb(int(count), 2) for count in np.bincount(groups)[1:])
     level = _detectable_pairs(model, groups, bound)
-    found = SearchResult([model.items, level], [n, possible], [])
-    facts = collect_facts(backends, rounds, request, 0.0, found)
+    facts = collect_facts(backends, rounds, request, 0.0, SearchResult([model.items, level], [n, possible], []))
     rows = _rows(model, level, bound, facts.confidence_level, rounds.catalogue)
     content = facts.to_json() | {
         "format": SUBSTITUTES, "below": bound, "by_category": groups is not None, "detectable": len(level),
@@ -111,10 +107,7 @@ def _rows(
     model: PosteriorModel, level: ItemsetLevel, bound: float, confidence: float, catalogue: "Catalogue"
 ) -> LightFrame:
     above, n = _lift_exceedance(model.items, level), len(level)
-    low, high = (
-        find_quantiles(above, tail, np.zeros(n), np.full(n, _LARGEST))
-        for tail in ((1 - confidence) / 2, (1 + confidence) / 2)
-    )
+    low, high = find_intervals(above, confidence, np.zeros(n), np.full(n, _LARGEST))
     probability = 1 - above(np.full(n, bound))
     is_selected = select_by_fdr(probability)
     supports = model.items.support[level.itemsets].prod(axis=1)
@@ -138,10 +131,8 @@ def _lift_exceedance(items: ItemsetLevel, level: ItemsetLevel) -> Callable[[Floa
 
     def above(lifts: Floats) -> Floats:
         thresholds = lifts[:, None] * moved
-        return mixture_cdf(
-            posteriors.weights,
-            (posteriors.means - thresholds) / np.sqrt(posteriors.variances + (own * thresholds) ** 2),
-        )
+        scores = (posteriors.means - thresholds) / np.sqrt(posteriors.variances + (own * thresholds) ** 2)
+        return mixture_cdf(posteriors.weights, scores)
 
     return above
 

@@ -31,6 +31,7 @@ from assocpriv.server.class_distributions import ClassDistributions
 from assocpriv.server.tree_growth import Box
 
 Floats = NDArray[np.float64]
+_Masks = Sequence[NDArray[np.bool_]]
 LEVEL = 3.0  # standard errors, as posteriors are skewed: it covers 39 of 40 collections of 20,000 at ε = 1; 1.96: 31
 _DEPENDENCE = 0.5  # position between independent columns and the extreme joint distributions; see above
 
@@ -44,7 +45,7 @@ class _Leaves:
     """
 
     classes: NDArray[np.int64]
-    inside: Sequence[NDArray[np.bool_]]
+    inside: _Masks
 
 
 def accuracy_interval(
@@ -92,16 +93,14 @@ def _correct_share(tree: _Leaves, k: int, shares: Sequence[Floats], side: int) -
     return mean, [(1 - _DEPENDENCE) * one - side * _DEPENDENCE * other for one, other in pairs]
 
 
-def _independent(
-    values: Floats, inside: Sequence[NDArray[np.bool_]], shares: Sequence[Floats]
-) -> tuple[float, list[Floats]]:
+def _independent(values: Floats, inside: _Masks, shares: Sequence[Floats]) -> tuple[float, list[Floats]]:
     """Return the mean value of the leaves for independent columns, and its gradients; as :func:`_least`."""
     parts = np.array([taken @ share for taken, share in zip(inside, shares, strict=True)])
     slopes = [(values * np.delete(parts, u, axis=0).prod(axis=0)) @ taken for u, taken in enumerate(inside)]
     return float(values @ parts.prod(axis=0)), slopes
 
 
-def _least(values: Floats, inside: Sequence[NDArray[np.bool_]], shares: Sequence[Floats]) -> tuple[float, list[Floats]]:
+def _least(values: Floats, inside: _Masks, shares: Sequence[Floats]) -> tuple[float, list[Floats]]:
     """Return the least mean value of the leaves over all joint distributions of the columns, and its gradients.
 
     The variables are q[u][leaf, input], the mass of a leaf at an input of column u. For every column they add up to the
@@ -129,12 +128,11 @@ def _least(values: Floats, inside: Sequence[NDArray[np.bool_]], shares: Sequence
         groups.append(group_of)
         leaves.append(leaf)
     rows = [[part if u == v else None for v in range(len(inside))] for u, part in enumerate(by_column)]
-    same = [
-        [by_leaf[0], *(-part if u == v else None for v, part in enumerate(by_leaf[1:]))] for u in range(len(inside) - 1)
-    ]
+    first, *others = by_leaf
+    same = [[first, *(-part if u == v else None for v, part in enumerate(others))] for u in range(len(others))]
     sums = [np.bincount(group_of, share) for group_of, share in zip(groups, shares, strict=True)]
-    costs = np.concatenate([values[leaves[0]], np.zeros(sum(part.shape[1] for part in by_leaf[1:]))])
-    known = np.concatenate([*sums, np.zeros(n * (len(inside) - 1))])
+    costs = np.concatenate([values[leaves[0]], np.zeros(sum(part.shape[1] for part in others))])
+    known = np.concatenate([*sums, np.zeros(n * len(others))])
     found = linprog(costs, A_eq=block_array(rows + same).tocsr(), b_eq=known)  # type: ignore[call-overload]  # stubs lack sparse arrays
     duals = np.split(found.eqlin.marginals, np.cumsum([len(each) for each in sums]))
     return float(found.fun), [dual[group_of] for dual, group_of in zip(duals, groups, strict=False)]

@@ -128,8 +128,7 @@ class ReleasedTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
     def _raw(self, X: Any) -> Floats:
         check_is_fitted(self, "model_")
         if self.plan is None:
-            found: Floats = validate_data(self, X, dtype=np.float64, ensure_all_finite="allow-nan", reset=False)
-            return found
+            return np.asarray(validate_data(self, X, dtype=np.float64, ensure_all_finite="allow-nan", reset=False))
         inputs = self.model_.columns
         columns = [values for values, _ in _columns_of(X, [column.name for column in inputs])]
         found = np.empty((len(columns[0]), len(inputs)))
@@ -145,8 +144,7 @@ class ReleasedTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
         """Return the most probable class of raw records, (n,)."""
         leaves = self.model_leaves(X)
         best = np.array([self.model_.likeliest(place) for place in range(len(self.model_.nodes))])
-        predicted: NDArray[Any] = self.classes_[best[leaves]]
-        return predicted
+        return np.asarray(self.classes_[best[leaves]])
 
     def predict_proba(self, X: Any) -> Floats:
         """Return the shares of the classes in the leaves of raw records, float64 (n, classes)."""
@@ -182,8 +180,7 @@ class ReleasedTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
 def _cut_raw_numbers(X: Floats, names: list[str]) -> tuple[list[TreeChannel], list[Codes]]:
     """Return the channels and codes of raw numbers, in equal intervals from the smallest to the largest."""
     n_intervals = default_intervals(len(X))
-    channels: list[TreeChannel] = []
-    codes: list[Codes] = []
+    channels, codes = list[TreeChannel](), list[Codes]()
     for name, values in zip(names, X.T, strict=True):
         known = values[~np.isnan(values)]
         low, high = (float(known.min()), float(known.max())) if len(known) else (0.0, 0.0)
@@ -201,16 +198,11 @@ def _cut_raw_numbers(X: Floats, names: list[str]) -> tuple[list[TreeChannel], li
 def _columns_of(X: Any, names: list[str]) -> list[tuple[NDArray[Any], NDArray[np.bool_] | None]]:
     """Return the columns of a frame, by name, or of an array, in order; from a frame also which reports include it."""
     if hasattr(X, "columns"):
-        missing = [name for name in names if name not in X.columns]
-        if missing:
+        if missing := [name for name in names if name not in X.columns]:
             raise EstimateError(f"X lacks {len(missing)} of the plan's columns: {shortened(missing)}")
-        return [
-            (
-                np.asarray(X[name]),
-                np.asarray(X[flag], dtype=np.bool_) if (flag := name + INCLUDED) in X.columns else None,
-            )
-            for name in names
-        ]
+        flagged = [name for name in names if name + INCLUDED in X.columns]
+        included = {name: np.asarray(X[name + INCLUDED], dtype=np.bool_) for name in flagged}
+        return [(np.asarray(X[name]), included.get(name)) for name in names]
     array = np.asarray(X)
     if array.ndim != 2 or array.shape[1] != len(names):
         raise EstimateError(f"X must have the plan's {len(names)} columns in order: {shortened(names)}")
@@ -260,8 +252,7 @@ def _places(values: NDArray[Any], known: tuple[str, ...]) -> Floats:
 
     series = pd.Series(values)
     places = series.astype(str).map({value: float(place) for place, value in enumerate(known)})
-    found: Floats = np.where(series.notna(), places.fillna(-1.0), np.nan).astype(np.float64)
-    return found
+    return np.where(series.notna(), places.fillna(-1.0), np.nan).astype(np.float64)
 
 
 def _labels(y: ArrayLike, target: ClassColumn, n: int) -> NDArray[np.int64]:

@@ -170,8 +170,7 @@ def _best_cut(box: Box, rows: Sequence[int], bounds: GrowthLimits) -> CandidateS
 
 def _purity(mass: Floats) -> Floats:
     """Return Σ_k m_k² / Σ_k m_k: the mass less its Gini index."""
-    found: Floats = (mass**2).sum(axis=0) / np.maximum(mass.sum(axis=0), _TINY)
-    return found
+    return np.asarray((mass**2).sum(axis=0) / np.maximum(mass.sum(axis=0), _TINY))
 
 
 # ---- records

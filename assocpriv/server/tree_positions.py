@@ -75,9 +75,7 @@ class TreeChannel:
     @property
     def transition(self) -> Floats:
         """P(code | position), float64 (codes, inputs); uncorrected codes are positions, with missing last."""
-        if self.matrix is not None:
-            return self.matrix
-        return np.eye(self.n_positions + (self.missing_code is not None))
+        return np.eye(self.n_positions + (self.missing_code is not None)) if self.matrix is None else self.matrix
 
     @property
     def readable(self) -> NDArray[np.int64]:
@@ -95,10 +93,8 @@ class TreeChannel:
         """The factor by which a code keeps a correlation with the value, 0 … 1: the channel's second singular value."""
         if self.matrix is None:
             return 1.0
-        probabilities = self.matrix[:, : self.n_positions] / self.n_positions
-        scaled = probabilities / np.sqrt(
-            np.maximum(probabilities.sum(axis=1, keepdims=True), 1e-300) / self.n_positions
-        )
+        joint = self.matrix[:, : self.n_positions] / self.n_positions
+        scaled = joint / np.sqrt(np.maximum(joint.sum(axis=1, keepdims=True), 1e-300) / self.n_positions)
         return float(np.sort(np.linalg.svd(scaled, compute_uv=False))[-2:][0])
 
     @property
@@ -113,8 +109,7 @@ class TreeChannel:
 
     def includes(self, codes: Codes) -> NDArray[np.bool_]:
         """Return which reports include the column, by their codes, bool (n,)."""
-        included: NDArray[np.bool_] = codes != (-1 if self.omitted_code is None else self.omitted_code)
-        return included
+        return np.asarray(codes != (-1 if self.omitted_code is None else self.omitted_code))
 
     def by_class(self, counts: NDArray[np.int64], inverse: Floats, class_shares: Floats) -> ClassDistributions:
         """Return the column's distributions by class; see :func:`class_distributions`."""

@@ -89,12 +89,10 @@ class TreeRequest:
             if value is not None and not (isinstance(value, int | np.integer) and value >= least):
                 raise EstimateError(f"{name} must be a whole number of at least {least}")
 
-    def bounds(
-        self, n: int, least_leaf: float = 0, least_gain: float = -1e-9, most_leaves: float = np.inf
-    ) -> GrowthLimits:
+    def bounds(self, n: int, least_leaf: float = 0, least_gain: float = -1e-9, most: float = np.inf) -> GrowthLimits:
         """Return the limits of growth on ``n`` records; by default growth ends only where no split gains."""
         leaf = self.min_samples_leaf or min(_LARGEST_LEAST_LEAF, max(1, n // 1000))
-        return GrowthLimits(max(leaf, least_leaf), self.min_samples_split, least_gain, most_leaves, self.max_depth)
+        return GrowthLimits(max(leaf, least_leaf), self.min_samples_split, least_gain, most, self.max_depth)
 
 
 @dataclass(frozen=True)
@@ -111,10 +109,9 @@ class ClassColumn:
     @classmethod
     def from_column(cls, column: CategoryColumn) -> "ClassColumn":
         """Return the class of a plan's column."""
-        mechanism = column.mechanism
-        contrast = (
-            (mechanism.high - mechanism.low) / mechanism.total(optional=False) if isinstance(mechanism, Window) else 1.0
-        )
+        mechanism, contrast = column.mechanism, 1.0
+        if isinstance(mechanism, Window):
+            contrast = (mechanism.high - mechanism.low) / mechanism.total(optional=False)
         return cls(column.name, column.values, contrast)
 
     @property
@@ -243,9 +240,8 @@ def _pair_information(released: ReleasedRecords, target: ClassColumn) -> float:
     """
     if not any(channel.is_guaranteed for channel in released.channels):
         return np.inf
-    columns = []
-    for codes, channel in zip(released.codes, released.channels, strict=True):
-        columns.append((channel.contrast**2, channel.includes(codes)))
+    every = zip(released.codes, released.channels, strict=True)
+    columns = [(channel.contrast**2, channel.includes(codes)) for codes, channel in every]
     columns = sorted(columns, key=lambda each: each[0] * np.count_nonzero(each[1]))[-_MOST_PAIRED:]
     pairs = (one[0] * two[0] * np.count_nonzero(one[1] & two[1]) for one, two in combinations(columns, 2))
     return target.contrast**2 * max(pairs, default=0.0)
@@ -322,8 +318,7 @@ def _grown(
     refit: Callable[[list[Box]], None] | None = None,
 ) -> int:
     """Grow and prune a tree; return its number of leaves before pruning."""
-    rows = [channel.n_positions for channel in channels]
-    tree_growth.grow(root, rows, bounds, divide, refit)
+    tree_growth.grow(root, [channel.n_positions for channel in channels], bounds, divide, refit)
     leaves = len(root.leaves)
     tree_growth.prune(root, _categories(channels), whole=request.pruning == "none")
     return leaves

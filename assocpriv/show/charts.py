@@ -67,7 +67,7 @@ class Chart:
         heads, lines = _broken([self.title], 0.8 * self.width), _broken(self.notes, self.width)
         top = 10 + 16 * len(heads)
         end = self.height + top + 22
-        said = "".join(_text(16, end + _ROW * place, note, "hint") for place, note in enumerate(lines))
+        below_text = "".join(_text(16, end + _ROW * place, note, "hint") for place, note in enumerate(lines))
         below, rows = _legend(self.keys, end + _ROW * len(lines), self.width)
         size = f'width="{self.width:g}" height="{end + _ROW * (rows + len(lines)) - 8:g}"'
         box = size.replace('width="', 'viewBox="0 0 ', 1).replace('" height="', " ")
@@ -75,7 +75,7 @@ class Chart:
         return _fit(
             f'<svg xmlns="http://www.w3.org/2000/svg" class="chart" role="img" {size} {box} '
             f'aria-label="{escape(self.title)}"><style>{_style()}</style><rect class="back" {size}/>'
-            f'{title}<g transform="translate(0 {top})">{self.inner}</g>{said}{below}</svg>'
+            f'{title}<g transform="translate(0 {top})">{self.inner}</g>{below_text}{below}</svg>'
         )
 
     def save(self, path: str | Path, *, force: bool = False) -> None:

@@ -123,9 +123,8 @@ def randomized(done: "BasketCounts", plan: "Plan", output: Any) -> Record:
         )
     most = "{reports_per_person:#basket}"
     notes.append(
-        f"each basket counts as a different person; the guarantee covers {most} per person. If people have "
-        "several baskets, "
-        "name the column that identifies the person: --person COLUMN"
+        f"each basket counts as a different person; the guarantee covers {most} per person. If people have several "
+        "baskets, name the column that identifies the person: --person COLUMN"
         if done.people is None
         else f"reported: at most {most} of each of {{people:#}} people; {{left_out:#basket}} left out"
     )

@@ -32,9 +32,8 @@ _PRIORS = (Fraction(1, 100), Fraction(1, 20), Fraction(1, 2))
 _BECOMES = ("1 in 100", "1 in 20", "1 in 2")
 _GUARANTEE = Column("prior → posterior", "{prior:from} → {posterior:to}", "text")
 _INSTEAD = (
-    "Spend less budget: a guarantee for all R reports (`plan --reports-per-person R`), a smaller ε, or other "
-    "people each "
-    "time."
+    "Spend less budget: a guarantee for all R reports (`plan --reports-per-person R`), a smaller ε, or other people "
+    "each time."
 )
 _SMALLER = (
     "To spend less budget: a smaller ε for each plan, or other people for each. A device keeps a limit over all plans "
@@ -111,15 +110,12 @@ def _central(content: Mapping[str, Any]) -> list[str]:
     times = written(Fraction(math.nextafter(math.exp(Fraction(content["central"]["epsilon"])), math.inf)), 4, up=True)
     return [
         "(ε, δ)-DP with ε = {central[epsilon]:up} and δ = {central[delta]:up} against all who read closed batches, as "
-        "long as relay and collector do not collude. If they do, the local guarantee remains: "
-        "{guarantee[prior]:from} → "
-        "{guarantee[posterior]:to}.",
+        "long as relay and collector do not collude. If they do, the local guarantee remains: {guarantee[prior]:from} "
+        "→ {guarantee[posterior]:to}.",
         f"Any set of outcomes of a batch has, with your data, at most e^ε = {times} times the probability that it "
-        "has with "
-        "any other data in place of yours, plus δ ({central[delta]:chance}).",
-        "It is proved for batches of {central[reports]:#report} or more, of which {central[colluding]:to} may "
-        "come from "
-        "people who collude with the reader. Smaller batches are not closed, mined or shown.",
+        "has with any other data in place of yours, plus δ ({central[delta]:chance}).",
+        "It is proved for batches of {central[reports]:#report} or more, of which {central[colluding]:to} may come "
+        "from people who collude with the reader. Smaller batches are not closed, mined or shown.",
     ]
 
 
@@ -136,12 +132,12 @@ def becomes(content: Mapping[str, Any]) -> str:
 
 def guarantee_sentences(plan: "PublishedPlan") -> list[Part]:
     """Return what a plan guarantees to participants, and what the guarantee does not cover."""
-    said = _sentences(plan)
+    lines = _sentences(plan)
     if plan.amplification is not None:
-        said.append("A person sends at most {reports_per_person:#report}.")
+        lines.append("A person sends at most {reports_per_person:#report}.")
     if plan.uncovered:
-        said.append("Not covered by the guarantee: {uncovered}.")
-    return [Page([Record(guarantee_content(plan), said)])]
+        lines.append("Not covered by the guarantee: {uncovered}.")
+    return [Page([Record(guarantee_content(plan), lines)])]
 
 
 def _sentences(plan: "PublishedPlan") -> list[Part]:
@@ -170,21 +166,20 @@ def privacy_sections(plan: "PublishedPlan | None", plan_id: str, what: str = "ba
         bound += ", except for what it does not cover" if plan.uncovered else ""
     guarantee += [Say("Plan `{plan}`", {"plan": plan_id}, "hint")] * bool(plan_id)
     publish = (
-        "This page was computed from reports alone (post-processing), so it discloses no more about a person "
-        "than their "
-        f"report did{bound}. It holds no report and no {what}. Check whether the results about all people together are "
-        "confidential to your business."
+        "This page was computed from reports alone (post-processing), so it discloses no more about a person than "
+        f"their report did{bound}. It holds no report and no {what}. Check whether the results about all people "
+        "together are confidential to your business."
     )
     return [
-        Section("Is this guarantee good enough for my people?", guarantee, "guarantee", aside=True),
+        Section("What is guaranteed to participants?", guarantee, "guarantee", aside=True),
         Section("May I publish this?", [publish], "publish", aside=True),
     ]
 
 
 def guaranteed(plan: "PublishedPlan") -> Record:
     """Return what a plan of any type guarantees to participants."""
-    said = Say("A report has {report_bytes:#byte}. Plan of type {plan_type}: `{plan_id}`", kind="hint")
-    return Record(guarantee_content(plan), [*guarantee_sentences(plan), said], "What the plan guarantees")
+    report = Say("A report has {report_bytes:#byte}. Plan of type {plan_type}: `{plan_id}`", kind="hint")
+    return Record(guarantee_content(plan), [*guarantee_sentences(plan), report], "What the plan guarantees")
 
 
 # ---- a page to sign
@@ -203,15 +198,14 @@ def to_sign(plan: "PublishedPlan") -> Record:
     hidden = f"The server may see who sent which report. {against}"
     if plan.central:
         hidden = (
-            "Relay and collector must be different companies and must not share what they see. An observer who "
-            "sees when "
-            "a device sends and when a report arrives may link the two. A person with two devices counts as two, with "
-            "the guarantee for each. Either guarantee"
+            "Relay and collector must be different companies and must not share what they see. An observer who sees "
+            "when a device sends and when a report arrives may link the two. A person with two devices counts as two, "
+            "with the guarantee for each. Either guarantee"
         )
-    *said, figures = _sentences(plan)
+    *sentences, figures = _sentences(plan)
     lines = [Column(title, "_" * 24, "text") for title in ("Name and role", "Date", "Signature")]
     parts = [
-        Section("The guarantee", [*said, *_chances(plan, content), figures], "guarantee"),
+        Section("The guarantee", [*sentences, *_chances(plan, content), figures], "guarantee"),
         Section("What people send", [
             Table(
                 [Column("share of reports", "{share:given}"), Column("what", "{content}", "name")],
@@ -221,12 +215,9 @@ def to_sign(plan: "PublishedPlan") -> Record:
         ], "asked"),
         Section("Number of reports", [
             f"A person sends at most {{reports_per_person:#report}} in a lifetime{together}. Each further report, "
-            f"{more}. "
-            "Spent budget never comes back, and deleting a report does not restore it. The device's budget "
-            "ledger counts "
-            "reports and refuses further ones. A deleted ledger, a cleared browser and a second device start at "
-            "zero: a "
-            "person with two devices spends twice the budget, and nothing here detects it.",
+            f"{more}. Spent budget never comes back, and deleting a report does not restore it. The device's budget "
+            "ledger counts reports and refuses further ones. A deleted ledger, a cleared browser and a second device "
+            "start at zero: a person with two devices spends twice the budget, and nothing here detects it.",
             "To see the budget that your device has spent, run `assocpriv report --ledger L --spent`.",
             "You can stop at any time. Reports that were sent stay with the collector.",
         ], "reports"),
@@ -289,7 +280,7 @@ def explained(explained: basket_planner.GuaranteeExamples) -> Record:
         ],
     }  # fmt: skip
     if plan and plan.central:
-        content |= {name: said for name, said in guarantee_content(plan).items() if name in ("central", "guarantee")}
+        content |= {name: value for name, value in guarantee_content(plan).items() if name in ("central", "guarantee")}
     several = content["reports_per_person"] > 1
     what = "all {reports_per_person:#report} of a person together" if several else "one report"
     reads = (
@@ -315,14 +306,13 @@ def explained(explained: basket_planner.GuaranteeExamples) -> Record:
             *["plan {plan_id:id}"] * (plan is not None),
             *_central(content),
             shown,
-            'For participants: an adversary who gives "you buy X" a probability of 1 in 100 gives it, after '
+            'To put it to participants: an adversary who gives "you buy X" a probability of 1 in 100 gives it, after '
             f"{'all {reports_per_person:#report}' if several else 'your report'}, at most {reads}.",
         ]),
         Section("", [_costs(content)]),
         Section("", [
             "To choose: take the strictest guarantee whose detection thresholds are low enough. `assocpriv plan "
-            "--detect "
-            "1%` finds the number of reports for a guarantee, or the guarantee for a number of reports.",
+            "--detect 1%` finds the number of reports for a guarantee, or the guarantee for a number of reports.",
         ]),
     ]  # fmt: skip
     return Record(content, parts, "Guarantees")
@@ -338,7 +328,8 @@ def _costs(content: Mapping[str, Any]) -> Table:
         [_GUARANTEE, Column("itemsets", "{of}", "text"),
          *(Column(f"{people:,} reports", f"{{levels[{people}]:least_up}}") for people in basket_planner.PEOPLE)],
         rows,
-        "Detection thresholds (— none): supports in whole baskets, for {items:#item} and {mean_size:g} items a basket:",
+        "Detection thresholds, as supports in whole baskets, for {items:#item} and {mean_size:g} items a basket; "
+        "—: no support can be detected:",
     )  # fmt: skip
 
 
@@ -385,9 +376,8 @@ def privacy(privacy: Privacy) -> Record:
         moved = ", ".join(f"{name_itemsets(k)} {{manipulation_limits[{k}][one_report]:points}}" for k in known)
         parts.append(Facts([
             ("batches", [
-                "ε ≤ {proved[epsilon]:up} at δ = {central[delta]:up} is proved for {proved[reports]:#report}, "
-                "from γ and "
-                "a blanket of {proved[blanket]:.3g} (method: {proved[method]})",
+                "ε ≤ {proved[epsilon]:up} at δ = {central[delta]:up} is proved for {proved[reports]:#report}, from γ "
+                "and a blanket of {proved[blanket]:.3g} (method: {proved[method]})",
                 *["for all {reports_per_person:#report} of a person together"] * (plan.reports_per_person > 1),
             ]),
             ("poisoning", [f"one manipulated report of {{central[reports]:#}} moves supports by at most: {moved}"]),
@@ -442,9 +432,8 @@ def _information(content: Mapping[str, Any], *, several: bool) -> list[str]:
         for name, field in (("WI", "worst"), ("IWI", "inverse_worst"), ("I", "mutual"))
     ]
     return [
-        "about a basket, in bits: WI (worst case) is the Kullback–Leibler divergence of posterior from prior for "
-        "the most "
-        "informative report, IWI that of prior from posterior; I (average) is the mutual information",
+        "about a basket, in bits: WI (worst case) is the Kullback–Leibler divergence of posterior from prior for the "
+        "most informative report, IWI that of prior from posterior; I (average) is the mutual information",
         "one report, any prior: WI and IWI ≤ {one_report[worst_limit]:up} (log2 γ ≤ "
         "{one_report[log_amplification_bits]:up}), I ≤ {information[mutual_limit]:up}",
         *["{together[reports]:#report}, any prior: WI and IWI ≤ {together[worst_limit]:up}"] * several,

@@ -97,12 +97,12 @@ def _describe_supports(content: Mapping[str, Any]) -> list[Part]:
     parts: list[Part] = [f"{{reports:#report}}{chosen}; {{meaning}}"]
     if sizes:
         factors = [
-            f"{{sizes[truncation][{k}][0]:.2f}} ± {{sizes[truncation][{k}][1]:.1%}} for {name_itemsets(int(k))}"
+            f"{{sizes[truncation][{k}][0]:.2f}} (± {{sizes[truncation][{k}][1]:.1%}}) for {name_itemsets(int(k))}"
             for k in sizes["truncation"]
         ]
         parts.append(
             "basket sizes from {sizes[reports]:#report}: mean {sizes[mean]:.2f} items; the truncation correction "
-            f"multiplies supports by about {', '.join(factors)}"
+            f"multiplies supports by about {', '.join(factors)}; ±: relative standard error"
         )
     return parts
 
@@ -189,10 +189,12 @@ def _rules_content(frame: LightFrame) -> dict[str, Any]:
     return content
 
 
-def _rule_sentence(content: Mapping[str, Any]) -> str:
-    """Return a sentence on how many rules are selected, and how many of them are expected to be false."""
+def _rule_sentence(content: Mapping[str, Any], ordered_by: str) -> str:
+    """Return a sentence on how many rules are selected, how many of them are expected to be false, and their order."""
     text = "{selected:#rule} selected with a confidence of at least {min_confidence:given}"
-    return text + _false_and_more(content, "expected false")
+    order = f"; ordered by the lower end of the {ordered_by}'s interval"
+    in_order = content.get("sort", "") is None and content["selected"] > 1
+    return text + _false_and_more(content, "expected false") + order * in_order
 
 
 def _rule_parts(rows: Sequence[Mapping[str, Any]], content: Mapping[str, Any], caption: str = "") -> list[Part]:
@@ -201,16 +203,17 @@ def _rule_parts(rows: Sequence[Mapping[str, Any]], content: Mapping[str, Any], c
         {**row, "mark": _mark(row, starred=row.get("selected_strict", False)), "pale": not row.get("selected", True)}
         for row in rows
     ]
+    values = _values(content, rows)
     truth = [Column("true", "{true_confidence:.1%}")] if rows and "true_confidence" in rows[0] else []
     columns = [
         Column("confidence", "{confidence:.1%}"),
         Column(interval(content["confidence_level"]), "{confidence_ci_low:.1%}–{confidence_ci_high:.1%}"), *truth,
-        Column("lift", "{lift:.2f}"), Column("support", "{support:estimate}"), *_values(content, rows),
+        Column("lift", "{lift:.2f}"), Column("support", "{support:estimate}"), *values,
         Column("rule", "{antecedents:names} → {consequents:names}", "name"),
         *[_MARK] * any(row["mark"] for row in marked),
     ]  # fmt: skip
     bars = ("confidence_ci_low", "confidence", "confidence_ci_high")
-    parts: list[Part] = [_rule_sentence(content)] if "selected" in content else []
+    parts: list[Part] = [_rule_sentence(content, "value" if values else "confidence")] if "selected" in content else []
     parts.append(Table(columns, marked, caption, "rules", bars, "pale"))
     if any(row["mark"] == "*" for row in marked):
         parts.append(
@@ -219,9 +222,9 @@ def _rule_parts(rows: Sequence[Mapping[str, Any]], content: Mapping[str, Any], c
         )
     if any(row["pale"] for row in marked):
         parts.append(
-            "?: not selected; the figure is the probability that the confidence is at least "
-            "{min_confidence:given}. It is "
-            "too low, or the interval is nearly 0–100%, or the support of the left side may be 0."
+            "?: not selected; the figure is the probability that the confidence is at least {min_confidence:given}. "
+            "Reasons: this probability is too low, the interval covers nearly 0–100%, or the support of the left side "
+            "may be 0."
         )
     return parts
 
@@ -230,7 +233,7 @@ def _values(content: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> li
     if not rows or "value" not in rows[0]:
         return []
     limits = Column(interval(content["confidence_level"]), "{value_ci_low:.2f} to {value_ci_high:.2f}")
-    return [Column("value of 1,000 baskets", "{value:.2f}"), limits]
+    return [Column("value per 1,000 baskets", "{value:.2f}"), limits]
 
 
 # ---- substitutes

@@ -170,7 +170,7 @@ def _manipulation_parts(content: Mapping[str, Any]) -> list[Part]:
     moved = [(abs(end), k, n) for k, each in known.items() for n, end in enumerate(each["one_percent"])]
     _, hundredth, end = max(moved)
     person = f" (all reports of one person: {{manipulation_limits[itemsets][{one}][one_person]:points}})"
-    said: list[Part] = [
+    parts: list[Part] = [
         "Manipulated reports: one moves a support by at most "
         f"{{manipulation_limits[itemsets][{one}][one_report]:points}}"
         f"{person * (content['reports_per_person'] > 1)}; 1% of all reports move it by up to "
@@ -185,12 +185,11 @@ def _manipulation_parts(content: Mapping[str, Any]) -> list[Part]:
             + " (detected)" * each["detected"]
             for n, each in enumerate(content["manipulated_sizes"])
         ]
-        said.append(
+        parts.append(
             f"The truncation correction multiplies supports of {name_itemsets(int(k))} by {usual}. If a share of "
-            "reports "
-            f"claims the largest basket size, the factor becomes {', '.join(manipulated)}."
+            f"reports claims the largest basket size, the factor becomes {', '.join(manipulated)}."
         )
-    return said
+    return parts
 
 
 # ---- the choice of a plan
@@ -279,7 +278,7 @@ def _expected(content: Mapping[str, Any]) -> Part:
 
 def _assumed(choice: "PlannedCollection", content: Mapping[str, Any]) -> Part:
     """Return the basket sizes that the plan was made for."""
-    said = [{
+    assumptions = [{
         "default": "{assumed_sizes[mean]:.3g} items on average, the default. Give `--mean-size`: the mean number of "
         "different items on a receipt.",
         "mean": "{assumed_sizes[mean]:.3g} items on average, as given; their spread is assumed",
@@ -290,10 +289,10 @@ def _assumed(choice: "PlannedCollection", content: Mapping[str, Any]) -> Part:
             f"{{other_means[{n}][transaction_size]}} for a mean of {{other_means[{n}][mean]:.3g}}"
             for n in range(len(choice.other_means))
         )
-        said.append(f"baskets are cut to {{transaction_size:#item}}; the plan would cut to {others}")
+        assumptions.append(f"baskets are cut to {{transaction_size:#item}}; the plan would cut to {others}")
     if content["record_size"] not in (None, content["transaction_size"]):
-        said.append(_RECORDS if content["record_size"] <= MAX_TRANSACTION_SIZE else _LONG_RECORDS)
-    return Section("What was assumed", [Facts([("basket size", said)])])
+        assumptions.append(_RECORDS if content["record_size"] <= MAX_TRANSACTION_SIZE else _LONG_RECORDS)
+    return Section("What was assumed", [Facts([("basket size", assumptions)])])
 
 
 def _helps(choice: "PlannedCollection", content: Mapping[str, Any]) -> list[tuple[str, list[str]]]:
@@ -344,7 +343,7 @@ def nothing_found(plan: "Plan", reports: int) -> Record:
     level = _pair_threshold(plan, reports, sizes)
     content: dict[str, Any] = {"reports": reports, "detection_threshold": level if level < 1 else None}
     found = _threshold_text(plan, level, "detection_threshold")
-    said = [
+    lines = [
         f"No itemset is distinguishable from noise. {{reports:#report}} of baskets of {sizes.mean:.3g} items "
         f"detect {found}."
     ]
@@ -352,7 +351,7 @@ def nothing_found(plan: "Plan", reports: int) -> Record:
     more = next(((n, each) for n, each in tried if each < min(1, level)), None)
     if more is not None:
         content["more"] = {"reports": more[0], "detection_threshold": more[1]}
-        said.append(
+        lines.append(
             f"{{more[reports]:#report}} would detect {_threshold_text(plan, more[1], 'more[detection_threshold]')}."
         )
     if plan.guarantee.amplification_limit < _LENIENT.amplification_limit:
@@ -360,8 +359,8 @@ def nothing_found(plan: "Plan", reports: int) -> Record:
         level = _pair_threshold(weaker.plan, reports, weaker.request.sizes)
         content["lenient"] = level if level < 1 else None
         found = _threshold_text(weaker.plan, level, "lenient")
-        said += [f"The weaker guarantee 1% → 50% would detect {found}."] if level < 1 else []
-    return Record(content, said)
+        lines += [f"The weaker guarantee 1% → 50% would detect {found}."] if level < 1 else []
+    return Record(content, lines)
 
 
 # ---- a plan for a disjoint sample of people
@@ -386,9 +385,8 @@ def refinement(refinement: "Refinement") -> Record:
             "Pays: errors of pairs are {short_catalogue[error]:.0%} of the first plan's, for the same number of people."
         )
     both = [
-        "γ < {both[amplification_limit]:up}, ε ≤ {both[epsilon]:up}: a prior of {guarantee[prior]:from} becomes "
-        "at most "
-        "{both[highest_posterior]:to}, not {guarantee[posterior]:to}",
+        "γ < {both[amplification_limit]:up}, ε ≤ {both[epsilon]:up}: a prior of {guarantee[prior]:from} becomes at "
+        "most {both[highest_posterior]:to}, not {guarantee[posterior]:to}",
         *["for {both[reports]:#report} of each plan"] * (before.reports_per_person > 1),
         "each further report multiplies γ again",
     ]

@@ -97,9 +97,9 @@ def page(
     )
 
 
-def _check_plan(plan: PublishedPlan | None, its: str | None, said: str) -> None:
+def _check_plan(plan: PublishedPlan | None, its: str | None, subject: str) -> None:
     if plan is not None and its and plan.plan_id != its:
-        raise PlanError(f"{said} plan {its[:12]}, and this is {plan.plan_id[:12]}")
+        raise PlanError(f"{subject} plan {its[:12]}, and this is {plan.plan_id[:12]}")
 
 
 def _read(path: Path) -> Any:
@@ -226,12 +226,12 @@ def _intervals_picture(table: "AnyFrame", rows: int | None) -> Picture:
     frame = frame.take(np.flatnonzero(itemset_views.is_likely(frame)))
     shown = frame.take(rows_to_show(frame, NO_FILTER, rows or _INTERVALS))
     drawn = [row | {"name": ", ".join(sorted(row["itemsets"]))} for row in shown.to_dict()]
-    said = f"{pluralize(facts.reports, 'report')}; minimum support {percent_as_given(facts.min_support, 4)}"
-    said += "" if shown["selected"].all() else "; pale: not selected"
+    caption = f"{pluralize(facts.reports, 'report')}; minimum support {percent_as_given(facts.min_support, 4)}"
+    caption += "" if shown["selected"].all() else "; pale: not selected"
     more = len(frame) - len(drawn)
-    said += f"; {more:,} more are not drawn" if more else ""
+    caption += f"; {more:,} more are not drawn" if more else ""
     title = f"Supports with intervals of {percent_as_given(facts.confidence_level)}"
-    return Picture(lambda: charts.intervals(drawn, title), said)
+    return Picture(lambda: charts.intervals(drawn, title), caption)
 
 
 def _rules_picture(table: "AnyFrame", kind: str, rows: int | None) -> Picture:

@@ -151,9 +151,9 @@ def _sentence(template: str, content: Any, width: int) -> "str | RenderableType"
 
 
 def _facts(part: Facts, content: Any, width: int) -> "Iterator[str | RenderableType]":
-    said = [(label, [_WRITER.fill(each, content_of(part, content)) for each in texts]) for label, texts in part.rows]
+    rows = [(label, [_WRITER.fill(each, content_of(part, content)) for each in texts]) for label, texts in part.rows]
     if width:
-        for label, texts in said:
+        for label, texts in rows:
             for place, text in enumerate(texts):
                 yield _wrap(f"{'' if place else label:<{_LABEL - 1}} {text}", width, _LABEL)
         return
@@ -163,7 +163,7 @@ def _facts(part: Facts, content: Any, width: int) -> "Iterator[str | RenderableT
     grid = Grid.grid(padding=(0, 1, 0, 0))
     grid.add_column(style="bold", min_width=_LABEL - 1, no_wrap=True)
     grid.add_column(overflow="fold")
-    for label, texts in said:
+    for label, texts in rows:
         for place, text in enumerate(texts):
             grid.add_row("" if place else harmless(label), Text(harmless(text)))
     yield grid

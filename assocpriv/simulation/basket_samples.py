@@ -62,9 +62,8 @@ def sample_sizes(
         BasketError: A sample that cannot be read, or without any item of the catalogue.
     """
     plan = make_plan(items, Guarantee("5%", "50%"), transaction_size=1, names=names or Names(), paper=True)
-    options = build_options(
-        ReadOptions, {"layout": layout, **_SAMPLE, "unknown": "drop", "progress": progress} | reading
-    )
+    given = {"layout": layout, **_SAMPLE, "unknown": "drop", "progress": progress} | reading
+    options = build_options(ReadOptions, given)
     if not is_file(source):
         options = replace(options, empty="error")
     counts = read_transactions(source, plan, options)[1]
@@ -142,8 +141,7 @@ def draft_catalogue(
     total, counts = _counted(sources, options, lambda name: forms.setdefault(name, normalize_name(name)))
     if not counts:
         raise BasketError("no basket has an item; check that the files are the right ones")
-    rewritten = sum(name != form for name, form in forms.items())
-    return _draft(counts, min_count, best, total, rewritten)
+    return _draft(counts, min_count, best, total, sum(name != form for name, form in forms.items()))
 
 
 def _draft(counts: Counter[str], min_count: int, best: int | None, baskets: int, rewritten: int) -> CatalogueDraft:

@@ -182,9 +182,8 @@ def simulate_records(
     MiningRequest(min_support, max_itemset=max_itemset).largest(plan)  # refuse invalid options before reading
     in_file = is_file(records)
     callback = {"progress": partial(progress, "reading")} if in_file and progress else {}
-    options = build_options(
-        ReadOptions, {**callback, **reading}, ("min_support", "max_itemset", "seed", "people", "progress")
-    )
+    own = "min_support", "max_itemset", "seed", "people", "progress"
+    options = build_options(ReadOptions, {**callback, **reading}, own)
     if people is not None:
         people = check_range("people", people, 1, MOST_REPORTS)
     transactions, read = read_transactions(records, plan, options)

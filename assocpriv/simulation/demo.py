@@ -133,14 +133,11 @@ def start_demo(settings: DemoSettings, folder: Path, *, force: bool, progress: P
     clock = [perf_counter()]
     baskets = _baskets(settings, progress)
     clock.append(perf_counter())
-    plan = make_plan(
-        baskets.catalogue, settings.guarantee, reports=len(baskets)
-    )  # no collector knows its baskets' sizes
+    # no collector knows its baskets' sizes
+    plan = make_plan(baskets.catalogue, settings.guarantee, reports=len(baskets))
     clock.append(perf_counter())
-    prospects, loss = (
-        forecast(plan, len(baskets), manipulated=False),
-        measure_truncation_loss(count_sizes(baskets), plan),
-    )
+    prospects = forecast(plan, len(baskets), manipulated=False)
+    loss = measure_truncation_loss(count_sizes(baskets), plan)
     seconds = {"read" if settings.baskets else "generate": clock[1] - clock[0], "plan": clock[2] - clock[1]}
     return DemoStart(settings, paths, baskets, prospects, loss, seconds)
 
@@ -164,8 +161,7 @@ def _baskets(settings: DemoSettings, progress: Progress) -> Baskets:
 
 def _of_used_items(baskets: Baskets) -> Baskets:
     """Return baskets over a catalogue of the items that occur; item numbers of a file may have gaps."""
-    items = baskets.items[baskets.offsets[0] : baskets.offsets[-1]]
-    used, numbers = np.unique(items, return_inverse=True)
+    used, numbers = np.unique(baskets.items[baskets.offsets[0] : baskets.offsets[-1]], return_inverse=True)
     if len(used) in (0, len(baskets.catalogue)):
         return baskets
     catalogue = Catalogue([baskets.catalogue[item] for item in used.tolist()])

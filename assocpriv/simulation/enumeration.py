@@ -74,10 +74,8 @@ def distribution(run: Callable[[Entropy], _Outcome]) -> dict[_Outcome, Fraction]
         drawn = entropy.drawn
         open_places = [place for place, outcome in enumerate(drawn) if outcome + 1 < entropy.counts[place]]
         script = [*drawn[: open_places[-1]], drawn[open_places[-1]] + 1] if open_places else None
-    return {
-        outcome: sum((Fraction(count, total) for total, count in ways.items()), Fraction(0))
-        for outcome, ways in outcomes.items()
-    }
+    shares = {each: [Fraction(count, total) for total, count in ways.items()] for each, ways in outcomes.items()}
+    return {outcome: sum(parts, Fraction(0)) for outcome, parts in shares.items()}
 
 
 class SeededEntropy(WordEntropy):

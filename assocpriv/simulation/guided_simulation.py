@@ -305,8 +305,7 @@ def _entropy(shares: Floats) -> float:
 def _bit_entropy(shares: Floats) -> Floats:
     both = np.stack([shares, 1 - shares])
     logs = np.log2(both, out=np.zeros_like(both), where=both > 0)
-    total: Floats = -(both * logs).sum(axis=0)
-    return total
+    return np.asarray(-(both * logs).sum(axis=0))
 
 
 # ---- simulated levels
@@ -449,10 +448,8 @@ def run_trial(
     Raises:
         RecordError: too few people of a class for training and tests.
     """
-    wanted, report = (
-        tuple(levels) or (*(level for level in _LEVELS if level < plan.width), plan.width),
-        progress or (lambda *_: None),
-    )
+    wanted = tuple(levels) or (*(level for level in _LEVELS if level < plan.width), plan.width)
+    report = progress or (lambda *_: None)
     rng = np.random.default_rng(request.seed)
     splits = [_split_people(people, rng, request) for _ in range(request.rounds)]
     found = []
@@ -490,9 +487,8 @@ def _level(
     models = [guided_collection.train(each.state, each.reports, request.classifier) for each in answers]
     right = [accuracy(model, split.held_out, plan) for model, split in zip(models, splits, strict=True)]
     raw_bits = [plan.to_bits(split.answering.raw_positions) for split in splits]
-    disclosed = [
-        disclosure(bits, plan.unpack(each.reports.packed)[2]) for bits, each in zip(raw_bits, answers, strict=True)
-    ]
+    reported = [plan.unpack(each.reports.packed)[2] for each in answers]
+    disclosed = list(map(disclosure, raw_bits, reported))
     known = guided_collection.start_with_tuples(plan, splits[0].answering.classes, raw_bits[0])
     values = guided_collection.class_differences(known, known.shares)[0]
     return LevelTrial(
@@ -515,9 +511,7 @@ def _information(guidance: Guidance, plan: GuidedPlan, people: People) -> Inform
     """
     shares = mix_weights(bit_weights(guidance, plan, people.raw_positions), mixing_weight(guidance, plan)) / MIXED_TOTAL
     found = information(plan.to_bits(people.raw_positions), shares)
-    if plan.keep != "tuple":
-        return found
-    return Information(0.0, found.high * float(1 - random_share(plan, guidance)))
+    return found if plan.keep != "tuple" else Information(0.0, found.high * float(1 - random_share(plan, guidance)))
 
 
 # ---- public functions

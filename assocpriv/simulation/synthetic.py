@@ -215,8 +215,7 @@ def _draw_instances(
     lengths = np.maximum(sizes - dropped, 1)
     keys = rng.random((count, patterns.items.shape[1]), dtype=np.float32)
     keys[np.arange(keys.shape[1]) >= sizes[:, None]] = 2.0
-    order = np.argsort(keys, axis=1)
-    return patterns.items[chosen[:, None], order], lengths
+    return patterns.items[chosen[:, None], np.argsort(keys, axis=1)], lengths
 
 
 def _fill_chunk(
@@ -476,8 +475,7 @@ def _function_3(records: Records) -> Any:
 
 def _disposable(records: Records) -> NDArray[np.float64]:
     income = records["salary"] + records["commission"]
-    found: NDArray[np.float64] = 0.67 * income - 0.2 * records["loan"] - 10_000
-    return found
+    return 0.67 * income - 0.2 * records["loan"] - 10_000
 
 
 def _function_4(records: Records) -> Any:

@@ -124,9 +124,8 @@ def simulate_table(
     for place, column in enumerate(plan.columns):
         parts = [each for batch in batches if (each := batch.raw_numbers[place]) is not None]
         numbers = np.concatenate(parts) if parts else np.empty(0)
-        compared[column.name] = compare_with_truth(
-            found[column.name], column, raw[:, place], numbers, found.confidence_level
-        )
+        given = column, raw[:, place], numbers, found.confidence_level
+        compared[column.name] = compare_with_truth(found[column.name], *given)
     seconds = dict(zip(["read", "randomize", "reconstruct"], np.diff(clock).tolist(), strict=True))
     return TableSimulation(reports, found, compared, stream.counts, seconds)
 

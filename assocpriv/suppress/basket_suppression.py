@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.files.arrow import pa, parquet_errors, pc, pq
-from assocpriv.files.arrow_rows import csv_lines, line_bytes
+from assocpriv.files.arrow_rows import Order, csv_lines, line_bytes
 from assocpriv.guarantees.errors import BasketError, RecordError, TemplateError
 from assocpriv.records.basket_files import (
     BasketLayout,
@@ -32,7 +32,7 @@ from assocpriv.records.basket_files import (
     stream_baskets,
 )
 from assocpriv.records.baskets import EXHAUSTED, Baskets, detect_frame_layout, named_baskets
-from assocpriv.records.columns import frame_columns, is_list_type, series_to_arrow
+from assocpriv.records.columns import frame_columns, is_list, series_to_arrow
 from assocpriv.records.layout import ReadOptions
 from assocpriv.records.table_files import TableOptions
 from assocpriv.suppress.coded_table import CodedColumn, CodedTable, read_source
@@ -62,9 +62,7 @@ class BasketSource:
     bins: ClassVar[dict[str, tuple[str, ...]]] = {}
     respelled: ClassVar[tuple[str, ...]] = ()
 
-    def write(
-        self, outcome: SuppressionOutcome, order: NDArray[np.int64], stream: BinaryIO | None, *, gzipped: bool
-    ) -> Any:
+    def write(self, outcome: SuppressionOutcome, order: Order, stream: BinaryIO | None, *, gzipped: bool) -> Any:
         """Write baskets to a file, or return them in the given type, with the inferences counted in them.
 
         Raises:
@@ -180,7 +178,7 @@ def _lists(data: Any, bounds: Sequence[ConfidenceBound]) -> tuple[Collection[str
         if hasattr(data, "columns"):
             data = pa.table({str(each.name): series_to_arrow(each, "", BasketError) for each in frame_columns(data)})
         schema = data.schema if isinstance(data, pa.Table) else pq.read_schema(data)
-        if schema.names[1:] == [_HIDDEN_LIST] and all(map(is_list_type, schema.types)):
+        if schema.names[1:] == [_HIDDEN_LIST] and all(map(is_list, schema.types)):
             cells = cells_of(collect_items(rows_of_arrow(data, "list")), bounds)
             return seen, {name: np.frombuffer(held, dtype=np.uint8) for name, held in cells.items()}
     return (), {}
@@ -250,7 +248,7 @@ class _ReleasedBaskets:
 
     @classmethod
     def from_baskets(
-        cls, baskets: Baskets, hidden: Mapping[str, NDArray[np.bool_]], order: NDArray[np.int64]
+        cls, baskets: Baskets, hidden: Mapping[str, NDArray[np.bool_]], order: Order
     ) -> "_ReleasedBaskets":
         made = baskets.take(order)
         rows, index = np.repeat(np.arange(len(made)), made.sizes), baskets.catalogue.index_of

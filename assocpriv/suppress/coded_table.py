@@ -62,8 +62,7 @@ class CodedColumn:
 
     def has(self, value: str | None) -> NDArray[np.bool_]:
         """Return for each record whether it has a value, bool (n,)."""
-        found: NDArray[np.bool_] = np.array([each == value for each in self.values])[self.codes]
-        return found
+        return np.take(np.array([each == value for each in self.values], dtype=np.bool_), self.codes)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -168,13 +167,9 @@ def read_source(source: Any, wanted: Collection[str], handling: ColumnHandling, 
         return basket_sources.prefix_errors(path, lambda: _read_file(path, wanted, handling, options), RecordError)
     columns = tabular.frame_columns(source)
     names = [str(column.name).strip() for column in columns]
-    dropped = [name for name, how in handling.items() if how == DROP]
-    places, others = _places(names, wanted, dropped, "the table")
+    places, others = _places(names, wanted, [name for name, how in handling.items() if how == DROP], "the table")
     arrays = [tabular.series_to_arrow(columns[place], names[place]) for place in places]
-    coders = [
-        _Coder(names[place], options.cells.missing, each.type, handling.get(names[place]) == CATEGORY)
-        for place, each in zip(places, arrays, strict=True)
-    ]
+    coders = _coders([names[place] for place in places], [each.type for each in arrays], handling, options)
     for coder, values in zip(coders, arrays, strict=True):
         coder.add(_encoded(values, coder.name))
     rest = {names[place]: tabular.series_to_arrow(columns[place], names[place]) for place in others}
@@ -185,17 +180,16 @@ def read_source(source: Any, wanted: Collection[str], handling: ColumnHandling, 
 
 def file_stamp(path: Path) -> tuple[int, int]:
     """Return a file's size and modification time, which show a change."""
-    describe_choice = path.stat()
-    return describe_choice.st_size, describe_choice.st_mtime_ns
+    status = path.stat()
+    return status.st_size, status.st_mtime_ns
 
 
 def _read_file(path: Path, wanted: Collection[str], handling: ColumnHandling, options: TableOptions) -> SourceTable:
     if path.exists() and not path.is_file() and not path.is_dir():
         raise RecordError("a table is read twice, but this is not a regular file; save it as one")
     budget = basket_sources.MemoryBudget.within(options.memory_bytes)
-    with tabular.open_table(
-        path, wanted, options.separator, sheet=options.sheet
-    ) as table:  # the first piece shows which columns may identify rows
+    # the first piece shows which columns may identify rows
+    with tabular.open_table(path, wanted, options.separator, sheet=options.sheet) as table:
         names = [name.strip() for name in table.names]
         dropped = [name for name, how in handling.items() if how == DROP]
         places, others = _places(names, wanted, dropped, table.where)
@@ -206,19 +200,14 @@ def _read_file(path: Path, wanted: Collection[str], handling: ColumnHandling, op
         others = [place for place, values in zip(others, first, strict=False) if _all_differ(values, names[place])]
     stamp, identifying = file_stamp(path), set(others)
     with tabular.open_table(path, wanted, options.separator, options.progress, sheet) as table:
-        kinds = [
-            None if isinstance(table, tabular.CsvTable) else table.schema.field(table.names[at]).type for at in places
-        ]
-        coders = [
-            _Coder(names[place], options.cells.missing, kind, handling.get(names[place]) == CATEGORY)
-            for place, kind in zip(places, kinds, strict=True)
-        ]
+        schema = None if isinstance(table, tabular.CsvTable) else table.schema
+        kinds = [None if schema is None else schema.field(table.names[at]).type for at in places]
+        coders = _coders([names[place] for place in places], kinds, handling, options)
 
         def encode(part: tabular.Rows) -> tuple[list[Any], list[Any]]:
-            return [_encoded(values, each.name) for values, each in zip(part.columns, coders, strict=False)], [
-                _all_differ(values, names[place])
-                for place, values in zip(others, part.columns[len(places) :], strict=True)
-            ]
+            rest = zip(others, part.columns[len(places) :], strict=True)
+            encoded = [_encoded(values, each.name) for values, each in zip(part.columns, coders, strict=False)]
+            return encoded, [_all_differ(values, names[place]) for place, values in rest]
 
         for encoded, differ in table.map(encode, [*places, *others], budget):
             identifying -= {place for place, differs in zip(others, differ, strict=True) if not differs}
@@ -259,9 +248,8 @@ def _places(
     twice = [name for name in named if names.count(name) > 1]
     if twice:
         raise RecordError(f"{where} has column {twice[0]} twice; names must differ")
-    return sorted(names.index(name) for name in wanted), [
-        place for place, name in enumerate(names) if name not in named
-    ]
+    others = [place for place, name in enumerate(names) if name not in named]
+    return sorted(names.index(name) for name in wanted), others
 
 
 def _all_differ(values: Any, name: str) -> bool:
@@ -279,6 +267,13 @@ def _is_weight(name: str, values: Any) -> bool:
 
 
 # ---- coding
+
+
+def _coders(
+    names: Sequence[str], kinds: Sequence[Any], handling: ColumnHandling, options: TableOptions
+) -> list["_Coder"]:
+    missing, columns = options.cells.missing, zip(names, kinds, strict=True)
+    return [_Coder(name, missing, kind, handling.get(name) == CATEGORY) for name, kind in columns]
 
 
 @dataclass(slots=True)
@@ -524,8 +519,7 @@ def bin_labels(cuts: Sequence[float]) -> tuple[str, ...]:
     texts = [f"{cut:.15g}" for cut in cuts]
     if not texts:
         return ("any",)
-    between = [f"{low} to <{high}" for low, high in pairwise(texts)]
-    return (f"<{texts[0]}", *between, f">={texts[-1]}")
+    return (f"<{texts[0]}", *(f"{low} to <{high}" for low, high in pairwise(texts)), f">={texts[-1]}")
 
 
 def equal_starts(counts: NDArray[np.int64], bins: int) -> list[int]:

@@ -40,6 +40,7 @@ from assocpriv.suppress.randomization import KEEP, OF
 
 _kernels: Any = LazyModule("assocpriv.kernels.grouping")
 Ints = NDArray[np.int64]
+Codes = NDArray[np.int32]
 Refuses = Callable[[int], bool]
 MAX_UNITS = 3072  # default limit of a group's charge: e³ = 20
 _PRECISION = 1 << 64
@@ -88,7 +89,7 @@ def limit_fractions(bounds: Sequence[Fraction], most: int) -> Ints:
 
 
 def search_cells(
-    codes: NDArray[np.int32], weights: Ints, limits: Ints, refuses: Refuses | None, min_size: int
+    codes: Codes, weights: Ints, limits: Ints, refuses: Refuses | None, min_size: int
 ) -> CellGroups:  # fmt: skip
     """Split records into groups by tests of single values.
 
@@ -121,9 +122,7 @@ def search_cells(
 # ---- whole columns
 
 
-def search_columns(
-    codes: NDArray[np.int32], weights: Ints, limits: Ints, refuses: Refuses | None, min_size: int
-) -> CellGroups:
+def search_columns(codes: Codes, weights: Ints, limits: Ints, refuses: Refuses | None, min_size: int) -> CellGroups:
     """Split records into groups by tests of whole columns, each shown or hidden for all records.
 
     This is the mode GLOBAL, for layouts that cannot mark a hidden cell. A test splits all groups at once; d is the
@@ -137,9 +136,8 @@ def search_columns(
     while True:
         whole = _sums(groups, weights)
         left = _units_left(whole, limits, spent) if refuses else 0
-        splits = [
-            _split(codes[:, place], place, groups, weights, limits[:, spent], left, min_size) for place in waiting
-        ]
+        room = limits[:, spent], left, min_size
+        splits = (_split(codes[:, place], place, groups, weights, *room) for place in waiting)
         found = [split for split in splits if split.score > 0]
         if not found:
             break
@@ -167,9 +165,7 @@ class _Split(NamedTuple):
     distance: int = 0
 
 
-def _split(
-    codes: NDArray[np.int32], column: int, groups: Ints, weights: Ints, limits: Ints, left: int, min_size: int
-) -> _Split:
+def _split(codes: Codes, column: int, groups: Ints, weights: Ints, limits: Ints, left: int, min_size: int) -> _Split:
     keys, first, parts = np.unique(groups * (int(codes.max()) + 1) + codes, return_index=True, return_inverse=True)
     inside, whole = _sums(parts, weights), _sums(groups, weights)[groups[first]]
     sizes = inside[:, :, 0].sum(1)

@@ -98,8 +98,7 @@ def _weigh(
 def _split(every: Ints, parts: Ints) -> Floats:
     """Return the decrease of Σ c log₂ c when parts are split off: the information of the split times all records."""
     masses = [each * np.log2(np.maximum(each, 1)) for each in (every, parts, np.maximum(every - parts, 0))]
-    fall: Floats = masses[0] - masses[1] - masses[2]
-    return fall
+    return masses[0] - masses[1] - masses[2]
 
 
 class _ChannelCounts:

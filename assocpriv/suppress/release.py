@@ -349,9 +349,8 @@ def _release(
             )
     else:
         channel = {item for bound in request.bounds for item in bound.channel}
-        suppression.refuse_known_values(
-            channel, (item for bound in request.bounds for item in bound.column.split(", "))
-        )
+        sensitive = (item for bound in request.bounds for item in bound.column.split(", "))
+        suppression.refuse_known_values(channel, sensitive)
     if isinstance(source, BasketSource) and source.kind not in ("one-hot", "list"):  # cannot mark a hidden cell
         if request.options.mode != suppression.LOCAL:
             raise TemplateError(
@@ -385,9 +384,8 @@ class _Table:
         table = read_source(data, request.columns, request.handling, reading)
         request = replace(request, bounds=match_spellings(request.bounds, table.coded))
         channels = {name for bound in request.bounds for name in bound.channel}
-        return cls(
-            data, request, reading, *bin_columns(table, channels, masking_columns(request.bounds), request.handling)
-        )
+        binned = bin_columns(table, channels, masking_columns(request.bounds), request.handling)
+        return cls(data, request, reading, *binned)
 
     @property
     def mark(self) -> str:
@@ -416,9 +414,8 @@ class _Table:
         path, memory = Path(self.given), self.reading.memory_bytes or default_memory()
         prefix_errors(path, lambda: write_file(path, release, stream, memory, gzipped=gzipped))
         stream.flush()
-        return None, count_file(
-            Path(stream.name), outcome.guaranteed, separator=self.source.separator or None, gzipped=gzipped
-        )
+        written, separator = Path(stream.name), self.source.separator or None
+        return None, count_file(written, outcome.guaranteed, separator=separator, gzipped=gzipped)
 
 
 # ---- the owner's report

@@ -25,6 +25,8 @@ from assocpriv.guarantees.errors import FileError
 if TYPE_CHECKING:
     from assocpriv.suppress.inference_templates import ConfidenceBound
 
+    Bounds = Sequence[ConfidenceBound]
+
 # ---- tables
 
 
@@ -47,9 +49,7 @@ class Inference:
         return Fraction(self.hits, self.support)
 
 
-def count_file(
-    path: Path, bounds: "Sequence[ConfidenceBound]", *, separator: str | None, gzipped: bool = False
-) -> tuple[Inference, ...]:
+def count_file(path: Path, bounds: "Bounds", *, separator: str | None, gzipped: bool = False) -> tuple[Inference, ...]:
     """Count all bounds in a file on disk, Parquet if there is no separator; return the highest confidences.
 
     Raises:
@@ -57,20 +57,19 @@ def count_file(
     """
     cells = None
     with contextlib.suppress(pa.ArrowException, KeyError, OSError, ValueError):  # their texts may quote cells
-        cells = _coded(
-            _csv_batches(path, separator, bounds, gzipped) if separator else _parquet_batches(path, bounds), bounds
-        )
+        batches = _csv_batches(path, separator, bounds, gzipped) if separator else _parquet_batches(path, bounds)
+        cells = _coded(batches, bounds)
     if cells is None:
         raise FileError("the written table cannot be read back for the check, so it was not released")
     return _count(cells, bounds)
 
 
-def count_columns(columns: Mapping[str, Any], bounds: "Sequence[ConfidenceBound]") -> tuple[Inference, ...]:
+def count_columns(columns: Mapping[str, Any], bounds: "Bounds") -> tuple[Inference, ...]:
     """Count all bounds in Arrow columns, as :func:`count_file`."""
     return _count(_coded(pa.table(columns).to_batches(), bounds), bounds)
 
 
-def _coded(batches: Iterable[Any], bounds: "Sequence[ConfidenceBound]") -> _Coded:
+def _coded(batches: Iterable[Any], bounds: "Bounds") -> _Coded:
     """Return for each column its distinct cells, as texts and as written, and their places for all records."""
     seen: dict[str, dict[Any, int]] = {name: {} for name in _names(bounds)}
     parts: dict[str, list[Any]] = {name: [] for name in seen}
@@ -89,7 +88,7 @@ def _names(bounds: "Iterable[ConfidenceBound]") -> set[str]:
     return {name for bound in bounds for name in (*bound.channel, bound.column)}
 
 
-def _count(cells: _Coded, bounds: "Sequence[ConfidenceBound]") -> tuple[Inference, ...]:
+def _count(cells: _Coded, bounds: "Bounds") -> tuple[Inference, ...]:
     found: dict[ConfidenceBound, tuple[Inference, bool]] = {}
     for channel in {frozenset(bound.channel) for bound in bounds}:
         alike = [bound for bound in bounds if frozenset(bound.channel) == channel]
@@ -113,24 +112,20 @@ def _count(cells: _Coded, bounds: "Sequence[ConfidenceBound]") -> tuple[Inferenc
 
 
 def _text(value: Any) -> str:
-    if isinstance(value, float) and value.is_integer():
-        return str(int(value))
-    return str(value).strip()
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value).strip()
 
 
 def _highest(bound: "ConfidenceBound", support: NDArray[np.int64], hits: NDArray[np.int64]) -> tuple[Inference, bool]:
     """Return the pattern of the highest confidence, and whether it is above the bound, in integers."""
-    distinct = {
-        (Fraction(hit, all_), all_, hit) for hit, all_ in set(zip(hits.tolist(), support.tolist(), strict=True))
-    }
-    share, all_, hit = max(distinct)
+    distinct = set(zip(hits.tolist(), support.tolist(), strict=True))
+    share, all_, hit = max((Fraction(hit, all_), all_, hit) for hit, all_ in distinct)
     return Inference(bound, all_, hit), share > bound.confidence
 
 
 # ---- files of tables, read with pyarrow alone
 
 
-def _csv_batches(path: Path, separator: str, bounds: "Sequence[ConfidenceBound]", gzipped: bool) -> Iterator[Any]:
+def _csv_batches(path: Path, separator: str, bounds: "Bounds", gzipped: bool) -> Iterator[Any]:
     with (gzip.open if gzipped else open)(path, "rb") as file:
         header = next(csv.reader([file.readline().decode()], delimiter=separator))
         names, parse = _stored(header, bounds), arrow_csv.ParseOptions(delimiter=separator)
@@ -142,14 +137,14 @@ def _csv_batches(path: Path, separator: str, bounds: "Sequence[ConfidenceBound]"
             yield from table.rename_columns([*names]).to_batches()
 
 
-def _parquet_batches(path: Path, bounds: "Sequence[ConfidenceBound]") -> Iterator[Any]:
+def _parquet_batches(path: Path, bounds: "Bounds") -> Iterator[Any]:
     names = _stored(pq.read_schema(path).names, bounds)
     source = pq.ParquetFile(path, read_dictionary=[*names.values()])
     for batch in source.iter_batches(columns=[*names.values()]):
         yield pa.record_batch([batch.column(stored) for stored in names.values()], names=[*names])
 
 
-def _stored(names: Sequence[str], bounds: "Sequence[ConfidenceBound]") -> dict[str, str]:
+def _stored(names: Sequence[str], bounds: "Bounds") -> dict[str, str]:
     stored = {name.strip(): name for name in names}
     return {name: stored[name] for name in sorted(_names(bounds))}
 
@@ -160,9 +155,7 @@ _ROWS, _CELLS = 1 << 11, 1 << 16  # Python objects at a time
 BasketRow = tuple[Set[str], Set[str]]  # a basket's items, and the items that are hidden in it
 
 
-def count_baskets(
-    rows: Iterable[BasketRow], bounds: "Sequence[ConfidenceBound]", n_baskets: int
-) -> tuple[Inference, ...]:
+def count_baskets(rows: Iterable[BasketRow], bounds: "Bounds", n_baskets: int) -> tuple[Inference, ...]:
     """Count all bounds in baskets, as :func:`count_file`; missing ones, as in the long layout, are empty."""
     columns = {}
     for name, held in cells_of(rows, bounds).items():
@@ -174,7 +167,7 @@ def count_baskets(
     return count_columns(columns, bounds)
 
 
-def cells_of(rows: Iterable[BasketRow], bounds: "Sequence[ConfidenceBound]") -> dict[str, bytearray]:
+def cells_of(rows: Iterable[BasketRow], bounds: "Bounds") -> dict[str, bytearray]:
     """Return for each channel item and sensitive itemset one byte per basket: 1 if present, 2 if hidden, else 0."""
     sets = {item: {item} for bound in bounds for item in bound.channel}
     sets |= {bound.column: set(bound.column.split(", ")) for bound in bounds}

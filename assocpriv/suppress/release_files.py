@@ -17,20 +17,12 @@ from typing import Any, BinaryIO, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from assocpriv.files import arrow_rows
 from assocpriv.files.arrow import pa, pq
-from assocpriv.files.arrow_rows import (
-    Order,
-    csv_lines,
-    drop_unused_categories,
-    line_bytes,
-    plain_schema,
-    reorder_rows,
-    text_bytes,
-)
 from assocpriv.guarantees.errors import RecordError
 from assocpriv.kernels.parallel import parallel_map
 from assocpriv.records.basket_sources import MemoryBudget
-from assocpriv.records.columns import CsvTable, ParquetTable, frame_columns, is_text, open_table
+from assocpriv.records.columns import AnyTable, ParquetTable, frame_columns, is_text, open_table
 from assocpriv.suppress.coded_table import SourceTable, file_stamp, hide
 
 _CHANGED = "the file changed while it was read; nothing was written; run it again"
@@ -51,12 +43,12 @@ class TableRelease:
     source: SourceTable
     changes: Mapping[int, tuple[NDArray[Any], Any]]
     dropped: frozenset[str]
-    order: Order
+    order: arrow_rows.Order
 
     @classmethod
     def from_source(
         cls, source: SourceTable, hidden: Mapping[str, NDArray[np.bool_]], mark: str, dropped: frozenset[str],
-        order: Order,
+        order: arrow_rows.Order,
     ) -> "TableRelease":  # fmt: skip
         """Return the release with a mark in place of hidden cells."""
         changes = {}
@@ -105,40 +97,35 @@ def write_file(path: Path, release: TableRelease, stream: BinaryIO, memory_bytes
         raise RecordError(_CHANGED)
     room, folder = min(memory_bytes // _SHARE, _MAX_BUFFER), Path(stream.name).parent
     with contextlib.ExitStack() as stack:
-        table = stack.enter_context(
-            open_table(path, source.coded.names, source.separator or None, sheet=source.sheet or None)
-        )
+        opened = open_table(path, source.coded.names, source.separator or None, sheet=source.sheet or None)
+        table = stack.enter_context(opened)
         if isinstance(table, ParquetTable):
             fields = [table.schema.field(table.names[place]) for place in release.kept]
             fields = [each.with_type(_released_type(each.type)) if place in release.changes else each
                       for place, each in zip(release.kept, fields, strict=True)]  # fmt: skip
-            schema = plain_schema(fields)
+            schema = arrow_rows.plain_schema(fields)
             packing = {"UNCOMPRESSED": "none"}.get(table.compression, table.compression)
             writer = stack.enter_context(pq.ParquetWriter(stream, schema, compression=packing))
 
             def typed(cells: list[Any]) -> Any:
                 return pa.record_batch([*map(_cast, cells, schema.types)], schema=schema)
 
-            for part in reorder_rows(_batches(table, release, typed, budget, room), release.order, room, folder):
-                writer.write_table(drop_unused_categories(part))
+            rows = _batches(table, release, typed, budget, room)
+            for part in arrow_rows.reorder_rows(rows, release.order, room, folder):
+                writer.write_table(arrow_rows.drop_unused_categories(part))
             return
         if gzipped:
             stream = cast(BinaryIO, stack.enter_context(gzip.GzipFile("", "wb", 6, stream, mtime=0)))
-        stream.write(
-            line_bytes(csv_lines([pa.array([source.names[place]]) for place in release.kept], source.separator))
-        )
-        lines = _batches(table, release, lambda cells: csv_lines(cells, source.separator), budget, room)
-        for part in reorder_rows(lines, release.order, room, folder):
+        header = [pa.array([source.names[place]]) for place in release.kept]
+        stream.write(arrow_rows.line_bytes(arrow_rows.csv_lines(header, source.separator)))
+        lines = _batches(table, release, lambda cells: arrow_rows.csv_lines(cells, source.separator), budget, room)
+        for part in arrow_rows.reorder_rows(lines, release.order, room, folder):
             for batch in part.to_batches():
-                stream.write(line_bytes(batch))
+                stream.write(arrow_rows.line_bytes(batch))
 
 
 def _batches(
-    table: CsvTable | ParquetTable,
-    release: TableRelease,
-    batch_of: Callable[[list[Any]], Any],
-    budget: MemoryBudget,
-    room: int,
+    table: AnyTable, release: TableRelease, batch_of: Callable[[list[Any]], Any], budget: MemoryBudget, room: int
 ) -> Iterator[Any]:
     """Yield the released records in their original order."""
     n, kept = len(release.order), release.kept
@@ -153,7 +140,7 @@ def _batches(
             cells = dict(zip(read, columns, strict=True))
             cells |= {place: release.cells(place, slice(record, stop)) for place in release.changes if place in kept}
             # a long text may be in many rows, and only once in a dictionary
-            pieces = 1 + sum(map(text_bytes, cells.values())) // max(room, 1)
+            pieces = 1 + sum(map(arrow_rows.text_bytes, cells.values())) // max(room, 1)
             step = max(1, -(-(stop - record) // pieces))
             for start in range(0, stop - record, step):
                 yield [cells[place][start : start + step] for place in kept]
@@ -180,7 +167,7 @@ def released_table(frame: Any, release: TableRelease) -> Any:
     if table.implementation.is_pandas():
         return _plain_frame(native)
     if table.implementation.is_pyarrow():
-        return drop_unused_categories(native.cast(plain_schema(native.schema)))
+        return arrow_rows.drop_unused_categories(native.cast(arrow_rows.plain_schema(native.schema)))
     texts = (nw.String, nw.Binary, nw.Categorical, nw.Enum)
     return table.with_columns(*(_anew(each) for each in table.iter_columns() if each.dtype in texts)).to_native()
 
@@ -193,11 +180,10 @@ def _plain_frame(frame: Any) -> Any:
         kind, cells = column.dtype, column.array
         if isinstance(kind, pd.CategoricalDtype):
             used = list(column.dropna().unique())
-            return cells.set_categories(
-                [each for each in kind.categories if each in set(used)] if kind.ordered else used
-            )
+            ordered = [each for each in kind.categories if each in set(used)] if kind.ordered else used
+            return cells.set_categories(ordered)
         if isinstance(kind, pd.ArrowDtype):
-            return type(cells)(drop_unused_categories(pa.table({"": column})).column(0))
+            return type(cells)(arrow_rows.drop_unused_categories(pa.table({"": column})).column(0))
         is_masked = pd.api.types.is_extension_array_dtype(kind) and pd.api.types.is_any_real_numeric_dtype(kind)
         return pd.array(column.astype(object), dtype=kind) if is_masked or kind == "boolean" else cells
 

@@ -14,7 +14,7 @@ from assocpriv.suppress import paper_method
 from assocpriv.suppress.coded_table import MARKS, CodedTable
 from assocpriv.suppress.inference_templates import ConfidenceBound, check_spellings
 from assocpriv.suppress.inferences import group_records, highest_confidence, masking_columns
-from assocpriv.suppress.local_search import limit_fractions, search_cells, search_columns
+from assocpriv.suppress.local_search import Ints, limit_fractions, search_cells, search_columns
 from assocpriv.suppress.randomization import KEEP, OF, RandomBits
 
 LOCAL, DETERMINISTIC, PAPER, GLOBAL = "local", "deterministic", "paper", "global"
@@ -136,12 +136,8 @@ def refuse_known_values(channel: Collection[str], sensitive: Iterable[str]) -> N
 
 
 def _weights(
-    table: CodedTable,
-    bounds: Sequence[ConfidenceBound],
-    groups: NDArray[np.int64],
-    n_groups: int,
-    class_column: str | None,
-) -> NDArray[np.int64]:
+    table: CodedTable, bounds: Sequence[ConfidenceBound], groups: Ints, n_groups: int, class_column: str | None
+) -> Ints:
     """Return the records and hits of each combination of channel values, one block of columns for each class."""
     strata = 1 if class_column is None else len(table.column(class_column).values)
     weights = np.empty((n_groups, strata * (1 + len(bounds))), dtype=np.int64)
@@ -153,7 +149,7 @@ def _weights(
     return weights
 
 
-def _check_possible(weights: NDArray[np.int64], bounds: Sequence[ConfidenceBound]) -> None:
+def _check_possible(weights: Ints, bounds: Sequence[ConfidenceBound]) -> None:
     """Refuse bounds that the table exceeds as a whole, or in a class that the adversary knows."""
     sums, width = weights.sum(0).tolist(), 1 + len(bounds)
     for start in range(0, len(sums), width):

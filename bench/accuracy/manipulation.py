@@ -73,7 +73,7 @@ def run(n_reports: int, n_runs: int = RUNS) -> dict[str, Any]:
         people = Baskets(plan.catalogue, baskets.offsets, baskets.items)
         found: dict[tuple[str, float], list[dict[str, Any]]] = {}
         for seed in range(n_runs):
-            log_progress(f"liars: {name}, run {seed + 1} of {n_runs}")
+            log_progress(f"manipulation: {name}, run {seed + 1} of {n_runs}")
             for attack, share, seen in _one_run(plan, attacks, people, seed):
                 found.setdefault((attack, share), []).append(seen)
         rows += [_row(name, plan, attack, share, seen) for (attack, share), seen in found.items()]

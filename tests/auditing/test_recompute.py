@@ -352,7 +352,7 @@ def test_guarantees_are_read_as_clients_read_them(prior):
 @pytest.mark.parametrize("name", ["bch", "reed-solomon"])
 def test_dependent_columns_are_found_by_elimination(monkeypatch, name):
     """Masks that meet every condition on paper, but of which two are equal, are found among the tested sets."""
-    monkeypatch.setattr(recompute_guarantee, "masks", lambda group, item: masks(group, max(item, 1)))
+    monkeypatch.setattr(recompute_reports, "masks", lambda group, item: masks(group, max(item, 1)))
     finding = named(check_integers(PLANS[name]().canonical_json), "independence")
     assert finding.verdict == BROKEN
     assert "depend on each other" in finding.message

@@ -88,7 +88,7 @@ def test_an_interrupt_that_an_import_took_for_another_error(home: Path, monkeypa
         try:
             signal.raise_signal(signal.SIGINT)
         except KeyboardInterrupt:
-            raise TypeError("expected a message argument") from None  # what an import of ssl once said
+            raise TypeError("expected a message argument") from None  # what an import of ssl once raised
 
     monkeypatch.setattr(ap, "inspect", interrupted)
     result = CliRunner().invoke(main, ["inspect", str(home / "plan.json")])

@@ -39,9 +39,9 @@ def test_reports_of_devices_are_gathered_and_mined(home: Path, tmp_path: Path) -
             tmp_path / "in" / f"{number}.bin",
         ]
         run("report", "--plan", home / "plan.json", "--empty", "keep", *device)
-    said = run("gather", tmp_path / "in", "--plan", home / "plan.json", "-o", tmp_path / "c")
-    assert f"3 reports gathered into {tmp_path / 'c'}, which holds 3 now" in said.stdout
-    assert "gathered files are removed: the collection holds their bytes" in said.stdout
+    output = run("gather", tmp_path / "in", "--plan", home / "plan.json", "-o", tmp_path / "c")
+    assert f"3 reports gathered into {tmp_path / 'c'}, which holds 3 now" in output.stdout
+    assert "gathered files are removed: the collection holds their bytes" in output.stdout
     assert list((tmp_path / "in").iterdir()) == []
     assert run_json("inspect", tmp_path / "c")["reports"] == 3
     assert run_json("ask", tmp_path / "c", "--itemset", "1")["itemsets"]

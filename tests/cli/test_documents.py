@@ -37,8 +37,8 @@ LEAVES = [name for name, command in ALL.items() if not isinstance(command, click
 @pytest.mark.parametrize("name", sorted(ALL))
 def test_help_shows_an_example(name: str) -> None:
     """Every command's help shows an example that begins with the program and parses."""
-    said = run(*name.split()[1:], "--help").stdout
-    examples = [line.strip().split() for line in said.splitlines() if line.strip().startswith("assocpriv ")]
+    output = run(*name.split()[1:], "--help").stdout
+    examples = [line.strip().split() for line in output.splitlines() if line.strip().startswith("assocpriv ")]
     assert examples
     for example in examples:
         name = next(each for each in sorted(LEAVES, reverse=True) if " ".join(example).startswith(each))

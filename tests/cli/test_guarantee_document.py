@@ -26,8 +26,8 @@ LN_19 = "ε           at most 2.94444 (ε = ln γ, amplification γ {} 19)\n"
 def test_the_page_shows_the_commands_output(monkeypatch: pytest.MonkeyPatch) -> None:
     """The page's tables are the command's output, all paragraphs except the first and the last."""
     monkeypatch.setattr(text_renderer, "WIDTH", 100)  # as commands print sentences
-    said = run("privacy", "--explain").stdout
-    *paragraphs, _ = said.strip().split("\n\n")
+    output = run("privacy", "--explain").stdout
+    *paragraphs, _ = output.strip().split("\n\n")
     blocks = ["\n".join(block) for block in blocks_of(PAGE, "")]
     shown = "\n\n".join(block for block in blocks if "assocpriv" not in block)
     assert shown == "\n\n".join(paragraphs[1:])
@@ -87,27 +87,27 @@ def test_a_plans_own_guarantee_is_explained(home: Path, tmp_path: Path) -> None:
     assert "5% → 20%" not in text
     between = tmp_path / "between.json"
     run("plan", "--items", 12, "--transaction-size", 3, "--epsilon", 2, "--reports-per-person", 2, "-o", between)
-    said = run("privacy", "--explain", between).stdout
-    assert "weaker than 5% → 20%, stricter than 10% → 50%" in said
-    assert "bounds what an adversary learns about the sender from all 2 reports of a person together" in said
+    output = run("privacy", "--explain", between).stdout
+    assert "weaker than 5% → 20%, stricter than 10% → 50%" in output
+    assert "bounds what an adversary learns about the sender from all 2 reports of a person together" in output
     weak = replace(ap.read_plan(home / "plan.json"), guarantee=ap.Guarantee("0.1%", "50%"))
     (tmp_path / "weak.json").write_text(weak.canonical_json)  # it keeps more than it guarantees
     assert LN_19.format("≤") in run("privacy", tmp_path / "weak.json").stdout
 
 
 @pytest.mark.parametrize(
-    ("chance", "said"),
+    ("chance", "message"),
     [
         ("1/2", "1 in 2"), ("19/118", "1 in 6"), ("1/10", "1 in 10"), ("51/100", "51 in 100"), ("0.501", "51 in 100"),
         ("0.9901", "991 in 1,000"), ("891/892", "999 in 1,000"), ("0.9999999", "certainty"),
         ("1/1000000", "1 in 1,000,000"),
     ],
 )  # fmt: skip
-def test_chances_are_rounded_up(chance: str, said: str) -> None:
+def test_chances_are_rounded_up(chance: str, message: str) -> None:
     """A probability in words is at least the exact one."""
-    assert chance_up(Fraction(chance)) == said
-    if said != "certainty":
-        part, whole = said.replace(",", "").split(" in ")
+    assert chance_up(Fraction(chance)) == message
+    if message != "certainty":
+        part, whole = message.replace(",", "").split(" in ")
         assert Fraction(int(part), int(whole)) >= Fraction(chance)
 
 
@@ -160,8 +160,10 @@ def test_privacy_of_one_plan_is_unchanged(home: Path) -> None:
     plan = ap.read_plan(home / "plan.json")
     assert ap.privacy(plan, ["1%"], reports_per_person=2) == describe_privacy(plan, ["1%"], reports_per_person=2)
     for weeks, useless in (("52", True), ("2", False)):
-        said = run("privacy", home / "plan.json", "--reports-per-person", weeks).stdout
-        assert ("A prior of 1 in 100 may become certainty. This guarantee is too weak to be useful." in said) is useless
+        output = run("privacy", home / "plan.json", "--reports-per-person", weeks).stdout
+        assert (
+            "A prior of 1 in 100 may become certainty. This guarantee is too weak to be useful." in output
+        ) is useless
 
 
 def test_long_budgets_are_rounded_up() -> None:
@@ -178,7 +180,7 @@ def test_long_budgets_are_rounded_up() -> None:
 def test_budgets_refuse(home: Path) -> None:
     """Arguments that are not plans, numbers or lists, or that need a single plan, are refused by name."""
     plan = ap.read_plan(home / "plan.json")
-    for wrong, error, said in (
+    for wrong, error, message in (
         ([plan, "plan.json"], TypeError, "got a str"),
         ((plan, 52), TypeError, r"\(monthly, 12\)"),
         ([(plan, 0)], ap.AssocprivError, "number of reports must be in 1..1000, got 0"),
@@ -186,7 +188,7 @@ def test_budgets_refuse(home: Path) -> None:
         ([], ap.AssocprivError, "at least one plan"),
         (7, TypeError, "give a plan"),
     ):
-        with pytest.raises(error, match=said):
+        with pytest.raises(error, match=message):
             ap.privacy(wrong)  # type: ignore[call-overload]
     with pytest.raises(TypeError, match="reports_per_person applies only to one plan"):
         ap.privacy([plan], reports_per_person=10)  # type: ignore[call-overload]

@@ -101,18 +101,18 @@ def test_a_plan_of_a_schema_holds_no_value_of_a_table(tmp_path: Path) -> None:
         "right": 8,
     }
     assert (tmp_path / "p.json").read_text() == plan
-    said = refused("guide", "start", tmp_path / "bad.csv", *given, "--force")
-    assert "column v0 has a value that is not in the plan" in said
-    assert "canary" not in said
+    output = refused("guide", "start", tmp_path / "bad.csv", *given, "--force")
+    assert "column v0 has a value that is not in the plan" in output
+    assert "canary" not in output
 
 
 @pytest.mark.parametrize("label", ["v5", "other"])
 def test_a_class_is_a_label_or_category_of_the_schema(label: str, tmp_path: Path) -> None:
     """A class that the schema lacks, or has as a number, is refused."""
     (tmp_path / "schema.toml").write_text(SCHEMA)
-    said = refused("guide", "start", "--schema", tmp_path / "schema.toml", "--class", label,
+    output = refused("guide", "start", "--schema", tmp_path / "schema.toml", "--class", label,
                    "-o", tmp_path / "p.json", "--state", tmp_path / "s.json")  # fmt: skip
-    assert "the schema lacks the class" in said
+    assert "the schema lacks the class" in output
 
 
 def test_an_unknown_number_is_no_category(tmp_path: Path) -> None:
@@ -147,8 +147,8 @@ def test_a_collection_from_its_start(table: Path, tmp_path: Path) -> None:
     assert (first["serial"], first["new"], first["width"], first["received"]) == (1, True, 2 * VOTES, 0)
     assert run_json("guide", "publish", state, "-o", tmp_path / "g2.json") == first | {"new": False}
     assert (tmp_path / "g1.json").read_bytes() == (tmp_path / "g2.json").read_bytes()
-    said = run("guide", "collect", answer(state, tmp_path / "r.parquet"), "--state", state).stdout
-    assert said.startswith("received    30 tuples: ")
+    output = run("guide", "collect", answer(state, tmp_path / "r.parquet"), "--state", state).stdout
+    assert output.startswith("received    30 tuples: ")
     assert "guidance    2\n" in run("guide", "publish", state, "-o", tmp_path / "g3.json").stdout
 
 
@@ -186,13 +186,13 @@ def test_refusals_change_nothing(table: Path, tmp_path: Path) -> None:
         assert "cut off" in no(*words)
     one, outputs = tmp_path / "one.csv", ["-o", tmp_path / "p.json", "--state", tmp_path / "s.json"]
     assert "no class column 'partei'" in no("start", table, "--class", "partei", *outputs)
-    for text, said in (
+    for text, message in (
         ("party,v0\nleft,y\nleft,n\n", "has 1 class"),
         ("party,v0\n" + "".join(f"{100 + place},y\n{place},n\n" for place in range(6)), "has 12 different numbers"),
         ("party,v0,v0\nleft,y,n\nright,n,y\n", "names must differ"),
     ):
         one.write_text(text)
-        assert said in no("start", one, "--class", "party", *outputs)
+        assert message in no("start", one, "--class", "party", *outputs)
 
 
 def test_a_start_with_known_tuples(table: Path, tmp_path: Path) -> None:
@@ -248,11 +248,11 @@ def files(folder: Path, plan: GuidedPlan = PLAN, level: int = 5) -> list[Any]:
 @pytest.mark.parametrize("name", ["r.parquet", "r.jsonl"])
 def test_a_table_becomes_responses(tmp_path: Path, name: str) -> None:
     """Reports, or messages, name the guidance and the class, and hold what guidance of all bits discloses."""
-    said = run_json(*files(tmp_path), "--max-level", 5, "--announced-level", 5, "-o", tmp_path / name)
-    assert {key: said[key] for key in ("sent", "queued", "level", "serial", "clipped")} == {
+    output = run_json(*files(tmp_path), "--max-level", 5, "--announced-level", 5, "-o", tmp_path / name)
+    assert {key: output[key] for key in ("sent", "queued", "level", "serial", "clipped")} == {
         "sent": 4, "queued": 0, "level": 5, "serial": 2, "clipped": 0,
     }  # fmt: skip
-    assert said["missing"] == {"vote": 1, "age": 1}
+    assert output["missing"] == {"vote": 1, "age": 1}
     path = tmp_path / name
     reports = guided.read_messages(path, PLAN) if name.endswith("jsonl") else ap.read_reports(path)
     serials, classes, bits = PLAN.unpack(reports.packed)
@@ -269,8 +269,8 @@ def test_records_are_queued_for_a_lower_level(tmp_path: Path) -> None:
     command = files(tmp_path)
     folder, out = tmp_path / "queue", tmp_path / "r.parquet"
     assert "level 5, above the maximum of 4" in refused(*command, "--max-level", 4, "-o", out)
-    said = run_json(*command, "--max-level", 4, "--queue", folder, "-o", out)
-    assert (said["sent"], said["queued"]) == (0, 4)
+    output = run_json(*command, "--max-level", 4, "--queue", folder, "-o", out)
+    assert (output["sent"], output["queued"]) == (0, 4)
     assert not out.exists()
     assert stat.S_IMODE((folder / "key").stat().st_mode) == 0o600
     assert queued_inputs(folder, PLAN).tolist() == [[0, 0, 0], [1, 1, 1], [2, 2, 0], [1, 3, 1]]
@@ -281,8 +281,8 @@ def test_records_are_queued_for_a_lower_level(tmp_path: Path) -> None:
         assert "above the maximum" in refused(*still, "--max-level", 4, *more, "-o", out)
     assert queued_inputs(folder, PLAN).shape == (4, 3)
     lower = [folder if part == tmp_path / "t.csv" else part for part in files(tmp_path, level=3)]
-    said = run_json(*lower, "--max-level", 4, "-o", out)
-    assert (said["sent"], said["from_queue"], said["level"]) == (4, True, 3)
+    output = run_json(*lower, "--max-level", 4, "-o", out)
+    assert (output["sent"], output["from_queue"], output["level"]) == (4, True, 3)
     assert not folder.exists()
     assert len(ap.read_reports(out)) == 4
 
@@ -344,9 +344,9 @@ def test_bad_tables_are_refused(tmp_path: Path, rows: list[str], problem: str) -
     """A value that the plan does not have is named by column and line, and never shown; nothing is written."""
     command = files(tmp_path)
     (tmp_path / "t.csv").write_text("\n".join(["vote,age,c", *rows]) + "\n")
-    said = refused(*command, "-o", tmp_path / "r.parquet")
-    assert problem in said
-    assert CANARY not in said
+    output = refused(*command, "-o", tmp_path / "r.parquet")
+    assert problem in output
+    assert CANARY not in output
     assert not (tmp_path / "r.parquet").exists()
 
 
@@ -354,12 +354,12 @@ def test_the_announced_level_and_outputs_are_checked(tmp_path: Path) -> None:
     """Another level than announced, and an output of another ending or one that exists, are refused."""
     command = files(tmp_path)
     (tmp_path / "old.parquet").touch()
-    for words, said in (
+    for words, message in (
         (["--announced-level", 3, "-o", "r.parquet"], "level 3 was announced"),
         (["-o", "r.csv"], ".jsonl, for messages"),
         (["-o", tmp_path / "old.parquet"], "exists"),
     ):  # fmt: skip
-        assert said in refused_without_output(tmp_path, *command, *words)
+        assert message in refused_without_output(tmp_path, *command, *words)
 
 
 def test_wrong_types_of_plan_and_guidance_raise(tmp_path: Path) -> None:
@@ -470,8 +470,8 @@ def test_plans_and_reports_are_described(tmp_path: Path) -> None:
     """inspect shows the guarantee, or that there is none, and the raw class; privacy takes the plan."""
     run(*files(tmp_path, KEPT), "-o", tmp_path / "r.parquet")
     assert "raises a prior of 5% to less than 50%" in run("inspect", tmp_path / "plan.json").stdout
-    said = run_json("inspect", tmp_path / "r.parquet")
-    assert (said["keep"], said["uncovered"], said["width"]) == ("bits", "the class c", 5)
+    output = run_json("inspect", tmp_path / "r.parquet")
+    assert (output["keep"], output["uncovered"], output["width"]) == ("bits", "the class c", 5)
     assert "and not counted here: the class c" in run("privacy", tmp_path / "plan.json").stdout
     files(tmp_path)
     assert "can obtain any value unrandomized" in run("inspect", tmp_path / "plan.json").stdout

@@ -84,9 +84,9 @@ def test_no_option_is_needed(home: Path, tmp_path: Path) -> None:
     selected = [row for row in record["itemsets"] if row["selected"]]
     assert {("1",), ("2",), ("1", "2")} < {tuple(row["itemset"]) for row in selected}
     least = write(record["min_support"], "support")
-    said = f"{len(selected)} itemsets selected with a support of at least {least}, the smallest distinguishable"
+    output = f"{len(selected)} itemsets selected with a support of at least {least}, the smallest distinguishable"
     shown, everything = (run("mine", home / "r.parquet", *more).stdout.splitlines() for more in ([], ["--all"]))
-    assert shown[1].startswith(said)
+    assert shown[1].startswith(output)
     assert run("inspect", tmp_path / "i.csv").stdout.splitlines()[1:9] == shown[:8]
     assert sum("  ? " in line for line in everything) == sum(
         row["support"] >= record["min_support"] for row in record["itemsets"] if not row["selected"]
@@ -175,7 +175,7 @@ def test_rules_have_a_value_with_prices(home: Path, tmp_path: Path) -> None:
     request = ["rules", home / "i.parquet", "--min-confidence", "10%", "--prices", tmp_path / "p.csv"]
     assert {"value", "value_ci_low", "value_ci_high"} <= set(run_json(*request)["rules"][0])
     done = run(*request, "-o", tmp_path / "r.json")
-    assert "value of 1,000 baskets" in done.stdout
+    assert "value per 1,000 baskets" in done.stdout
     assert f"SHA-256 digest: {ap.digest_of(tmp_path / 'r.json')}" in done.stderr
 
 
@@ -190,8 +190,8 @@ def test_substitutes_come_from_reports(home: Path, tmp_path: Path) -> None:
 
 def test_reports_in_place_of_itemsets_are_refused(home: Path) -> None:
     """The message gives the command that mines them first."""
-    said = refused("rules", home / "r.parquet", "--min-confidence", "10%")
-    assert "it holds reports; mine them first: assocpriv mine" in said
+    output = refused("rules", home / "r.parquet", "--min-confidence", "10%")
+    assert "it holds reports; mine them first: assocpriv mine" in output
 
 
 def test_all_shows_and_writes_rules_that_are_not_selected(tmp_path: Path) -> None:

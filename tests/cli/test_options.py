@@ -39,14 +39,14 @@ def test_the_command_finds_the_guarantee() -> None:
 def test_too_few_reports_are_refused(tmp_path: Path) -> None:
     """Where no guarantee suffices, status is 1, and the message gives the number of reports that would."""
     report_type = [*SHAPE, "--detect", "1%", "-o", tmp_path / "p.json", "--reports"]
-    said = refused_without_output(tmp_path, *report_type, 100)
-    assert "100 reports are too few" in said
-    (needed,) = re.findall(r"about ([\d,]+) are needed", said)
+    output = refused_without_output(tmp_path, *report_type, 100)
+    assert "100 reports are too few" in output
+    (needed,) = re.findall(r"about ([\d,]+) are needed", output)
     run(*report_type, needed.replace(",", ""))
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "message"),
     [
         (["--detect", "1%"], "Missing guarantee: give --prior and --posterior, or --epsilon"),
         (["--detect", "1%", "--prior", "5%"], "--prior and --posterior go together"),
@@ -60,9 +60,9 @@ def test_too_few_reports_are_refused(tmp_path: Path) -> None:
         (["-o", "p.json"], "Missing guarantee"),
     ],
 )
-def test_contradictory_options_are_refused(tmp_path: Path, options: list[Any], said: str) -> None:
+def test_contradictory_options_are_refused(tmp_path: Path, options: list[Any], message: str) -> None:
     """Contradictory options, or options without a full guarantee, are wrong usage, and nothing is written."""
-    assert said in refused_without_output(tmp_path, *SHAPE, *options, status=2)
+    assert message in refused_without_output(tmp_path, *SHAPE, *options, status=2)
 
 
 def test_every_command_takes_an_epsilon(home: Path, tmp_path: Path) -> None:
@@ -71,5 +71,5 @@ def test_every_command_takes_an_epsilon(home: Path, tmp_path: Path) -> None:
     assert ap.read_plan(tmp_path / "p.json").guarantee == USUAL
     device = ["report", "--plan", home / "plan.json", "--ledger", tmp_path / "l.bin", "--empty", "keep"]
     run(*device, "--period", "one", "--epsilon", "ln 19", "-o", tmp_path / "r.bin")
-    said = refused(*device, "--period", "two", "--epsilon", "ln 19", "-o", tmp_path / "r2.bin")
-    assert said
+    output = refused(*device, "--period", "two", "--epsilon", "ln 19", "-o", tmp_path / "r2.bin")
+    assert output

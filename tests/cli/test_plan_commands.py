@@ -67,17 +67,18 @@ def test_plan_options_matter(tmp_path: Path) -> None:
 def test_the_text_states_assumptions_and_errors(tmp_path: Path) -> None:
     """The text states the assumed sizes, the M for other sizes, and errors in whole baskets."""
     asked = ["plan", "--items", 200, *GUARANTEE, "--force", "-o", tmp_path / "p.json"]
-    said = run(*asked).stdout
+    output = run(*asked).stdout
     record = run_json("inspect", tmp_path / "p.json")
-    assert "1% of reports: a randomized answer about the number of items" in said
+    assert "1% of reports: a randomized answer about the number of items" in output
     assert (
-        "6 items on average, the default. Give `--mean-size`: the mean number of different items on a receipt." in said
+        "6 items on average, the default. Give `--mean-size`: the mean number of different items on a receipt."
+        in output
     )
-    assert f"cut to {record['transaction_size']} items; the plan would cut to" in said
-    assert "itemsets      example support  standard error  randomization  truncation  detection threshold" in said
+    assert f"cut to {record['transaction_size']} items; the plan would cut to" in output
+    assert "itemsets      example support  standard error  randomization  truncation  detection threshold" in output
     assert "3 items on average, as given" in run(*asked, "--mean-size", 3).stdout
     for words in ("operator", "of the information that any local method with this guarantee can have"):
-        assert words not in said
+        assert words not in output
         assert words in run("-v", *asked).stdout
 
 
@@ -143,18 +144,18 @@ def test_wrong_usage(tmp_path: Path, wrong: str) -> None:
 
 def test_a_central_guarantee_states_the_number_of_reports(tmp_path: Path) -> None:
     """The default of other plans, a million, would be more reports than a small shop can collect."""
-    said = refused("plan", "--items", 9, "--central", "1,1e-8", "-o", tmp_path / "p.json", status=2)
-    assert "give --reports" in said
+    output = refused("plan", "--items", 9, "--central", "1,1e-8", "-o", tmp_path / "p.json", status=2)
+    assert "give --reports" in output
     assert not (tmp_path / "p.json").exists()
 
 
 def test_refine_states_the_composed_guarantee(home: Path, tmp_path: Path) -> None:
     """The text names the disjoint sample, the catalogue and the composed guarantee; the record has exact values."""
     report_type = ["refine", home / "i.parquet", "--plan", home / "plan.json", "--best", 3, "-o", tmp_path / "p.json"]
-    said = run(*report_type).stdout
-    assert "For a disjoint sample: people who sent no report of plan" in said
-    assert "γ < 361, ε ≤" in said
-    assert "a prior of 5% becomes at most 95%" in said
+    output = run(*report_type).stdout
+    assert "For a disjoint sample: people who sent no report of plan" in output
+    assert "γ < 361, ε ≤" in output
+    assert "a prior of 5% becomes at most 95%" in output
     record = run_json(*report_type, "--force", "--reports", 77)
     assert record["both"]["amplification_limit"] == "361/1"
     assert (record["both"]["highest_posterior"], record["both"]["lowest_posterior"]) == ("19/20", "1/362")
@@ -179,12 +180,12 @@ def test_refine_refuses(home: Path, tmp_path: Path) -> None:
     """A table of another plan, files that are not tables or plans, and no item at all are refused."""
     other, mined = tmp_path / "o.json", home / "i.csv"
     run("plan", "--items", 9, "--transaction-size", 2, *GUARANTEE, "-o", other)
-    for table, plan, best, said in (
+    for table, plan, best, message in (
         (mined, other, 3, "give the plan of its reports"), (home / "b.csv", home / "plan.json", 3, "b.csv"),
         (mined, home / "r.parquet", 3, "not a plan"), (mined, home / "plan.json", 0, "best"),
     ):  # fmt: skip
         words = ["refine", table, "--plan", plan, "--best", best, "-o", tmp_path / "p.json"]
-        assert said in refused_without_output(tmp_path, *words)
+        assert message in refused_without_output(tmp_path, *words)
 
 
 BASKETS = "Milk,bread,cafe\u0301\nmilk,bread\nbread,ice  cream\nbread,tea\n"
@@ -232,8 +233,8 @@ def test_a_catalogue_is_checked(baskets: Path, tmp_path: Path) -> None:
     """The fit of baskets is reported; a file that is not a catalogue is refused."""
     odd = tmp_path / "odd.txt"
     odd.write_text("Milk\nmilk\nice  cream\nbread\nsalt\n", encoding="utf-8")
-    said = run_json("catalogue", "--check", odd, baskets)
-    assert said == {
+    output = run_json("catalogue", "--check", odd, baskets)
+    assert output == {
         "items": 5,
         "odd": ["ice  cream"],
         "near_duplicates": [["Milk", "milk"]],
@@ -290,19 +291,19 @@ def test_the_best_of_baskets_and_of_sales(baskets: Path, tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "wanted"),
     [
         *((f"milk,5\n{line}\n", "line 2 must be a name and a whole number")
           for line in ("tea", "tea,-3", "tea,1.5", "tea,3,4", ",3", "tea,many", "tea,٣", f"tea,{10**16}")),
         ("milk,5\n" + "tea" * 70_000 + ",3\n", "line 2 is not CSV"), ("tea,-5\nmilk,3\n", "line 1 must be a name"),
     ],
 )  # fmt: skip
-def test_a_bad_line_of_sales_is_named(tmp_path: Path, content: str, said: str) -> None:
+def test_a_bad_line_of_sales_is_named(tmp_path: Path, content: str, wanted: str) -> None:
     """A line that is not a name and a whole number is refused by its number, and not shown."""
     sales = tmp_path / "sales.csv"
     sales.write_text(content, encoding="utf-8")
     message = refused_without_output(tmp_path, "catalogue", "--sales", sales, "-o", tmp_path / "n.txt")
-    assert said in message
+    assert wanted in message
     assert "tea" not in message
     assert "cannot read the list of sales" in refused("catalogue", "--sales", tmp_path / "none.csv")
 
@@ -313,16 +314,16 @@ def test_commands_state_the_layout(tmp_path: Path) -> None:
     (tmp_path / "sales.csv").write_text("kasse;sache;preis\n" + rows)
     columns = ["--layout", "long transaction=kasse item=#2"]
     guarantee = ["--prior", "5%", "--posterior", "50%"]
-    said = "sales.csv: read as: long transaction=kasse item=#2 separator=; header=yes"
+    output = "sales.csv: read as: long transaction=kasse item=#2 separator=; header=yes"
     plan, sales = tmp_path / "p.json", tmp_path / "sales.csv"
-    assert said in run("plan", "--items", 8, "--sample", sales, *columns, *guarantee, "-o", plan).stderr
+    assert output in run("plan", "--items", 8, "--sample", sales, *columns, *guarantee, "-o", plan).stderr
     for report_type in (
         ["randomize", sales, "--plan", plan, "-o", tmp_path / "r.parquet"],
         ["simulate", sales, "--plan", plan, "--min-support", "20%"],
         ["catalogue", sales],
     ):
         result = run(*report_type, *columns, "--json")
-        assert said in result.stderr
+        assert output in result.stderr
         assert json.loads(result.stdout)
         assert "as in a table" in refused(*report_type, "--force" if report_type[0] == "randomize" else "--json")
     ap.randomize(sales, ap.read_plan(plan), tmp_path / "q.parquet", layout="long transaction=1 item=sache")

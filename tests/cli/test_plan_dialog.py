@@ -49,9 +49,9 @@ class Session:
         """Return the exit status and standard output."""
         while self._read():
             pass
-        said, _ = self._process.communicate(timeout=WAIT_SECONDS)
+        output, _ = self._process.communicate(timeout=WAIT_SECONDS)
         os.close(self._mine)
-        return self._process.returncode, said
+        return self._process.returncode, output
 
     def _read(self) -> bool:
         assert select.select([self._mine], [], [], WAIT_SECONDS)[0], f"it hangs:\n{self.shown}"
@@ -86,17 +86,17 @@ def test_answers_make_the_plan_of_the_command_that_is_shown(tmp_path: Path, monk
     session.type(
         "none.txt", "0", "the names.txt", "many", "50,000", "41", "2.5", "5", "2", "", "no", "no/p.json", "the plan"
     )
-    _, said = session.end()
+    _, output = session.end()
     mistakes = [line for line in session.shown.splitlines() if line.startswith("Error: ")]
     assert len(mistakes) == 7
     assert all(re.search(r"\. Type [^.]+(4\.4)?\.$", line) for line in mistakes)
     plan = (tmp_path / "the plan").rename(tmp_path / "first").read_bytes()
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(text_renderer, "WIDTH", 100)
-    assert run(*command_of(session.shown)).stdout == said
+    assert run(*command_of(session.shown)).stdout == output
     assert (tmp_path / "the plan").read_bytes() == plan
     [cost] = re.findall(r"2  default .* pairs from a support of (.*)$", session.shown, flags=re.MULTILINE)
-    assert re.search(rf"^pairs .* {re.escape(cost)}$", said, flags=re.MULTILINE)
+    assert re.search(rf"^pairs .* {re.escape(cost)}$", output, flags=re.MULTILINE)
     assert (tmp_path / "plan.json").read_text(encoding="utf-8") == "kept"
 
 
@@ -131,10 +131,10 @@ def test_it_ends_without_a_plan(tmp_path: Path) -> None:
     assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {"plan.json": "old"}
 
 
-@pytest.mark.parametrize("streams", ["</dev/null", "2>said.txt", TERMINAL])
+@pytest.mark.parametrize("streams", ["</dev/null", "2>notes.txt", TERMINAL])
 def test_no_dialog_without_a_terminal(tmp_path: Path, streams: str) -> None:
     """Without a terminal for input or errors, or with an option, the command refuses as without the dialog."""
     session = Session(tmp_path, "plan", *["--json"] * (streams == TERMINAL), streams=streams)
     assert session.end() == (2, "")
-    said = session.shown + "".join(path.read_text() for path in tmp_path.iterdir())
-    assert "Missing option '-o' / '--output'" in said
+    output = session.shown + "".join(path.read_text() for path in tmp_path.iterdir())
+    assert "Missing option '-o' / '--output'" in output

@@ -145,9 +145,9 @@ def test_a_page_to_sign(plan_path: Path, tmp_path: Path) -> None:
     """One page has the plan's whole id and a place to sign; it goes with one plan and no other option."""
     page = tmp_path / "guarantees.html"
     assert run("privacy", plan_path, "--html", page).stdout == f"page written to {page}\n"
-    said = page.read_text(encoding="utf-8")
+    output = page.read_text(encoding="utf-8")
     shown = SMALL.plan_id, "Signature", "assocpriv report --ledger L --spent", "in a lifetime"
-    assert all(each in said for each in shown)
+    assert all(each in output for each in shown)
     assert "exists" in refused("privacy", plan_path, "--html", page)
     assert "--explain does not go with --html" in refused("privacy", plan_path, "--html", page, "--explain", status=2)
     assert "one PLAN" in refused("privacy", plan_path, plan_path, "--html", page, status=2)
@@ -175,9 +175,9 @@ def test_inspect_describes_a_file(home: Path, tmp_path: Path) -> None:
 def test_baskets_are_recognized(tmp_path: Path, command: str, name: str) -> None:
     """If reports or itemsets are expected, the error names a file of baskets as such, with the command for it."""
     (tmp_path / name).write_text("receipt,item\n1,Zx9\n")
-    said = refused(command, *[tmp_path / name] * (1 + (command == "compare")))
-    assert "it looks like baskets or a table; randomize baskets first: assocpriv randomize" in said
-    assert "Zx9" not in said
+    output = refused(command, *[tmp_path / name] * (1 + (command == "compare")))
+    assert "it looks like baskets or a table; randomize baskets first: assocpriv randomize" in output
+    assert "Zx9" not in output
 
 
 @pytest.mark.parametrize("name", ["b.dat", "b.csv", "names.txt", "lists.parquet", "none.json"])
@@ -199,8 +199,8 @@ def test_inspect_reads_no_endless_file(tmp_path: Path, ending: str) -> None:
     for path in (pipe, device):
         for further in ((), ("--html", tmp_path / "page.html")):
             assert "is a device or a pipe; name a regular file" in refused("inspect", path, *further)
-    said = refused("inspect", sparse)
-    assert "larger than 256 MiB" in said or ending == "parquet"
+    output = refused("inspect", sparse)
+    assert "larger than 256 MiB" in output or ending == "parquet"
     assert not (tmp_path / "page.html").exists()
 
 
@@ -214,8 +214,8 @@ def test_a_plan_whose_reports_carry_no_information(tmp_path: Path, sizes: str | 
     content["report_types"][0]["amplification"] = "at most 1.000000000"
     path = tmp_path / "plan.json"
     path.write_text(json.dumps(content))
-    said = run("inspect", path, "--reports", 1).stdout
-    assert "γ is 1: a report is independent of the basket, so no support can be estimated" in said
+    output = run("inspect", path, "--reports", 1).stdout
+    assert "γ is 1: a report is independent of the basket, so no support can be estimated" in output
     for command in ("inspect", "privacy"):
         assert ("γ is 1: reports are independent of the data" in run(command, path).stdout) is (sizes is None)
 

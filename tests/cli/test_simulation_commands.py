@@ -21,8 +21,8 @@ DEMO_FILES = ["itemsets.html", "itemsets.parquet", "plan.json", "reports.parquet
 def test_demo(tmp_path: Path) -> None:
     """The demo writes its files, reports selected and missed itemsets, and replaces files only with --force."""
     folder = tmp_path / "deep" / "demo"
-    said = run(*DEMO, "-o", folder).stdout
-    assert re.search(r"[0-9]+ selected, [0-9]+ missed", said)
+    output = run(*DEMO, "-o", folder).stdout
+    assert re.search(r"[0-9]+ selected, [0-9]+ missed", output)
     assert sorted(path.name for path in folder.iterdir()) == DEMO_FILES
     assert run_json("inspect", folder / "reports.parquet")["reports"] == 5_000
     assert "true_support" not in pq.read_table(folder / "itemsets.parquet").column_names
@@ -37,9 +37,9 @@ def test_demo(tmp_path: Path) -> None:
 def test_demo_with_own_baskets(home: Path, tmp_path: Path) -> None:
     """The demo takes given baskets in any format."""
     own = ["demo", "--baskets", home / "b.csv", "--min-support", "20%", "--seed", 1]
-    said = run(*own, "-o", tmp_path / "demo").stdout
-    assert said.startswith(f"{N_BASKETS:,} baskets over {N_ITEMS} items")
-    assert "1 → 2" in said
+    output = run(*own, "-o", tmp_path / "demo").stdout
+    assert output.startswith(f"{N_BASKETS:,} baskets over {N_ITEMS} items")
+    assert "1 → 2" in output
 
 
 def test_demo_refuses_before_it_works(tmp_path: Path) -> None:
@@ -59,8 +59,8 @@ def test_generate(tmp_path: Path) -> None:
     run("generate", *baskets, "-o", tmp_path / "d.csv")
     assert len((tmp_path / "d.csv").read_text().splitlines()) == 500
     records = ["generate", "agrawal", "--people", 100]
-    said = run(*records, "--schema", tmp_path / "s.toml", "-o", tmp_path / "d.parquet").stdout
-    assert said.splitlines()[0].startswith("100 records of function 1")
+    output = run(*records, "--schema", tmp_path / "s.toml", "-o", tmp_path / "d.parquet").stdout
+    assert output.splitlines()[0].startswith("100 records of function 1")
     assert "[columns.salary]" in (tmp_path / "s.toml").read_text()
     assert ".csv or .parquet" in refused_without_output(tmp_path, *records, "-o", tmp_path / "e.txt")
 

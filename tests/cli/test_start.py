@@ -53,7 +53,7 @@ NAMED = ["--plan", "named.json", "-o", "again.parquet", "--force"]
 COMMANDS: dict[str, tuple[set[str], list[list[str]]]] = {
     "none": (set(), [[*words, "--help"] for words in (["plan"], ["serve"], ["guide"], ["suppress"])]),
     "numbers": ({"numpy"}, [[*PLAN_ARGUMENTS, "-o", "plan2.json", "--force"]]),
-    # how surely forged answers about sizes are noticed
+    # how surely manipulated answers about sizes are noticed
     "numbers and chances": ({"numpy"} | SCIPY, [["inspect", "plan.json"]]),
     "tables": (
         NUMBERS,
@@ -104,26 +104,26 @@ def test_the_first_run_announces_compilation(folder: Path, tmp_path: Path) -> No
         return done.returncode, done.stderr
 
     note = "compiling for this processor, which takes some seconds the first time …"
-    status, said = again()
-    assert (status, said.splitlines().count(note)) == (0, 1)
+    status, output = again()
+    assert (status, output.splitlines().count(note)) == (0, 1)
     assert "compiling" not in again()[1]
     assert again("2>&-") == (0, "")
     for damaged in tmp_path.rglob("*.nbi"):
         damaged.write_bytes(damaged.read_bytes()[:-9])
-    status, said = again()
-    assert (status, said.count("\n")) == (1, 1)
-    assert "compiled code is damaged; remove the folder" in said
+    status, output = again()
+    assert (status, output.count("\n")) == (1, 1)
+    assert "compiled code is damaged; remove the folder" in output
 
 
 def test_compilation_is_announced_only_when_useful(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """--quiet suppresses it; if the code cannot be cached, the message names the setting."""
-    told: list[Any] = []
-    monkeypatch.setattr(sys.modules["assocpriv.cli.main"], "notify_when_compiling", told.append)
+    registered: list[Any] = []
+    monkeypatch.setattr(sys.modules["assocpriv.cli.main"], "notify_when_compiling", registered.append)
     for words in (["--quiet"], []):
         run(*words, "inspect", folder / "table.json")
-    assert told == [None, options.say_compiling]
+    assert registered == [None, options.say_compiling]
     monkeypatch.setattr(options, "find_cache_folder", lambda: None)
     options.say_compiling()
     assert "compiled code cannot be kept here: set NUMBA_CACHE_DIR to a folder you can write" in capsys.readouterr().err

@@ -29,26 +29,26 @@ def table_folder(tmp_path, monkeypatch):
 
 def test_a_table_is_published(table_folder):
     """The released table has the mark in hidden cells and another order; the text describes the method."""
-    said = run("suppress", "table.csv", "--templates", "t.toml", "--paper", "--class", "rating", "-o", "out.csv")
+    output = run("suppress", "table.csv", "--templates", "t.toml", "--paper", "--class", "rating", "-o", "out.csv")
     wanted = TABLE
     for value in ("trader", "clerk", "UK", "CA"):
         wanted = wanted.replace(value, "*")
     found = (table_folder / "out.csv").read_text()
     assert sorted(found.splitlines()) == sorted(wanted.splitlines())
     assert found != wanted
-    assert said.stdout.startswith("50.0% of the channel cells shown, 20 cells hidden, in 20 records; ")
-    assert " 80.0%  50.0%      75%  job, country → debt = none left\n" in said.stdout
-    assert "warning: the paper's mode does not protect" in said.stderr
-    assert "random order" in said.stderr
+    assert output.stdout.startswith("50.0% of the channel cells shown, 20 cells hidden, in 20 records; ")
+    assert " 80.0%  50.0%      75%  job, country → debt = none left\n" in output.stdout
+    assert "warning: the paper's mode does not protect" in output.stderr
+    assert "random order" in output.stderr
 
 
 def test_tests_and_epsilon_are_reported(table_folder):
     """By default the text states tests, refusals, ε, and uncovered adversaries; further releases are counted."""
     arguments = ["suppress", "table.csv", "--templates", "t.toml", "-o", "out.csv", "--force"]
-    said = run(*arguments)
-    assert re.search(r"\d+ tests?, \d+ refused; ε spent per group: at most \d\.\d\d of 3\.00\n", said.stdout)
-    assert "no guarantee against an adversary who knows columns that are in no channel" in said.stdout
-    assert "warning" not in said.stderr
+    output = run(*arguments)
+    assert re.search(r"\d+ tests?, \d+ refused; ε spent per group: at most \d\.\d\d of 3\.00\n", output.stdout)
+    assert "no guarantee against an adversary who knows columns that are in no channel" in output.stdout
+    assert "warning" not in output.stderr
     assert run_json(*arguments)["release"] == 1
     assert run_json(*arguments, "--new-key")["release"] == 2
     assert "release 2 of these data" in run(*arguments).stderr
@@ -119,13 +119,13 @@ BASKET = ["suppress", "b.csv", "--layout", "lines", "--templates", "t.toml"]
 
 def test_baskets_are_released(baskets_folder: Path) -> None:
     """The released file lacks an item in all baskets or in none, and the text states it."""
-    said = run(*BASKET, "-o", "out.csv").stdout
+    output = run(*BASKET, "-o", "out.csv").stdout
     wanted = [sorted(set(line.split(",")) - {"beer"}) for line in BASKETS.splitlines()]
     found = [sorted(set(line.split(",")) - {""}) for line in (baskets_folder / "out.csv").read_text().splitlines()]
     assert sorted(found) == sorted(wanted)
-    assert said.startswith("0.0% of the channel cells shown, 8 cells hidden, in 8 baskets; ")
-    assert " 75.0%  50.0%      60%  beer → test = yes\n" in said
-    assert "whole items, by tests with randomized refusals, because this layout cannot mark a hidden cell" in said
+    assert output.startswith("0.0% of the channel cells shown, 8 cells hidden, in 8 baskets; ")
+    assert " 75.0%  50.0%      60%  beer → test = yes\n" in output
+    assert "whole items, by tests with randomized refusals, because this layout cannot mark a hidden cell" in output
 
 
 @pytest.mark.parametrize(

@@ -83,7 +83,7 @@ def test_the_text_states_limits_of_the_guarantee(schema: Path, tmp_path: Path) -
     age = read_plan(tmp_path / "plan.json").columns[0]
     assert isinstance(age, NumberColumn)
     exact = [100 * age.known_width(level) for level in (Fraction(1, 2), Fraction(95, 100))]
-    assert all(Fraction(said) <= true for said, true in zip(width.groups(), exact, strict=True))
+    assert all(Fraction(output) <= true for output, true in zip(width.groups(), exact, strict=True))
 
 
 def test_noise_alone_is_labelled(schema: Path, tmp_path: Path) -> None:
@@ -92,34 +92,34 @@ def test_noise_alone_is_labelled(schema: Path, tmp_path: Path) -> None:
     plan = tmp_path / "plan.json"
     text = run("plan", "--schema", schema, "-o", plan).stdout
     assert "the plan guarantees an average only" in text
-    said = refused_without_output(tmp_path, "plan", "--schema", schema, "-o", tmp_path / "p.json", "--epsilon", "1")
-    assert "no column is protected" in said
+    output = refused_without_output(tmp_path, "plan", "--schema", schema, "-o", tmp_path / "p.json", "--epsilon", "1")
+    assert "no column is protected" in output
     assert "has no γ" in refused("privacy", plan)
     (tmp_path / "t.csv").write_text("age\n34\n")
-    said = run("randomize", tmp_path / "t.csv", "--plan", plan, "-o", tmp_path / "r.pq").stderr
-    assert "the plan has no γ: its noise guarantees privacy on average, not for every record" in said
+    output = run("randomize", tmp_path / "t.csv", "--plan", plan, "-o", tmp_path / "r.pq").stderr
+    assert "the plan has no γ: its noise guarantees privacy on average, not for every record" in output
 
 
 @pytest.mark.parametrize(
-    ("arguments", "status", "said"),
+    ("arguments", "status", "message"),
     [
         (["--columns-per-report", "3"], 1, "--columns-per-report must be in 1..2 or 'all', got 3"),
         (["--columns-per-report", "most"], 2, "give a number of columns, or all"),
         (["--reports-per-person", "0"], 1, "--reports-per-person must be in 1..1000"),
     ],
 )
-def test_bad_requests(schema: Path, tmp_path: Path, arguments: list[str], status: int, said: str) -> None:
+def test_bad_requests(schema: Path, tmp_path: Path, arguments: list[str], status: int, message: str) -> None:
     """Impossible options are refused on one line, and nothing is written."""
     request = ["plan", "--schema", schema, "-o", tmp_path / "p", *arguments]
-    assert said in refused_without_output(tmp_path, *request, status=status)
+    assert message in refused_without_output(tmp_path, *request, status=status)
 
 
 def test_bad_schemas(tmp_path: Path) -> None:
     """The message names file, column and key of a schema's mistake; the schema is not overwritten."""
     path, out = tmp_path / "s.toml", tmp_path / "p.json"
     path.write_text(SCHEMA.replace("low = 20", "low = 90"))
-    said = refused_without_output(tmp_path, "plan", "--schema", path, "-o", out)
-    assert f"{path}: column age: low must be below high" in said
+    output = refused_without_output(tmp_path, "plan", "--schema", path, "-o", out)
+    assert f"{path}: column age: low must be below high" in output
     assert "is an input" in refused_without_output(tmp_path, "plan", "--schema", path, "-o", path, "--force")
     assert "cannot read the schema" in refused_without_output(tmp_path, "plan", "--schema", tmp_path / "no", "-o", out)
 
@@ -220,13 +220,13 @@ def test_other_plans_and_outputs(tmp_path: Path, plan: Path) -> None:
     table, baskets, out = tmp_path / "t.csv", tmp_path / "baskets.json", tmp_path / "r.parquet"
     table.write_text("age,region\n34,north\n")
     ap.write_plan(planned(["a", "b"], transaction_size=1, guarantee=ap.Guarantee("5%", "50%")), baskets)
-    for arguments, status, said in (
+    for arguments, status, message in (
         ([baskets, "-o", out, "--clip"], 2, "--clip goes with table, not with baskets"),
         ([plan, "-o", plan, "--force"], 1, "is an input"),
         ([plan, "-o", tmp_path / "r.csv"], 1, "must end in .parquet or .pq"),
         ([tmp_path / "schema.toml", "-o", out], 1, "not a plan"),
     ):
-        assert said in refused_without_output(tmp_path, "randomize", table, "--plan", *arguments, status=status)
+        assert message in refused_without_output(tmp_path, "randomize", table, "--plan", *arguments, status=status)
     with pytest.raises(TypeError, match="plan must be a PublishedPlan"):
         ap.randomize(pd.DataFrame({"age": [1]}), "plan.json")  # type: ignore[arg-type]
 
@@ -264,8 +264,8 @@ def test_json_has_its_documented_keys(released) -> None:
 def test_tables_are_written_by_extension(released, tmp_path) -> None:
     """CSV has a row for each interval and class, JSON equals --json; an existing file stays."""
     out = tmp_path / "d.csv"
-    said = run("reconstruct", released, "--by", "class", "-o", out).stderr
-    assert said.splitlines()[-1] == f"table written to {out}"
+    output = run("reconstruct", released, "--by", "class", "-o", out).stderr
+    assert output.splitlines()[-1] == f"table written to {out}"
     assert out.read_text().splitlines()[0] == "class,column,value,low,high,share,std_error,cdf_low,cdf_high"
     assert len(out.read_text().splitlines()) == 1 + 2 * 10
     assert "exists" in refused("reconstruct", released, "-o", out)
@@ -274,7 +274,7 @@ def test_tables_are_written_by_extension(released, tmp_path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (["--by", "age"], "a label or a category"),
         (["--by", "region"], "no column 'region'"),
@@ -282,10 +282,10 @@ def test_tables_are_written_by_extension(released, tmp_path) -> None:
         (["--confidence-level", "5"], "--confidence-level"),
     ],
 )
-def test_wrong_options_are_refused(released, tmp_path, arguments, said) -> None:
+def test_wrong_options_are_refused(released, tmp_path, arguments, message) -> None:
     """One line of error, status 1, and nothing written."""
     out = tmp_path / "out.csv"
-    assert said in refused("reconstruct", released, *arguments, "-o", out)
+    assert message in refused("reconstruct", released, *arguments, "-o", out)
     assert not out.exists()
 
 
@@ -322,8 +322,8 @@ def test_a_tree_finds_the_function(home: Path, tmp_path: Path) -> None:
     grown = run("tree", home / "r.parquet", "--class", "class", "-o", tmp_path / "m.json")
     assert grown.stdout.startswith("Decision tree for class, grown on 4,000 reports: ")
     assert "\nage < " in grown.stdout
-    said = run("predict", tmp_path / "m.json", home / "test.parquet", "-o", tmp_path / "o.csv").stdout
-    assert said.startswith("500 records with their predicted class written to ")
+    output = run("predict", tmp_path / "m.json", home / "test.parquet", "-o", tmp_path / "o.csv").stdout
+    assert output.startswith("500 records with their predicted class written to ")
     with (tmp_path / "o.csv").open(newline="") as stream:
         rows = list(csv.DictReader(stream))
     assert sum(row["class"] == row["predicted"] for row in rows) > 450
@@ -340,8 +340,8 @@ def test_json_and_options(home: Path, tmp_path: Path) -> None:
     assert pruned["leaves"] < pruned["grown_leaves"]
     seen = run_json("inspect", tmp_path / "b.json")
     assert seen == {"kind": "model"} | {name: pruned[name] for name in pruned if name != "output"}
-    said = run("inspect", tmp_path / "b.json").stdout
-    assert f"a decision tree, grown by-class on reports of plan {pruned['plan_id'][:16]}…\n" in said
+    output = run("inspect", tmp_path / "b.json").stdout
+    assert f"a decision tree, grown by-class on reports of plan {pruned['plan_id'][:16]}…\n" in output
     for option, status in (("--check-manipulation", 1), ("--reports=7", 2)):
         assert "holds a model" in refused("inspect", tmp_path / "b.json", option, status=status)
     assert "exists already" in refused(*shared, "-o", tmp_path / "a.json")
@@ -354,20 +354,20 @@ def test_json_and_options(home: Path, tmp_path: Path) -> None:
 def test_bad_input(home: Path, tmp_path: Path) -> None:
     """Wrong classes, reports of baskets and wrong models: one line, and nothing is written."""
     model = tmp_path / "m.json"
-    for reports, name, said in (
+    for reports, name, message in (
         ("r.parquet", "age", "column age holds numbers"),
         ("r.parquet", "none", "the plan has no column 'none'"),
         ("b.parquet", "class", "table"),
     ):
-        assert said in refused_without_output(tmp_path, "tree", home / reports, "--class", name, "-o", model)
+        assert message in refused_without_output(tmp_path, "tree", home / reports, "--class", name, "-o", model)
     run("tree", home / "r.parquet", "--class", "class", "-o", model)
     (tmp_path / "t.csv").write_text("age,salary\n30,1\n")
-    for words, said in (
+    for words, message in (
         ([home / "plan.json", home / "table.csv", "-o", tmp_path / "o.csv"], "is not a model"),
         ([model, tmp_path / "t.csv", "-o", tmp_path / "o.csv"], "lacks"),
         ([model, home / "table.csv", "-o", tmp_path / "o.txt"], ".csv"),
     ):
-        assert said in refused_without_output(tmp_path, "predict", *words)
+        assert message in refused_without_output(tmp_path, "predict", *words)
 
 
 def test_without_scikit_learn(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -56,17 +56,17 @@ def some(plan: GuidedPlan) -> list[Guidance]:
     return [identity(plan, [0]), identity(plan), *(guidance_of(plan, columns) for columns in slanted)]
 
 
-def law_of(plan: GuidedPlan, guidance: Guidance, values: Any) -> dict[Any, Fraction]:
+def release_distribution(plan: GuidedPlan, guidance: Guidance, values: Any) -> dict[Any, Fraction]:
     """Return the exact probability of each vector of released bits, if it is not 0."""
     perturbation = Perturbation(plan, guidance)
-    law = distribution(lambda entropy: tuple(perturbation.release(values, entropy)))
-    return {bits: chance for bits, chance in law.items() if chance}
+    chances = distribution(lambda entropy: tuple(perturbation.release(values, entropy)))
+    return {bits: chance for bits, chance in chances.items() if chance}
 
 
-def worst(laws: list[dict[Any, Fraction]]) -> Fraction | None:
+def worst(distributions: list[dict[Any, Fraction]]) -> Fraction | None:
     """Return the largest ratio of two tuples' probabilities of one output; None where one is 0."""
-    outcomes = {bits for law in laws for bits in law}
-    columns = [[law.get(bits, Fraction(0)) for law in laws] for bits in outcomes]
+    outcomes = {bits for chances in distributions for bits in chances}
+    columns = [[chances.get(bits, Fraction(0)) for chances in distributions] for bits in outcomes]
     return None if any(min(column) == 0 for column in columns) else max(max(c) / min(c) for c in columns)
 
 
@@ -78,10 +78,10 @@ def test_bits_have_the_probabilities_of_the_paper(place: int) -> None:
     for values in TUPLES:
         bits = PLAIN.to_bits(np.array([values]))[0]
         wanted = np.minimum((bits @ V @ V.T) ** 2, 1.0)
-        law = law_of(PLAIN, guidance, values)
-        ones = [sum((p for y, p in law.items() if y[j]), Fraction(0)) for j in range(PLAIN.width)]
+        chances = release_distribution(PLAIN, guidance, values)
+        ones = [sum((p for y, p in chances.items() if y[j]), Fraction(0)) for j in range(PLAIN.width)]
         assert np.abs(np.array(ones, dtype=float) - wanted).max() < 2.0**-14
-        for y, chance in law.items():
+        for y, chance in chances.items():
             factors = [p if bit else 1 - p for p, bit in zip(ones, y, strict=True)]
             assert chance == np.prod(np.array(factors, dtype=object))
 
@@ -89,8 +89,8 @@ def test_bits_have_the_probabilities_of_the_paper(place: int) -> None:
 def test_a_missing_value_is_replaced_by_a_uniform_one() -> None:
     """The output distribution of a tuple with a missing value is exactly the mean over all its completions."""
     guidance = guidance_of(PLAIN, [[1, -1, 0, 2, -1]])
-    found = law_of(PLAIN, guidance, (1, 3))
-    parts = [law_of(PLAIN, guidance, (1, value)) for value in range(3)]
+    found = release_distribution(PLAIN, guidance, (1, 3))
+    parts = [release_distribution(PLAIN, guidance, (1, value)) for value in range(3)]
     assert found == {y: sum((p.get(y, Fraction(0)) for p in parts), Fraction(0)) / 3 for y in found}
     assert sum(found.values()) == 1
 
@@ -99,10 +99,10 @@ def test_one_bit_is_disclosed_without_a_guarantee() -> None:
     """V = e₁ passes every check of the client and discloses the bit: the plain scheme has no γ."""
     guidance = identity(PLAIN, [0])
     check_guidance(guidance, PLAIN, max_level=1, announced_level=1)
-    shown = {values: {y[0] for y in law_of(PLAIN, guidance, values)} for values in TUPLES}
+    shown = {values: {y[0] for y in release_distribution(PLAIN, guidance, values)} for values in TUPLES}
     assert shown == {values: {1 - values[0]} for values in TUPLES}
     assert PLAIN.amplification is None
-    assert worst([law_of(PLAIN, guidance, values) for values in TUPLES]) is None
+    assert worst([release_distribution(PLAIN, guidance, values) for values in TUPLES]) is None
 
 
 SMALL = [category("a", ["0", "1"]), category("b", ["0", "1"])]
@@ -123,8 +123,8 @@ def test_guarantees_hold_under_any_guidance(keep: str, limit: Guarantee) -> None
     ]
     ratios = []
     for guidance in tried:
-        laws = [law_of(plan, guidance, values) for values in product(range(2), repeat=2)]
-        ratios.append(worst(laws))
+        distributions = [release_distribution(plan, guidance, values) for values in product(range(2), repeat=2)]
+        ratios.append(worst(distributions))
         assert ratios[-1] is not None
         assert ratios[-1] <= plan.amplification
     if keep == "tuple":

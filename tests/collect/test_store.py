@@ -14,9 +14,9 @@ from naive import planned
 from running_collector import PLAN, Visitor, numbers_in, records, upload
 
 import assocpriv as ap
-from assocpriv.collect import batch_closing, collection_status, make_service, sqlite
+from assocpriv.collect import batch_closing, collection_status, make_service
 from assocpriv.collect.sqlite import SqliteStore
-from assocpriv.collect.store import close_all_batches
+from assocpriv.collect.store import StoreFullError, close_all_batches
 from assocpriv.collect.wire_format import RequestRefused, read_upload, refuse_malformed
 from assocpriv.files import open_batches
 from assocpriv.files.open_batches import batch_files, open_database
@@ -64,7 +64,7 @@ def test_a_full_disk_stores_nothing_of_a_group(folder: Path) -> None:
     store.add([upload(range(10))])
     database = store._open.database
     database.execute(f"PRAGMA max_page_count = {database.execute('PRAGMA page_count').fetchone()[0]}")
-    with pytest.raises(sqlite.StoreFullError):
+    with pytest.raises(StoreFullError):
         store.add([upload(range(5000, 20000))])
     database.execute("PRAGMA max_page_count = 1000000")
     assert store.add([upload(range(9, 5000))]) == [4990]

@@ -228,13 +228,13 @@ def peak_of(data: bytes) -> tuple[str, int]:
     tracemalloc.start()
     try:
         column_chunks(file)
-        said = ""
+        output = ""
     except ValueError as error:
-        said = str(error)
+        output = str(error)
     finally:
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
-    return said, peak
+    return output, peak
 
 
 def test_the_memory_for_a_footer_is_bounded_by_its_size() -> None:
@@ -244,11 +244,11 @@ def test_the_memory_for_a_footer_is_bounded_by_its_size() -> None:
     count = 300_000
     hostile = with_unknown_list(data, count)
     assert chunks_of(hostile) == chunks_of(data)
-    said, peak = peak_of(hostile)
-    assert said == ""
+    output, peak = peak_of(hostile)
+    assert output == ""
     assert peak < 4 * count  # its bytes, read by Arrow and here; built, the values take 64 times as much
-    said, peak = peak_of(with_footer(data, b"\x49\xfc" + varint(count) + bytes(count + 1)))
-    assert said == "its footer is damaged"
+    output, peak = peak_of(with_footer(data, b"\x49\xfc" + varint(count) + bytes(count + 1)))
+    assert output == "its footer is damaged"
     assert peak < 4 * count
 
 

@@ -60,8 +60,8 @@ def test_partial_files_of_running_processes_stay(path: Path) -> None:
     with _begin(path) as writer:
         _write(path)
         assert len(list(path.parent.iterdir())) == 2
-        _, said = writer.communicate(b"")
-    assert b"appeared while it was being written" in said
+        _, output = writer.communicate(b"")
+    assert b"appeared while it was being written" in output
     assert list(path.parent.iterdir()) == [path]
     assert path.read_bytes() == b"whole"
 

@@ -140,7 +140,7 @@ def test_a_key_of_low_order_is_refused() -> None:
 
 
 def test_the_library_is_an_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without the library it is said what to install."""
+    """Without the library the error names what to install."""
     monkeypatch.setitem(__import__("sys").modules, "pyhpke", None)
     with pytest.raises(PlanError, match=r"assocpriv\[oblivious\]"):
         hpke()

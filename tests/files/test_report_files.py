@@ -472,9 +472,9 @@ def test_reading_holds_no_more_than_a_batch(tmp_path: Path) -> None:
 def test_days_are_those_of_closing(tmp_path: Path) -> None:
     """A file's day is the one on which its batch was closed, or its modification date if it states no valid day."""
 
-    for place, said in enumerate((b"2026-05-02", b"2026-05-01", b"soon", None)):
+    for place, message in enumerate((b"2026-05-02", b"2026-05-01", b"soon", None)):
         path = tmp_path / f"{place}.parquet"
-        write_reports([packed_reports(PLAN, 3)], PLAN, path, metadata={CLOSED_KEY: said} if said else {})
+        write_reports([packed_reports(PLAN, 3)], PLAN, path, metadata={CLOSED_KEY: message} if message else {})
         os.utime(path, (86_400, 86_400))
     days = {day: [path.name[0] for path in paths] for day, paths in files_by_day(tmp_path).items()}
     assert days == {"1970-01-02": ["2", "3"], "2026-05-01": ["1"], "2026-05-02": ["0"]}

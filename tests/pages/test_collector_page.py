@@ -349,8 +349,8 @@ def test_records_of_the_page_agree_in_three_forms(tmp_path: Path) -> None:
     assert "Enough reports" in check(_detectability(PLAN, counts, None, PageOptions("50%")))
     assert "searching all  one itemset chosen beforehand" in check(_detectability(PLAN, counts, None, PageOptions()))
     tests = [{"name": "shares", "result": "0.5% of them", "p_value": 0.0, "flagged": True}]
-    said = json.dumps({"manipulation": {"flagged": True, "false_alarm": 0.001, "tests": tests}}).encode()
-    alarm = _manipulation(CommandResults(tmp_path, {"inspect": said}, {}))
+    output = json.dumps({"manipulation": {"flagged": True, "false_alarm": 0.001, "tests": tests}}).encode()
+    alarm = _manipulation(CommandResults(tmp_path, {"inspect": output}, {}))
     assert "were probably not made" in check(alarm.parts[0])
     shown = _rendered(Record({}, [Say("found"), Section("itemsets", ["many"])]), alarm)
     assert "were probably not made" in shown.before.partition("RenderedPage")[0]
@@ -409,8 +409,8 @@ def test_a_result_is_kept_until_reports_arrive(monkeypatch: pytest.MonkeyPatch) 
         assert runner.ask(second, 5) == (None, True)
         answer, working = await answered(runner, first, 5)
         assert await answered(runner, second, 5)
-        said, errors, made = answer.shown
-        assert said == {"one": f"{made}/x".encode(), "two": f"{made}/x".encode()}
+        output, errors, made = answer.shown
+        assert output == {"one": f"{made}/x".encode(), "two": f"{made}/x".encode()}
         assert (errors, working, made.exists()) == ({"fails": "it failed"}, False, False)
         assert runner.ask(query("one", "fails", "two"), 6) == (answer, False)  # the same query
         assert runner.ask(query("one", "fails", "two", options=PageOptions("2%")), 5) == (None, True)
@@ -452,8 +452,8 @@ def test_commands_are_those_of_the_package(tmp_path: Path, monkeypatch: pytest.M
         done = run_command(["inspect", str(plan), "--json"], 600), run_command(missing, 600), run_command(missing, 0.01)
         return await asyncio.gather(*done, return_exceptions=True)
 
-    said, error, late = asyncio.run(run_all())
-    assert json.loads(said)["items"] == 9
+    output, error, late = asyncio.run(run_all())
+    assert json.loads(output)["items"] == 9
     assert str(error) == f"there is no file {tmp_path / 'none.json'}"
     assert str(late).startswith("stopped after 0 seconds; run assocpriv inspect")
 
@@ -470,12 +470,12 @@ def test_the_rate_covers_the_last_day() -> None:
 
 
 @pytest.mark.parametrize(
-    ("needed", "per_second", "said"),
+    ("needed", "per_second", "message"),
     [
         (None, 1.0, "never under this plan"), (100, None, "now"), (101, None, "not yet known"),
         (101, 0.0, "not known: no reports arrive"), (7300, 1.0, "in about 2 hours"),
     ],
 )  # fmt: skip
-def test_when_a_support_is_detectable(needed: int | None, per_second: float | None, said: str) -> None:
+def test_when_a_support_is_detectable(needed: int | None, per_second: float | None, message: str) -> None:
     """The time follows from the number of reports, 100 here, and their rate."""
-    assert _when(needed, 100, per_second) == said
+    assert _when(needed, 100, per_second) == message

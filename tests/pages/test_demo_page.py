@@ -45,17 +45,17 @@ def test_a_visit_from_page_to_rules(tmp_path: Path) -> None:
     ) as visitor:  # fmt: skip
         assert visitor.stdin is not None
         assert visitor.stdout is not None
-        said = []
+        output = []
         for line in visitor.stdout:
             if line == "stop\n":
                 collector.end(signal.SIGKILL)
             elif line == "start\n":
                 assert collector.start(), collector.stderr
             else:
-                said.append(line)
+                output.append(line)
                 continue
             print(line, end="", file=visitor.stdin, flush=True)
-        assert [line[:4] for line in said] == ["ok: "] * 5, "".join(said)
+        assert [line[:4] for line in output] == ["ok: "] * 5, "".join(output)
     forks.close()
 
 

@@ -65,7 +65,7 @@ def test_large_whole_numbers_have_exact_cells() -> None:
     """From −2^53 to 2^53 the ends of cells equal those in integer arithmetic, also in bulk."""
     column = whole(Clear(4), 1 << 53, 4, low=-(1 << 53))
     step = int(column.cell_width)
-    ends = [int(column.low) + step * place + beside for place in range(1, 4) for beside in (-2, -1, 0)]
+    ends = [int(column.low) + step * place + offset for place in range(1, 4) for offset in (-2, -1, 0)]
     wanted = [(value - int(column.low)) // step for value in map(int, map(float, ends))]
     assert column.cells_of(np.array(ends, dtype=np.float64))[0].tolist() == wanted
     assert [column.cell_of(float(value)) for value in ends] == wanted

@@ -188,10 +188,10 @@ TABLES = {
 @pytest.mark.parametrize("kind", TABLES)
 def test_ambiguous_text_is_refused(tmp_path: Path, kind: str) -> None:
     """Tables without common names, and first lines that may be headers, are refused with the layouts to request."""
-    rows, said = TABLES[kind]
+    rows, output = TABLES[kind]
     path = tmp_path / "x.csv"
     path.write_text(text_of(rows, ","))
-    with pytest.raises(BasketError, match=said) as caught:
+    with pytest.raises(BasketError, match=output) as caught:
         ap.read_baskets(path, repeats="merge", empty="keep")
     assert "layout=" in str(caught.value)
     assert not any(name in str(caught.value) for name in [*GOODS, "left", "right"])
@@ -199,7 +199,7 @@ def test_ambiguous_text_is_refused(tmp_path: Path, kind: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "layout", "said"),
+    ("content", "layout", "message"),
     [
         (
             "kasse;a,sache\n1;x,2\n2;x,3\n",
@@ -232,11 +232,11 @@ def test_ambiguous_text_is_refused(tmp_path: Path, kind: str) -> None:
         ("1 2\n", "dat separator=,", "a layout dat does not take separator"),
     ],
 )
-def test_bad_layouts(tmp_path: Path, content: str, layout: str | None, said: str) -> None:
+def test_bad_layouts(tmp_path: Path, content: str, layout: str | None, message: str) -> None:
     """Impossible layouts, and words that do not fit the file, raise one clear error."""
     path = tmp_path / "x.csv"
     path.write_text(content, newline="")
-    with pytest.raises(BasketError, match=said):
+    with pytest.raises(BasketError, match=message):
         ap.read_baskets(path, layout=layout)
 
 
@@ -261,10 +261,10 @@ def test_a_later_line_that_does_not_fit_is_reported(tmp_path: Path) -> None:
         ("tea,milk\n" + "1,1\n" * many + "tea,milk\n", f"line {many + 2}, column 1 is neither"),
         ("order,item\n" + "".join(f"{n},tea\n" for n in range(many)) + "1,2,3\n", f"line {many + 2:,} has 3 cells"),
     ]
-    for content, said in cases:
+    for content, message in cases:
         path.write_text(content)
         for read in (ap.read_baskets, lambda each: list(stream_baskets(each, Catalogue(["tea", "milk"])))):
-            with pytest.raises(BasketError, match=said):
+            with pytest.raises(BasketError, match=message):
                 read(path)
     path.write_text("tea,milk,eggs\ntea\n" * many + "order;item\n1;2\n")
     assert len(ap.read_baskets(path)) == 2 * many + 2
@@ -351,8 +351,8 @@ def said_by(read: Callable[[], Any]) -> str:
 
 
 @pytest.mark.parametrize("layout", [*LAYOUTS, *TABLES])
-@pytest.mark.parametrize("said", [None, "transaction=1", "header=yes", "one-hot"])
-def test_no_item_is_shown(tmp_path: Path, layout: str, said: str | None, caplog: pytest.LogCaptureFixture) -> None:
+@pytest.mark.parametrize("message", [None, "transaction=1", "header=yes", "one-hot"])
+def test_no_item_is_shown(tmp_path: Path, layout: str, message: str | None, caplog: pytest.LogCaptureFixture) -> None:
     """Neither the log nor a refusal shows an item, in any layout and at any position."""
     rows = LAYOUTS[layout] if layout in LAYOUTS else TABLES[layout][0]
     for place in range(min(3, len(rows))):
@@ -361,7 +361,7 @@ def test_no_item_is_shown(tmp_path: Path, layout: str, said: str | None, caplog:
         path = tmp_path / "x.csv"
         path.write_text(text_of(marked, ","))
         with caplog.at_level(logging.INFO, "assocpriv"):
-            assert not marks_in(said_by(lambda path=path: ap.read_baskets(path, layout=said)))
+            assert not marks_in(said_by(lambda path=path: ap.read_baskets(path, layout=message)))
     assert not any(map(marks_in, caplog.messages))
 
 
@@ -516,12 +516,12 @@ def test_parquet_of_two_columns_is_not_swapped(tmp_path: Path) -> None:
 def test_names_under_a_catalogue_of_numbers(tmp_path: Path) -> None:
     """For names under a catalogue of numbers, the error explains how to make a plan with names."""
     path = tmp_path / "x.csv"
-    for text, said in (
+    for text, message in (
         ("tea,milk\n", "its items are the numbers 0 … 8.*catalogue of names"),
         ("tea,12\n", "unknown='drop'"),
     ):
         path.write_text(text)
-        with pytest.raises(BasketError, match=said):
+        with pytest.raises(BasketError, match=message):
             ap.read_baskets(path, layout="lines", catalogue=Catalogue.numbered(9))
 
 
@@ -694,17 +694,17 @@ def test_functions_take_what_the_error_of_a_frame_says() -> None:
     frame = pd.DataFrame([("mon", row, name) for row, names in enumerate(SIGN_SETS) for name in sorted(names)])
     frame.columns = ["day", "kasse", "sache"]
     plan = planned(set(SIGN_GOODS), 3, ap.Guarantee("5%", "50%"), itemset_size=1)
-    said: dict[str, Any] = {"layout": "long transaction=kasse item=3"}
+    given: dict[str, Any] = {"layout": "long transaction=kasse item=3"}
     with pytest.raises(BasketError, match=r"3 columns.*layout='long transaction=#2 item=#3'"):
         ap.randomize(frame, plan)
     with pytest.warns(UserWarning, match="lost"):
-        assert len(ap.randomize(frame, plan, **said)) == len(SIGN_SETS)
+        assert len(ap.randomize(frame, plan, **given)) == len(SIGN_SETS)
     with pytest.warns(UserWarning, match="lost"):
-        assert ap.simulate(frame, plan, "50%", **said, seed=1).reports
-    assert named(ap.to_baskets(frame, **said)) == named(Baskets.from_frame(frame, **said)) == SIGN_SETS
+        assert ap.simulate(frame, plan, "50%", **given, seed=1).reports
+    assert named(ap.to_baskets(frame, **given)) == named(Baskets.from_frame(frame, **given)) == SIGN_SETS
     assert len(ap.randomize(pd.DataFrame({"beer": [1]}), plan, layout="one-hot")) == 1
     with pytest.raises(BasketError, match="a layout applies only to files and tables"):
-        ap.randomize(SIGN_SETS, plan, **said)
+        ap.randomize(SIGN_SETS, plan, **given)
 
 
 def test_sets_of_names_are_sorted() -> None:

@@ -103,10 +103,10 @@ def test_sheets_are_chosen(tmp_path: Path, case: str, caplog: pytest.LogCaptureF
         return
     with caplog.at_level(logging.INFO, "assocpriv"):
         assert named(ap.read_baskets(path, layout=layout)) == expected
-    said = caplog.messages[0].removeprefix("t.xlsx: read as: ")
-    assert words in said
-    assert "Zx9" not in said
-    assert named(ap.read_baskets(path, layout=said)) == expected
+    output = caplog.messages[0].removeprefix("t.xlsx: read as: ")
+    assert words in output
+    assert "Zx9" not in output
+    assert named(ap.read_baskets(path, layout=output)) == expected
 
 
 def test_one_title_of_several_sheets_is_left_out_of_each(tmp_path: Path) -> None:
@@ -127,17 +127,17 @@ def test_charts_are_no_sheets(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("rows", "said"),
+    ("rows", "message"),
     [
         ([[], *JUNE, [None, "Zx9"]], "line 5 of sheet #3 has no transaction id"),
         ([*JUNE, [7, "#REF!"]], "row 4 of sheet #3 has a cell with an error"),
         ([*JUNE, ["1.5E+17", "Zx9"]], f"the transaction id in line 4 of sheet #3 is {LOST}"),
     ],
 )
-def test_errors_name_the_sheet(tmp_path: Path, rows: list[list[Any]], said: str) -> None:
+def test_errors_name_the_sheet(tmp_path: Path, rows: list[list[Any]], message: str) -> None:
     """With several sheets, an error gives the sheet's number and the row number within it."""
     path = workbook(tmp_path / "t.xlsx", [("a", "visible", MAY), ("b", "hidden", MAY), ("c", "visible", rows)])
-    with pytest.raises(BasketError, match=re.escape(said)) as caught:
+    with pytest.raises(BasketError, match=re.escape(message)) as caught:
         ap.read_baskets(path)
     assert "Zx9" not in str(caught.value)
 

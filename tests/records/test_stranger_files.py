@@ -316,10 +316,10 @@ def test_one_choice_of_layouts_is_kept_with_persons(tmp_path: Path) -> None:
         "2026-01-02,1,c2,tea,1\n2026-01-02,2,,jam,1\n2026-01-02,3,c2,,1\n"
     )
     plan = planned(["tea", "rye", "jam"], 2, ap.Guarantee("5%", "50%"))
-    said = {"layout": "transaction=date+receipt", "person": "card"}
+    given = {"layout": "transaction=date+receipt", "person": "card"}
     with pytest.raises(BasketError, match="line 7 has no item"):
-        ap.randomize(path, plan, **said)
-    assert len(ap.randomize(path, plan, incomplete="drop", **said)) == 2
+        ap.randomize(path, plan, **given)
+    assert len(ap.randomize(path, plan, incomplete="drop", **given)) == 2
 
 
 def test_baskets_of_several_files_start_again_too(tmp_path: Path) -> None:

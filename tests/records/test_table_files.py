@@ -212,7 +212,7 @@ def test_bad_bytes_and_names(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("frame", "said"),
+    ("frame", "message"),
     [
         (FRAME.assign(age="0.3"), "column age has no number in 3 records, first in row 1"),
         (FRAME.assign(age=True), "column age has no number"),
@@ -228,9 +228,9 @@ def test_bad_bytes_and_names(tmp_path: Path) -> None:
         ([], "the table has no records"),
     ],
 )  # fmt: skip
-def test_bad_frames(frame: Any, said: str) -> None:
+def test_bad_frames(frame: Any, message: str) -> None:
     """Frames are refused as files are, by row."""
-    with pytest.raises(RecordError, match=said):
+    with pytest.raises(RecordError, match=message):
         read(frame)
 
 

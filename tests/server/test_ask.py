@@ -199,7 +199,7 @@ def test_command(file: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "status", "said"),
+    ("words", "status", "message"),
     [
         ([], 2, "at least one --itemset or --rule"),
         (["--itemset", ""], 2, "names separated by commas"),
@@ -211,6 +211,6 @@ def test_command(file: Path) -> None:
         (["--itemset", "milk", "--confidence-level", "2"], 1, "--confidence-level"),
     ],
 )
-def test_refusals(file: Path, words: list[str], status: int, said: str) -> None:
+def test_refusals(file: Path, words: list[str], status: int, message: str) -> None:
     """Wrong usage and bad names end in one line that says what is wrong."""
-    assert said in run(file, *words, status=status)
+    assert message in run(file, *words, status=status)

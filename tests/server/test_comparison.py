@@ -123,7 +123,7 @@ def test_sides_that_cannot_be_compared_are_refused(rng: np.random.Generator) -> 
     reports, asked = collected(rng, [0.2] * 6, 6_000), collected(rng, [0.2] * 6, 2_000, sizes="20%")
     other = ap.randomize([{"a"}] * 2_000, ap.plan(["a", "b"], transaction_size=2, guarantee=GUARANTEE))
     table = ap.mine(reports, "10%")
-    for sides, options, said in (
+    for sides, options, message in (
         ([reports], {}, "two or more sides"),
         ([[reports, reports]], {}, r"as compare\(first, second\); got 1"),
         ([reports, reports], {"names": ["a", "a"]}, "different"),
@@ -135,7 +135,7 @@ def test_sides_that_cannot_be_compared_are_refused(rng: np.random.Generator) -> 
         ([reports, reports], {"at_least": 1}, "below 1"),
         ([reports, reports], {"fdr": "100%"}, "between 0 and 1"),
     ):
-        with pytest.raises(EstimateError, match=said):
+        with pytest.raises(EstimateError, match=message):
             ap.compare(*sides, **options)
 
 

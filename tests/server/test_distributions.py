@@ -224,12 +224,12 @@ def test_a_column_with_missing_values_only(method: str) -> None:
             for each in (columns[column.name].numbers for column in missing):
                 assert each is not None
                 assert (each.cdf_low <= each.cdf_high + 1e-9).all()
-            sure = columns["clear"].numbers
-            assert sure is not None
-            assert sure.mean is None
-            assert not sure.cdf_low[1:-1].any()
-            assert sure.cdf_high[1:].all()
-            assert {(each.low, each.high) for each in sure.quantiles} == {(0, 100)}
+            clear = columns["clear"].numbers
+            assert clear is not None
+            assert clear.mean is None
+            assert not clear.cdf_low[1:-1].any()
+            assert clear.cdf_high[1:].all()
+            assert {(each.low, each.high) for each in clear.quantiles} == {(0, 100)}
         if not by:
             assert found["l"].share == pytest.approx([0.5, 0.5])
         assert "cannot be estimated" in "\n".join(text_renderer.lines(table_views.distributions(found)))
@@ -409,24 +409,24 @@ def test_errors_within_a_protected_class_include_its_size(rng, n: int) -> None:
 def test_ratio_intervals_are_a_test_inverted(rng) -> None:
     """At both ends s − t·S is z standard errors from 0; a sum less than z errors from 0 gives the interval 0..1."""
     root = rng.normal(size=(4, 4)) / 40
-    sure = LinearEstimate(np.array([0.3, 0.2, 0.1, 0.4]), root @ root.T, is_unbiased=True)
+    estimate = LinearEstimate(np.array([0.3, 0.2, 0.1, 0.4]), root @ root.T, is_unbiased=True)
     first = np.array([1, 1, 1, 0])
-    for i, ends in enumerate(zip(*sure.ratio_intervals(3, 1.96), strict=True)):
+    for i, ends in enumerate(zip(*estimate.ratio_intervals(3, 1.96), strict=True)):
         for t in ends:
             slope = np.eye(4)[i] - t * first
-            assert abs(slope @ sure.shares) == pytest.approx(1.96 * np.sqrt(slope @ sure.covariance @ slope))
-    low, high = LinearEstimate(sure.shares, 4000 * sure.covariance, is_unbiased=True).ratio_intervals(3, 1.96)
+            assert abs(slope @ estimate.shares) == pytest.approx(1.96 * np.sqrt(slope @ estimate.covariance @ slope))
+    low, high = LinearEstimate(estimate.shares, 4000 * estimate.covariance, is_unbiased=True).ratio_intervals(3, 1.96)
     assert (low.tolist(), high.tolist()) == ([0, 0, 0], [1, 1, 1])
 
 
 def test_empty_classes_are_left_out(rng) -> None:
     """With 400 people and a strong guarantee, an empty class is left out in most runs, with the reason."""
     rates = fine_matrix(REGIONS) @ (np.array([1.0, 0, 0])[:, None] * WITHIN).T @ fine_matrix(THIRDS).T
-    said = [
+    output = [
         _protected_class_distributions(REGIONS, each.reshape(rates.shape), THIRDS, "auto", 0.95)[2]
         for each in rng.multinomial(400, rates.ravel(), size=40)
     ]
-    left = [each for each in said if isinstance(each, str)]
+    left = [each for each in output if isinstance(each, str)]
     assert len(left) >= 32  # expected 39, fewer happen with a chance of 1e-6
     assert set(left) == {
         "its number of reports is not distinguishable from 0; gather more reports, or plan fewer columns"

@@ -53,11 +53,11 @@ def test_large_baskets_are_near_the_exact_distribution(items: int) -> None:
 
 def sizes_of(supports: Floats) -> tuple[NDArray[np.int64], Floats]:
     """Return the basket sizes of independent items, and their exact shares."""
-    law = np.ones(1)
+    chances = np.ones(1)
     for support in supports.tolist():
-        law = np.convolve(law, [1 - support, support])
-    sizes = np.flatnonzero(law[1:] > 1e-12) + 1
-    return sizes, law[sizes]
+        chances = np.convolve(chances, [1 - support, support])
+    sizes = np.flatnonzero(chances[1:] > 1e-12) + 1
+    return sizes, chances[sizes]
 
 
 @pytest.mark.parametrize("share", [0.5, 0.7, 0.9, 0.97, 0.995])

@@ -131,8 +131,8 @@ def test_tampered_tables(content: str, tmp_path: Path, name: str) -> None:
 def test_other_files_are_refused(tmp_path: Path, suffix: str) -> None:
     """Files of other content, and missing ones, are refused in every format."""
     (tmp_path / f"strange{suffix}").write_text({".csv": "a,b\n1,2\n", ".json": '{"a": 1}', ".parquet": "PAR1"}[suffix])
-    for name, said in (("strange", "is not a file of mined itemsets"), ("none", "cannot read")):
-        with pytest.raises(ap.AssocprivError, match=f"{name}{suffix}.*{said}|{said}.*{name}{suffix}"):
+    for name, message in (("strange", "is not a file of mined itemsets"), ("none", "cannot read")):
+        with pytest.raises(ap.AssocprivError, match=f"{name}{suffix}.*{message}|{message}.*{name}{suffix}"):
             read_itemsets(tmp_path / f"{name}{suffix}")
 
 

@@ -109,9 +109,9 @@ def test_the_expected_support_is_the_same_everywhere(planted: Reports) -> None:
 def test_substitutes_are_shown_and_written(planted: Reports, tmp_path) -> None:
     """Text, JSON and HTML show the same; other programs read the table."""
     found = ap.substitutes(planted)
-    said = check(shown(found, everything=True))
-    assert "1 pair selected: bought together less than 80% as often as expected under independence" in said
-    assert "butter, margarine" in said
+    output = check(shown(found, everything=True))
+    assert "1 pair selected: bought together less than 80% as often as expected under independence" in output
+    assert "butter, margarine" in output
     assert "of one category" in check(shown(ap.substitutes(planted, categories={"tea": "drinks"})))
     for suffix in ("csv", "json", "parquet"):
         ap.write_substitutes(found, tmp_path / f"s.{suffix}")

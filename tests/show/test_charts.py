@@ -93,8 +93,8 @@ def test_every_kind_is_drawn(itemsets: pd.DataFrame, reports: Any) -> None:
     assert {"items", "pairs"} <= set(texts(parsed(ap.chart(itemsets, "sizes"))))
     rules = ap.association_rules(itemsets, 0.1)
     for kind in ("scatter", "graph"):
-        said = texts(parsed(ap.chart(rules, kind)))
-        assert said.index("below 0.9") > [each[-5:] for each in said].index("Lift:")
+        output = texts(parsed(ap.chart(rules, kind)))
+        assert output.index("below 0.9") > [each[-5:] for each in output].index("Lift:")
     points = marked(parsed(ap.chart(rules)), "circle")
     heights = [(300 - 34 - float(each.get("cy"))) / (300 - 50) for each in points]
     assert heights == pytest.approx(rules["confidence"].to_numpy(), abs=1e-3)
@@ -111,10 +111,10 @@ def test_every_kind_is_drawn(itemsets: pd.DataFrame, reports: Any) -> None:
 
 def test_names_are_text(itemsets: pd.DataFrame) -> None:
     """Markup is shown as text; direction marks and characters invalid in XML are replaced."""
-    said = ap.chart(itemsets).svg
-    assert "<script" not in said
-    assert "&lt;script&gt;" in said
-    assert not set("\u202e\u2066") & set(said)
+    output = ap.chart(itemsets).svg
+    assert "<script" not in output
+    assert "&lt;script&gt;" in output
+    assert not set("\u202e\u2066") & set(output)
     odd = intervals([{"name": "a\x00\x0b\ud800b", "support": 0.2, "ci_low": 0.1, "ci_high": 0.3}], 'of "a\x01"')
     odd = replace(odd, notes=["<\x02>"])
     assert {"a\ufffd\ufffd\ufffdb", 'of "a\ufffd"', "<\ufffd>"} == set(texts(parsed(odd))) - {
@@ -143,7 +143,7 @@ def test_invalid_charts_are_refused(itemsets: pd.DataFrame, reports: Any) -> Non
     found, rules = ap.reconstruct(reports), ap.association_rules(itemsets, 0.1)
     for empty in (itemsets.head(0), rules.head(0)):
         assert texts(parsed(ap.chart(empty)))[0] == "Nothing to draw"
-    for given, said in (
+    for given, message in (
         ((itemsets, "scatter"), "it can be drawn as intervals, sizes"),
         ((rules, "sizes"), "scatter, graph"),
         ((found, "scatter"), "one kind$"),
@@ -152,7 +152,7 @@ def test_invalid_charts_are_refused(itemsets: pd.DataFrame, reports: Any) -> Non
         ((pd.DataFrame({"support": [0.5], "itemsets": [frozenset({"milk"})]}),), "lacks the facts"),
         ((pd.DataFrame({"antecedents": [frozenset({"milk"})]}),), "not a table of rules"),
     ):
-        with pytest.raises(EstimateError, match=said):
+        with pytest.raises(EstimateError, match=message):
             ap.chart(*given)
     with pytest.raises(EstimateError, match="rows must be a number of at least 1"):
         ap.chart(itemsets, rows=0)

@@ -24,10 +24,10 @@ def test_a_simulation() -> None:
     done = ap.simulate(BASKETS, PLAN, min_support="20%", seed=1)
     missed = done.itemsets.head(3)[["itemsets", "true_support"]]
     record = audit_views.simulated(replace(done, missed=missed), 2)
-    said = check(record)
-    assert f"{done.found_count + 3} itemsets truly frequent: {done.found_count} selected, 3 missed" in said
-    assert "… and 1 more" in said
-    assert "time: randomize " in said
+    output = check(record)
+    assert f"{done.found_count + 3} itemsets truly frequent: {done.found_count} selected, 3 missed" in output
+    assert "… and 1 more" in output
+    assert "time: randomize " in output
     assert "truly frequent" in done._repr_html_()
     assert "800 of 3,200 baskets have more than 2 items" in check(Record(record.content, record.notes))
 
@@ -39,10 +39,10 @@ def test_a_demo(tmp_path: Path) -> None:
     start = ap.start_demo(settings, tmp_path, force=False, progress=lambda *_: None)
     assert check(audit_views.demo_start(start)).startswith("2,000 baskets over 20 items, ")
     record = audit_views.demo(start.finish(lambda *_: None), 5)
-    said = check(record)
-    assert "truly frequent" in said
-    assert "rules selected with a confidence of at least 50%" in said
-    assert said.splitlines()[-1].startswith("files: ")
+    output = check(record)
+    assert "truly frequent" in output
+    assert "rules selected with a confidence of at least 50%" in output
+    assert output.splitlines()[-1].startswith("files: ")
     assert {"itemsets", "rules", "plan", "files", "missed"} <= set(record.to_json())
 
 
@@ -68,10 +68,12 @@ def test_manipulated_reports() -> None:
         ManipulationTest("repeats", "9 repeat an earlier one", 1e-9, True),
         ManipulationTest("sizes", "as honest ones", 1.0, False),
     )
-    said = check(audit_views.manipulation(audit_views.manipulation_content(ManipulationCheck(tests, 0.001))))
-    assert said.startswith("some of these reports were probably not made by the plan's clients (marked !); the false-")
-    assert "false-alarm probability is at most 0.1%" in said
-    assert "1e-09  !  repeats: 9 repeat an earlier one" in said
+    output = check(audit_views.manipulation(audit_views.manipulation_content(ManipulationCheck(tests, 0.001))))
+    assert output.startswith(
+        "some of these reports were probably not made by the plan's clients (marked !); the false-"
+    )
+    assert "false-alarm probability is at most 0.1%" in output
+    assert "1e-09  !  repeats: 9 repeat an earlier one" in output
 
 
 def test_an_audit() -> None:
@@ -80,10 +82,10 @@ def test_an_audit() -> None:
     findings = (good, Finding("distributions", "lags", left, "It took 3 minutes.", client="bulk"),
                 Finding("form", "form", "broken", "Byte 7 is 0.", client="program"))  # fmt: skip
     done = Audit(AuditRequest(trials=1234), PLAN, findings)
-    said = check(audit_views.audit(done))
-    assert said.startswith(f"broken, 1 check not made: plan {PLAN.plan_id}, ε ≤ ")
-    assert "at most 1,234 reports per client, false-alarm probability at most 0.1%" in said
-    assert [line.split()[0] for line in said.splitlines()[-3:]] == ["broken", "not", "consistent"]
+    output = check(audit_views.audit(done))
+    assert output.startswith(f"broken, 1 check not made: plan {PLAN.plan_id}, ε ≤ ")
+    assert "at most 1,234 reports per client, false-alarm probability at most 0.1%" in output
+    assert [line.split()[0] for line in output.splitlines()[-3:]] == ["broken", "not", "consistent"]
     assert "… and 2 more" in check(audit_views.audit(done, 1))
     assert check(audit_views.audit(Audit(AuditRequest(), None, (good,)))).startswith("consistent: no usable plan")
     assert "Byte 7 is 0." in done._repr_html_()

@@ -44,9 +44,9 @@ def test_catalogues() -> None:
     assert check(collection_views.draft(made, Path("n.txt"))).startswith("4 names written to n.txt")
     checked = replace(ap.check_catalogue(made.catalogue), odd=("a  b",))
     use = ap.try_catalogue(made.catalogue, [[["milk", "rye"]]])
-    said = check(collection_views.check(checked, use))
-    assert "1 name not in Unicode form NFC with single blanks, as 'a  b'" in said
-    assert "1 basket: 1 item not in the catalogue; 3 names of it in no basket" in said
+    output = check(collection_views.check(checked, use))
+    assert "1 name not in Unicode form NFC with single blanks, as 'a  b'" in output
+    assert "1 basket: 1 item not in the catalogue; 3 names of it in no basket" in output
 
 
 @pytest.mark.parametrize("people", [None, 30])
@@ -55,13 +55,13 @@ def test_baskets_that_were_randomized(people: int | None) -> None:
     done = BasketCounts(ReadCounts(50, 7, 2, 1), Counter({0: 4, 2: 20, 5: 16}), people)
     record = collection_views.randomized(done, PLAN, "r.parquet")
     assert check(record) == "40 reports of 1 byte written to r.parquet"
-    said = noted(record)
+    output = noted(record)
     for line in ("7 items outside the catalogue dropped", "2 repeated items merged", "1 empty basket kept",
                  "3 of 50 baskets hold none of the catalogue's items; compare the spelling of names"):  # fmt: skip
-        assert line in said
-    assert ("of each of 30 people; 10 baskets left out" in said) == (people is not None)
-    assert ("each basket counts as a different person" in said) == (people is None)
-    assert "16 of 40 baskets have more than 2 items" in said
+        assert line in output
+    assert ("of each of 30 people; 10 baskets left out" in output) == (people is not None)
+    assert ("each basket counts as a different person" in output) == (people is None)
+    assert "16 of 40 baskets have more than 2 items" in output
 
 
 def test_devices() -> None:
@@ -76,11 +76,11 @@ def test_devices() -> None:
         collection_views.device(replace(made, plan=central), Path("r"))
     )
     sent = SentReport("already sent", PLAN.plan_id, 2, False, 1, 3, None, "no γ is stated")
-    said = check(collection_views.sent(sent, "https://shop.example"))
-    assert "report made before, 2 bytes, already sent to https://shop.example" in said
-    assert said.endswith("no γ is stated")
-    said = check(collection_views.queue_sent(QueueResult(3, 1), "https://shop.example"))
-    assert "1 report of other plans still queued" in said
+    output = check(collection_views.sent(sent, "https://shop.example"))
+    assert "report made before, 2 bytes, already sent to https://shop.example" in output
+    assert output.endswith("no γ is stated")
+    output = check(collection_views.queue_sent(QueueResult(3, 1), "https://shop.example"))
+    assert "1 report of other plans still queued" in output
 
 
 def test_gathering() -> None:
@@ -109,10 +109,10 @@ def test_keys() -> None:
 
 def test_folders() -> None:
     """The content of a folder by key, set-aside files, and remaining work."""
-    said = check(collection_views.status(STATUS))
-    assert "1,234 reports: 1,200 in closed batches, 34 open; minimum batch size 1,000" in said
+    output = check(collection_views.status(STATUS))
+    assert "1,234 reports: 1,200 in closed batches, 34 open; minimum batch size 1,000" in output
     assert "70 reports removed" in check(collection_views.status(replace(STATUS, removed=70)))
-    assert [line.split() for line in said.splitlines()[-4:]] == [
+    assert [line.split() for line in output.splitlines()[-4:]] == [
         ["key", "reports", "set", "aside"], ["none", "34", "—"], ["7", "1,200", "3"], ["9", "—", "5"],
     ]  # fmt: skip
     assert "5 open in PostgreSQL" in check(collection_views.status(replace(STATUS, in_database=5)))
@@ -123,7 +123,7 @@ def test_folders() -> None:
         relay: check(collection_views.status(replace(alone, keys=False, relay=relay))).partition("everyone may send")[2]
         for relay in (None, "only", "also")
     }
-    assert [said.partition("\n")[0] for said in open_to.values()] == [
+    assert [output.partition("\n")[0] for output in open_to.values()] == [
         "",
         " through a relay only",
         " directly or through a relay",
@@ -152,6 +152,6 @@ def test_closing_and_removing() -> None:
     assert "below the minimum of 1,000" in noted(few)
     assert "one of 3" in noted(few)
     assert noted(collection_views.closed(1000, 1000, Path("c"), ended=False)) == ""
-    said = collection_views.removed({"2026-01-01": 1200}, 2, 365)
-    assert check(said).splitlines()[0] == "1,200 reports removed, from batches closed more than 365 days ago"
-    assert "2 files without a day kept" in noted(said)
+    output = collection_views.removed({"2026-01-01": 1200}, 2, 365)
+    assert check(output).splitlines()[0] == "1,200 reports removed, from batches closed more than 365 days ago"
+    assert "2 files without a day kept" in noted(output)

@@ -67,17 +67,17 @@ def test_three_renderers_agree(name: str) -> None:
 
 def test_both_guarantees_are_explained() -> None:
     """Only for plans with a central guarantee; the local guarantee holds if relay and collector collude."""
-    said = check(guarantee_views.explained(explain_guarantees(CENTRAL)))
-    assert "(ε, δ)-DP with ε = 3 and δ = 0.000001 against all who read closed batches, as long as relay and" in said
-    assert "Largest posterior, by prior, if relay and collector collude:" in said
+    output = check(guarantee_views.explained(explain_guarantees(CENTRAL)))
+    assert "(ε, δ)-DP with ε = 3 and δ = 0.000001 against all who read closed batches, as long as relay and" in output
+    assert "Largest posterior, by prior, if relay and collector collude:" in output
     assert "relay" not in check(guarantee_views.explained(explain_guarantees(SEVERAL)))
 
 
 def test_manipulated_reports_move_100_points_at_most() -> None:
     """The effect of manipulated reports is the largest over all sizes, and at most all baskets."""
-    said = check(plan_views.plan(forecast(SEVERAL, 10)))
+    output = check(plan_views.plan(forecast(SEVERAL, 10)))
     assert (
-        "one moves a support by at most 100 points (all reports of one person: 100 points); 1% of all reports" in said
+        "one moves a support by at most 100 points (all reports of one person: 100 points); 1% of all reports" in output
     )
 
 

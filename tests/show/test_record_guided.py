@@ -31,11 +31,11 @@ def test_a_plan_and_its_miner(keep: str, tmp_path: Path) -> None:
     """The records show the guarantee and its mechanism, raw columns, the state, guidance and received tuples."""
     kept: dict[str, Any] = {} if keep == "none" else {"guarantee": ap.Guarantee("5%", "50%"), "keep": keep}
     state = guided.start(people(), class_column="party", batch=20, **kept)
-    said = check(room.plan(forecast_guided(state.plan, 1000)))
-    assert "raw         the class party: left, right" in said
-    assert ("can obtain any value unrandomized" in said) == (keep == "none")
-    assert ("one report raises a prior of 5% to less than 50%" in said) == (keep != "none")
-    assert ("random tuple" in said) == (keep == "tuple")
+    output = check(room.plan(forecast_guided(state.plan, 1000)))
+    assert "raw         the class party: left, right" in output
+    assert ("can obtain any value unrandomized" in output) == (keep == "none")
+    assert ("one report raises a prior of 5% to less than 50%" in output) == (keep != "none")
+    assert ("random tuple" in output) == (keep == "tuple")
     started = [room.started(state, OUT, OUT, is_of_table=is_of_table) for is_of_table in (True, False)]
     check(started[0])
     assert [len(each.notes) for each in started] == [1, 0]
@@ -47,18 +47,18 @@ def test_a_plan_and_its_miner(keep: str, tmp_path: Path) -> None:
     if keep != "tuple":
         reports = ap.randomize(people(), done.plan, guidance=done.guidance)
         state = guided.collect(done, reports)
-        said = check(room.published(state, guided.estimate_accuracy(state, [1, 2]), False, OUT))
-        assert "now " in said
-        assert "standard error" in said
+        output = check(room.published(state, guided.estimate_accuracy(state, [1, 2]), False, OUT))
+        assert "now " in output
+        assert "standard error" in output
 
 
 def test_responses_count_missing_and_clipped_values() -> None:
     """Missing values and probabilities above 1 are counted, and the missing guarantee is stated."""
     plan = guided.start(people(), class_column="party").plan
-    said = check(room.answered(ResponseCounts(1, 2, 240, 3, True, {"v0": 2}), plan, OUT))
-    assert said.startswith("240 reports of 6 bytes written to out: responses to guidance 1, level 2\n")
-    assert "missing values, drawn uniformly: 2 of v0\n3 bits had a probability above 1" in said
-    assert "no γ: the publisher of the guidance can obtain any value unrandomized" in said
+    output = check(room.answered(ResponseCounts(1, 2, 240, 3, True, {"v0": 2}), plan, OUT))
+    assert output.startswith("240 reports of 6 bytes written to out: responses to guidance 1, level 2\n")
+    assert "missing values, drawn uniformly: 2 of v0\n3 bits had a probability above 1" in output
+    assert "no γ: the publisher of the guidance can obtain any value unrandomized" in output
     assert "missing" not in check(room.answered(ResponseCounts(1, 2, 240), plan, OUT))
     assert "3 records queued in out, encrypted; nothing was sent: why" in check(room.queued(3, plan, OUT, "why"))
 
@@ -67,7 +67,7 @@ def test_trials_are_tables() -> None:
     """A trial is a table with a row for each level."""
     plan = guided.start(people(), class_column="party", batch=20).plan
     trial = ap.simulate(people(), plan, seed=1, rounds=2, classifier="naive-bayes")
-    said = check(room.simulated(trial))
+    output = check(room.simulated(trial))
     assert "<table" in trial._repr_html_()
-    assert said.count("100.0% ± 0.0%") <= 1
-    assert max(map(len, said.splitlines())) <= 80
+    assert output.count("100.0% ± 0.0%") <= 1
+    assert max(map(len, output.splitlines())) <= 80

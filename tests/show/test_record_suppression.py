@@ -32,9 +32,9 @@ def cells(**options: Any) -> dict[str, Any]:
 
 def test_a_check_lists_inferences_above_their_bounds() -> None:
     """The highest confidence first, with the number of records; also for baskets; or a note that none is above."""
-    said = check(suppression_views.check(ap.suppress.record(ap.suppress.check(CELLS, OF_CELLS, columns=4))))
-    assert "bins        age: " in said
-    assert said.index(" 100.0%      45%        5  job = <b>, age =") < said.index(
+    output = check(suppression_views.check(ap.suppress.record(ap.suppress.check(CELLS, OF_CELLS, columns=4))))
+    assert "bins        age: " in output
+    assert output.index(" 100.0%      45%        5  job = <b>, age =") < output.index(
         "  45.5%      45%       11  job = <b> →"
     )
     found = ap.suppress.record(ap.suppress.check(BASKETS, OF_ITEMS))
@@ -49,17 +49,17 @@ def test_a_release_shows_hidden_cells_and_method(name: str) -> None:
     content = ap.suppress.record(ap.suppress.suppress(BASKETS, OF_ITEMS)[1]) if name == "items" else cells(
         mode="paper" if name == "paper" else "local"
     )  # fmt: skip
-    said = check(suppression_views.release(content, Path("out.csv")))
-    assert "written to out.csv" in said
+    output = check(suppression_views.release(content, Path("out.csv")))
+    assert "written to out.csv" in output
     page = suppression_views.page(content)
     check(page)
     shown = str(fragment(page))
     for each in content["cells"]:
-        assert each in said
-    assert ("1 test" in said or " tests, " in said) == (name != "paper")
+        assert each in output
+    assert ("1 test" in output or " tests, " in output) == (name != "paper")
     assert (content["warning"] is not None) == (name == "paper")
     assert "It is for the owner" in shown
-    assert "It is for the owner" not in said
+    assert "It is for the owner" not in output
     assert not any(tag in shown for tag in ("<b>", "<i>", "<script"))
 
 

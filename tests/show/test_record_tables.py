@@ -58,33 +58,33 @@ def reports(plan: TablePlan) -> Any:
 
 def test_a_plan_states_its_guarantee_and_limits(plan: TablePlan) -> None:
     """γ and columns outside it, average privacy, the number of columns a report; also for several reports."""
-    said = check(table_views.plan(forecast_table(plan, 4000)))
-    assert "not covered columns pay, class: the guarantee does not bound what a report discloses" in said
-    assert "privacy on average, no γ" in said
-    assert "label: <b>yes</b>, no & more; as-is\n            no guarantee: reports hold the raw value" in said
+    output = check(table_views.plan(forecast_table(plan, 4000)))
+    assert "not covered columns pay, class: the guarantee does not bound what a report discloses" in output
+    assert "privacy on average, no γ" in output
+    assert "label: <b>yes</b>, no & more; as-is\n            no guarantee: reports hold the raw value" in output
     label = {"kind": "label", "values": ["A", "B"], "release": "response"}
     columns = {name: COLUMNS[name] for name in (AGE, "shop")} | {"l": label}
     sampled = numeric.plan_table(
         {"columns": columns}, ap.Guarantee("5%", "10%"), columns_per_report=1, reports_per_person=3
     )
-    said = check(table_views.plan(forecast_table(sampled, 4000)))
-    assert "a report    includes 1 of 2 protected columns, drawn by the device, and the label" in said
-    assert "all 3 reports of a person together raise a prior of 5% to less than 10%" in said
+    output = check(table_views.plan(forecast_table(sampled, 4000)))
+    assert "a report    includes 1 of 2 protected columns, drawn by the device, and the label" in output
+    assert "all 3 reports of a person together raise a prior of 5% to less than 10%" in output
     noise = numeric.plan_table({"columns": {"pay": COLUMNS["pay"]}})
     assert "the plan guarantees an average only" in check(table_views.plan(forecast_table(noise, 1)))
 
 
 def test_distributions_show_shares_means_and_quantiles(reports: Any) -> None:
     """At most ten bars for a number, all values of a category; numbers without exponents."""
-    said = check(table_views.distributions(ap.reconstruct(reports)))
-    assert said.startswith(
+    output = check(table_views.distributions(ap.reconstruct(reports)))
+    assert output.startswith(
         "Distributions of 4 columns, estimated from 4,000 reports; shares below a value have a band of ± "
     )
-    assert said.count(" – ") == 20
-    assert "4500000 – 5000000" in said
-    assert "e+0" not in said
-    assert max(map(len, said.splitlines())) < 120
-    assert said.count("method em") == 2
+    assert output.count(" – ") == 20
+    assert "4500000 – 5000000" in output
+    assert "e+0" not in output
+    assert max(map(len, output.splitlines())) < 120
+    assert output.count("method em") == 2
     by = check(table_views.distributions(ap.reconstruct(reports, by="class")))
     assert by.count(f"{AGE}, class = {CLASSES[1]}\n") == 1
     joint = check(table_views.distributions(ap.reconstruct(reports, joint=("shop", "class"))))
@@ -114,10 +114,10 @@ def test_whole_numbers_are_shown_as_values() -> None:
     assert "the value itself is reported with probability" in check(table_views.plan(ap.forecast(made, 1000)))
     people = pd.DataFrame({"stars": [1, 2, 3, 4, 5, None] * 500, "age": [0, 20, 40, 60, 80, 100] * 500})
     found = ap.reconstruct(ap.randomize(people, made))
-    said = check(table_views.distributions(found))
+    output = check(table_views.distributions(found))
     missing = found["stars"].missing
-    assert f"{missing.low:.2%} to {missing.high:.2%}" in said
-    lines = [line.split() for line in said.splitlines()]
+    assert f"{missing.low:.2%} to {missing.high:.2%}" in output
+    lines = [line.split() for line in output.splitlines()]
     assert all(any(line[-1:] == [str(value)] for line in lines) for value in range(1, 6))
     assert any(line[-3:] == ["0", "–", "9"] for line in lines)
 
@@ -146,28 +146,28 @@ def test_a_page_has_the_figures_of_the_file(reports: Any, plan: TablePlan, tmp_p
 
 
 @pytest.mark.parametrize(
-    ("names", "said"),
+    ("names", "message"),
     [
         ([AGE], "than their report did, which the guarantee bounds."),
         (["pay"], "which no guarantee bounds"),
         ([AGE, "class"], "which the guarantee bounds, except for what it does not cover"),
     ],
 )
-def test_whether_a_guarantee_covers_a_page(names: list[str], said: str) -> None:
+def test_whether_a_guarantee_covers_a_page(names: list[str], message: str) -> None:
     """Average privacy bounds nothing for one report, and raw columns are outside the guarantee; pages state it."""
     made = numeric.plan_table(
         {"columns": {name: COLUMNS[name] for name in names}}, None if names == ["pay"] else GUARANTEE
     )
     found = ap.reconstruct(ap.randomize(table_of()[names], made))
-    assert said in str(fragment(table_views.distributions_page(found, made)))
+    assert message in str(fragment(table_views.distributions_page(found, made)))
 
 
 def test_a_tree_is_shown_as_lines(reports: Any, plan: TablePlan) -> None:
     """Every test and leaf is shown at its depth; the page also has the guarantee."""
     model = numeric.grow_tree(reports, "class")
-    said = check(table_views.tree(model, Path("m.json")))
-    assert "\n".join(tree_lines(model)) in said
-    assert said.endswith("model written to m.json")
+    output = check(table_views.tree(model, Path("m.json")))
+    assert "\n".join(tree_lines(model)) in output
+    assert output.endswith("model written to m.json")
     assert "more line" in check(table_views.tree(model, rows=1))
     page = str(fragment(table_views.tree_page(model, plan)))
     check(table_views.tree_page(model, plan))
@@ -183,9 +183,9 @@ def test_a_tree_shows_the_interval_of_its_accuracy(low: float, doubted: bool) ->
         "risk", ("a", "b"), (NumberInput("age", 0, 1),), (Node(9, (0.6, 0.4)),), "by-class", 7, "", (low, 0.8)
     )
     record = table_views.tree(model)
-    said = check(record)
-    assert f"predicts the class of {low:.1%} to 80.0% of people correctly" in said
-    assert ("collect more reports" in said) is doubted
+    output = check(record)
+    assert f"predicts the class of {low:.1%} to 80.0% of people correctly" in output
+    assert ("collect more reports" in output) is doubted
     assert record.to_json()["accuracy"] == {"low": low, "high": 0.8}
 
 
@@ -193,11 +193,11 @@ def test_a_simulation_shows_the_truth(plan: TablePlan) -> None:
     """Distances, means and quantiles with the true ones, and notes on missing values."""
     done = ap.simulate(table_of(), plan, seed=1)
     record = table_views.simulated(done)
-    said = check(record)
+    output = check(record)
     assert "s to reconstruct" in done._repr_html_()
     truth = table_of()[AGE]
-    assert f"{number(float(np.round(truth.mean(), 10)))[:3]}" in said
-    assert "s to reconstruct" in said
+    assert f"{number(float(np.round(truth.mean(), 10)))[:3]}" in output
+    assert "s to reconstruct" in output
     assert record.notes[0] == "missing values: {missing:each}"
 
 

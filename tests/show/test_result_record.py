@@ -44,8 +44,8 @@ def test_templates_take_figures_from_the_content() -> None:
 def test_mined_tables_agree_in_three_formats(reports: ap.Reports, wanted: dict[str, Any]) -> None:
     """For each request; also with unselected rows, a filter, no rows, and true supports."""
     frame = ap.mine(reports, **wanted)
-    said = check(mined(frame, 5, everything=True))
-    assert "; supports are those within at most 3 items sampled from each basket" in said
+    output = check(mined(frame, 5, everything=True))
+    assert "; supports are those within at most 3 items sampled from each basket" in output
     check(mined(frame, 100, ap.ItemsetFilter(contains=["milk"])))
     assert "(none)" in check(mined(frame.head(0)))
     shown = mined(frame.assign(true_support=0.25), 100)
@@ -72,10 +72,10 @@ def test_rules_and_answers_agree_in_three_formats(reports: ap.Reports) -> None:
     """With marks of strictly selected and of unselected rules; likewise chosen itemsets."""
     frame = ap.mine(reports, "5%")
     derived = ap.association_rules(frame, "20%")
-    said = check(rules(derived, frame, 1000, everything=True))
-    assert said.count("*  ") == int(derived["selected_strict"].sum())
+    output = check(rules(derived, frame, 1000, everything=True))
+    assert output.count("*  ") == int(derived["selected_strict"].sum())
     assert (
-        f"{int(derived['selected'].sum())} rules selected with a confidence of at least 20%; expected false: " in said
+        f"{int(derived['selected'].sum())} rules selected with a confidence of at least 20%; expected false: " in output
     )
     check(rules(derived.head(3)))
     with pytest.warns(UserWarning, match="there is no rule: rules need itemsets of two items or more"):

@@ -143,9 +143,9 @@ def test_names_steer_no_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     """Escape sequences, also of one letter, and direction marks are removed in tables, sentences and messages."""
     assert harmless("\x1b[31m\x9b0m\u202eb\u2066\r") == "�[31m�0m�b��"
     assert harmless("שלום, 牛乳 → e\u0301\t👩\u200d👧") == "שלום, 牛乳 → e\u0301\t👩\u200d👧"
-    said = "\n".join(shown_at(90, monkeypatch, TABLE, Say("[bold]{name}", {"name": "\x9b31m :smile:"})))
-    assert "�[31ma �word" in said
-    assert "[bold]�31m :smile:" in said
+    output = "\n".join(shown_at(90, monkeypatch, TABLE, Say("[bold]{name}", {"name": "\x9b31m :smile:"})))
+    assert "�[31ma �word" in output
+    assert "[bold]�31m :smile:" in output
     monkeypatch.setenv("COLUMNS", "60")
     stream = Terminal()
     text_renderer.talk("\x9bname " + "long " * 40, "warning:", stream, "yellow")

@@ -3,7 +3,7 @@
 Standard input is a JSON list of commands, each its arguments and its own input; standard output a list of exit statuses
 and what was printed. What the package imports and opens is Windows'; other libraries stay on the system that they were
 made for. It finds no fcntl and no resource, in os none of what POSIX alone has; files of text are in Windows-1252 with
-CR LF where nothing else is said, and files that are open can be neither removed nor replaced.
+CR LF by default, and files that are open can be neither removed nor replaced.
 """
 
 import builtins

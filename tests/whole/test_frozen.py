@@ -78,7 +78,7 @@ randomize: randomize b.csv --plan plan.json -o r.parquet
 randomize another side: randomize c.csv --plan plan.json -o s.parquet
 randomize of a table: randomize t.csv --plan table.json -o t.parquet
 inspect reports: inspect r.parquet
-inspect crafted: inspect r.parquet --check-manipulation
+inspect manipulated: inspect r.parquet --check-manipulation
 mine: mine r.parquet -o i.parquet
 mine given: mine r.parquet --min-support 5% -o i.json
 mine as a table: mine r.parquet --min-support 5% -o i.csv
@@ -107,7 +107,7 @@ guide collect: guide collect guided.parquet --state state.json
 suppress check: suppress t.csv --templates templates.toml --column age=4 --check
 suppress: suppress t.csv --templates templates.toml --column age=4 -o released.csv
 report: report --plan one.json --ledger ledger.bin --period 1 -o inbox/report.bin
-told: report --ledger ledger.bin --spent
+spent: report --ledger ledger.bin --spent
 gather: gather inbox --plan one.json -o collection
 collector status: collector status collection
 collector keys added: collector keys collection --add till-7 --quota 50
@@ -163,8 +163,8 @@ def _parameters(value: Any) -> str:
         parameters = inspect.signature(value).parameters.values()
     except ValueError:
         return "(…)"
-    said = (re.sub(r"=.*<.*", "=…", str(each.replace(annotation=each.empty))) for each in parameters)
-    return f"({', '.join(each for each in said if each not in ('self', 'cls'))})"
+    output = (re.sub(r"=.*<.*", "=…", str(each.replace(annotation=each.empty))) for each in parameters)
+    return f"({', '.join(each for each in output if each not in ('self', 'cls'))})"
 
 
 def commands(group: click.Group, path: str = "assocpriv") -> Iterator[str]:

@@ -337,10 +337,10 @@ before = most()
 for line in sys.argv[1:]:
     reader, name = line.split(" ")
     try:
-        said = "read %s" % READERS[reader](Path(name))
+        output = "read %s" % READERS[reader](Path(name))
     except AssocprivError as error:
-        said = str(error)
-    print(name, most() - before, said)
+        output = str(error)
+    print(name, most() - before, output)
 """
 
 
@@ -355,9 +355,9 @@ def test_files_of_kilobytes_do_not_take_gigabytes(tmp_path: Path) -> None:
     )  # fmt: skip
     assert done.returncode == 0, done.stderr[-2000:]
     for line, (name, (_, words)) in zip(done.stdout.splitlines(), made.items(), strict=True):
-        shown, mib, said = line.split(" ", 2)
+        shown, mib, output = line.split(" ", 2)
         assert shown == name
-        assert words in said, line
+        assert words in output, line
         assert int(mib) < _MAX_MIB, line
 
 

@@ -77,10 +77,12 @@ def test_rules_follow_from_the_errors_above() -> None:
 
 def test_what_larger_itemsets_cost() -> None:
     """The paragraph's errors, supports and bytes."""
-    told = re.findall(r"[\d.]+", PAGE[PAGE.index("an item in 5% has an error of") :].partition(". So four")[0])
+    figures = re.findall(r"[\d.]+", PAGE[PAGE.index("an item in 5% has an error of") :].partition(". So four")[0])
     of_five = expected(10**6, "ε = ln 19", itemset_size=5)
-    assert all(says(error, 100 * each["error"]) for each, error in zip(of_five.values(), told[1::2], strict=True))
-    assert all(says(support, 100 * each["support"]) for each, support in zip(of_five.values(), told[::2], strict=True))
+    assert all(says(error, 100 * each["error"]) for each, error in zip(of_five.values(), figures[1::2], strict=True))
+    assert all(
+        says(support, 100 * each["support"]) for each, support in zip(of_five.values(), figures[::2], strict=True)
+    )
     assert [math.ceil(100 * of_five[k]["detection_threshold"]) for k in "45"] == [28, 81]
     assert "from 28% of baskets on, five from 81%" in PAGE
     sizes = [
@@ -94,7 +96,7 @@ def test_what_larger_itemsets_cost() -> None:
 
 
 def test_what_numbers_and_categories_cost() -> None:
-    """Reports that tell as much as one person who is asked directly."""
+    """How many reports have the error of one person who is asked directly."""
     wave = {"kind": "number", "low": 0, "high": 100, "release": "square-wave"}
     columns = {"a": wave, "b": wave} | {
         name: {"kind": "category", "values": values, "release": "response"}

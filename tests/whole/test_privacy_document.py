@@ -41,7 +41,7 @@ def test_figures_in_sentences() -> None:
     text = " ".join((ROOT / "docs" / "privacy.md").read_text(encoding="utf-8").split())
     limit, ln2 = Guarantee("5%", "50%").amplification_limit, Guarantee.from_epsilon("ln 2").amplification_limit
     seen = {of: highest_posterior(Fraction(of), limit) for of in ("1/2", "1/20")}
-    for said, holds in {
+    for message, holds in {
         "For 5% → 50% γ is below 19.": limit == 19,
         "a prior of 1 in 2 may reach 19 in 20": seen["1/2"] == Fraction(19, 20),
         "ε = ln γ, here below 2.95.": 2.94 < epsilon_from_amplification(limit) < 2.95,
@@ -54,7 +54,7 @@ def test_figures_in_sentences() -> None:
         == Fraction(2, 3),
         "shows six guarantees": len(VERDICTS) == 6,
     }.items():
-        assert said in text.replace("> ", "")
+        assert message in text.replace("> ", "")
         assert holds
 
 

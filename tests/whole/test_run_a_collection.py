@@ -77,13 +77,13 @@ def test_every_line_runs_in_its_order(tmp_path: Path, monkeypatch: pytest.Monkey
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     shell = Shell(tmp_path)
     try:
-        said = {line: shell.run(line) for line in lines[1:]}
+        output = {line: shell.run(line) for line in lines[1:]}
     finally:
         shell.end()
-    assert "20,001 reports in 1 file" in said["assocpriv inspect backup"]
-    assert json.loads(said["assocpriv inspect restored --json"])["reports"] == 20_002
-    assert "10,000 reports of key 1 set aside" in said["assocpriv collector set-aside tills --key 1"]
-    assert "closed" in said["assocpriv collector status collection"]
+    assert "20,001 reports in 1 file" in output["assocpriv inspect backup"]
+    assert json.loads(output["assocpriv inspect restored --json"])["reports"] == 20_002
+    assert "10,000 reports of key 1 set aside" in output["assocpriv collector set-aside tills --key 1"]
+    assert "closed" in output["assocpriv collector status collection"]
     answered = [len(ap.read_reports(tmp_path / name)) for name in ("first", "second")]
     assert sum(answered) == 20_001  # each device in one of them
 

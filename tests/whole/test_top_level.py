@@ -55,7 +55,7 @@ def test_one_record_is_told_from_many(plan: ap.Plan) -> None:
 
 
 @pytest.mark.parametrize(
-    ("slip", "said"),
+    ("slip", "message"),
     [
         (lambda: ap.plan(epsilon=2), r"plan\(\) has no argument 'epsilon'; give guarantee=Guarantee.from_epsilon\(2\)"),
         (lambda: ap.plan(9, ap.Guarantee.from_epsilon(2), report=5), "no argument 'report'; the arguments are items"),
@@ -80,14 +80,14 @@ def test_one_record_is_told_from_many(plan: ap.Plan) -> None:
         ),
     ],
 )
-def test_slips_are_answered_in_the_callers_words(slip: Callable[[], object], said: str) -> None:
+def test_slips_are_answered_in_the_callers_words(slip: Callable[[], object], message: str) -> None:
     """Wrong names and missing arguments of verbs say what is meant, by the names that the caller typed."""
-    with pytest.raises(TypeError, match=said):
+    with pytest.raises(TypeError, match=message):
         slip()
 
 
 MADE = ap.plan(["milk", "tea"], transaction_size=2, guarantee=ap.Guarantee("5%", "50%"))
-WRONG = {  # what is called with an argument of another type or out of range, and what is said
+WRONG = {  # what is called with an argument of another type or out of range, and the message
     "no plan to write": (lambda: ap.write_plan("plan.json", "p.json"), TypeError, "plan must be a PublishedPlan"),
     "no plan to look at": (lambda: ap.reports_to_detect(5, "5%"), TypeError, "plan must be a Plan"),
     "no plan of a page": (lambda: ap.page(MADE, plan=5), TypeError, "plan must be a PublishedPlan"),
@@ -181,8 +181,8 @@ def guided(**options: Any) -> Any:
 def test_wrong_arguments_are_named(case: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Public functions refuse what they cannot use at once, in words of ours."""
     monkeypatch.chdir(tmp_path)
-    ask, kind, said = WRONG[case]
-    with pytest.raises(kind, match=said):
+    ask, kind, output = WRONG[case]
+    with pytest.raises(kind, match=output):
         ask()
     assert not list(tmp_path.iterdir())
 

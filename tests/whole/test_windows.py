@@ -31,7 +31,7 @@ def as_windows(folder: Path, *lines: str) -> list[tuple[int, str]]:
     options = {"input": asked, "env": os.environ | {"LOCALAPPDATA": str(folder / "local")}, "cwd": folder}
     done = subprocess.run(command, **options, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    return [(status, said) for status, said in json.loads(done.stdout)]
+    return [(status, output) for status, output in json.loads(done.stdout)]
 
 
 def test_clients_and_the_miner_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -46,8 +46,8 @@ def test_clients_and_the_miner_run(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         "generate agrawal --people 500 --seed 1 -o p.csv --schema s.toml", "plan --schema s.toml -o t.json",
         "randomize p.csv --plan t.json -o n.parquet", "reconstruct n.parquet -o d.json",
     ]  # fmt: skip
-    for line, (status, said) in zip(lines, as_windows(tmp_path, *lines), strict=True):
-        assert status == 0, f"{line}: {said}"
+    for line, (status, message) in zip(lines, as_windows(tmp_path, *lines), strict=True):
+        assert status == 0, f"{line}: {message}"
     (here := tmp_path / "here").mkdir()
     monkeypatch.chdir(here)
     mined = "mine ../r.parquet -o i.csv", "rules ../i.parquet --min-confidence 10% -o rules.csv"
@@ -81,8 +81,8 @@ def test_a_collection_is_changed_on_posix_only(tmp_path: Path) -> None:
         (tmp_path / name).mkdir()
     (tmp_path / "data" / "plan.json").write_bytes((tmp_path / "plan.json").read_bytes())
     before = sorted(tmp_path.rglob("*"))
-    for status, said in as_windows(tmp_path, *lines):
+    for status, message in as_windows(tmp_path, *lines):
         assert status == 1
-        assert said.startswith("Error: a collection can be served, gathered or changed only on a POSIX system")
-        assert said.count("\n") == 1
+        assert message.startswith("Error: a collection can be served, gathered or changed only on a POSIX system")
+        assert message.count("\n") == 1
     assert sorted(path for path in tmp_path.rglob("*") if "local" not in path.parts) == before

@@ -26,21 +26,21 @@ const HAS_FLOCK = process.platform !== "win32";
  * @throws {LedgerError} another process keeps the lock, or there is no program flock
  */
 export async function lock(file, name, deadline) {
-  const beside = HAS_FLOCK ? "" : `${fs.realpathSync(name)}.lock`;
-  while (!(await (HAS_FLOCK ? isLocked(file, name) : isMade(beside)))) {
+  const lockFile = HAS_FLOCK ? "" : `${fs.realpathSync(name)}.lock`;
+  while (!(await (HAS_FLOCK ? isLocked(file, name) : isMade(lockFile)))) {
     if (deadline.aborted) {
-      const crashed = beside && `; if none is running, delete ${beside}`;
+      const crashed = lockFile && `; if none is running, delete ${lockFile}`;
       throw new LedgerError(`the ledger ${name} is in use by another process; try again when that has ended${crashed}`);
     }
     await sleep(POLL_MILLISECONDS);
   }
-  return () => beside && fs.rmSync(beside, { force: true });
+  return () => lockFile && fs.rmSync(lockFile, { force: true });
 }
 
-/** @param {string} beside @returns {boolean} whether the file was made now; if it exists, another process has the lock */
-function isMade(beside) {
+/** @param {string} lockFile @returns {boolean} whether the file was made now; if it exists, another process has the lock */
+function isMade(lockFile) {
   try {
-    fs.closeSync(fs.openSync(beside, "wx", 0o600));
+    fs.closeSync(fs.openSync(lockFile, "wx", 0o600));
     return true;
   } catch (error) {
     if (/** @type {any} */ (error).code !== "EEXIST") throw error;
