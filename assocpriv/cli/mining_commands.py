@@ -20,10 +20,12 @@ _ARROW = "=>"
 @opt.reports_argument
 @opt.min_support_option
 @opt.max_itemset_option
-@click.option("--fdr", metavar="SHARE", help="Mark significant itemsets *, with this share expected false, as 5%.")
+@click.option("--fdr", metavar="SHARE", help="Also mark * by a stricter test, with this share expected false, as 5%.")
 @opt.table_output_option
 @click.option("--html", type=opt.PAGE, help="Page of results to write (.html).")
-@click.option("--top", type=opt.WholeRange(0), metavar="K", help="Find the K largest supports; or rows printed.")
+@click.option(
+    "--top", type=opt.WholeRange(0), metavar="K", help="Find the K largest supports; with --min-support print K rows."
+)
 @opt.all_option
 @opt.row_options
 @opt.sort_option("support, size or name", "selected first, by support")
@@ -35,9 +37,10 @@ def mine(
     """Find frequent itemsets from reports, with credible intervals.
 
     Input: REPORTS, report files or folders of them. Reports of several plans, such as those of refine, are combined.
-    Without --min-support, --top K finds the K itemsets of largest support; otherwise it is the number of rows printed.
 
-    Output: a table of selected itemsets, at most 5% of them expected below the minimum support; -o writes it whole.
+    Output: a table of selected itemsets, at most 5% of them expected to be below the minimum support; -o writes it
+    whole. The automatic minimum can be below the plan's detection thresholds, which allow one false detection in 100
+    collections.
 
     \b
     Example:
@@ -98,11 +101,11 @@ def rules(
 ) -> None:
     """Derive association rules from mined itemsets, or find substitutes.
 
-    Input: ITEMSETS, a file that mine wrote; with --substitutes REPORTS, a file or a folder.
+    Input: ITEMSETS, a file that mine wrote. With --substitutes, give REPORTS instead, a file or a folder.
 
-    Output: a table of selected rules with credible intervals, at most 10% of them expected to be false. With --prices
-    each has a value: sales of the consequent per thousand baskets beyond independence. A .json file is for on-device
-    matching.
+    Output: a table of selected rules with credible intervals, of which at most 10% are expected to be below the minimum
+    confidence. With --prices each rule has a value: the money, per thousand baskets, from sales of the consequent in
+    excess of independent sales. With -o rules.json a device can compare its basket with the rules.
 
     \b
     Example:

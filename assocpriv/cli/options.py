@@ -437,7 +437,7 @@ level_option = usual("--confidence-level", default="95%", help="Level of the int
 min_support_option = click.option(
     "--min-support",
     metavar="S",
-    help="Minimum support, as 2%.  [default: the smallest distinguishable from noise]",
+    help="Minimum support, as 2%.  [default: automatic]",
 )
 max_itemset_option = click.option("--max-itemset", type=WHOLE, help="Maximum itemset size.  [default: the plan's]")
 top_option = usual("--top", default=ROWS, help="Rows printed as text.", type=WholeRange(0))

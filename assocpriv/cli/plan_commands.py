@@ -110,19 +110,23 @@ def catalogue(
 @click.option("--catalogue", type=opt.PATH, help="File of item names, one a line.")
 @opt.guarantee_options
 @opt.usual("--reports", default=1_000_000, help="Expected number of reports.")
-@opt.usual("--reports-per-person", default=1, help="Maximum reports per person.")
+@opt.usual("--reports-per-person", default=1, help="Reports per person, guaranteed together.")
 @click.option("--mean-size", type=opt.NUMBER, help="Mean items in a basket.  [default: 6]")
-@click.option("--central", metavar="ε,δ", callback=_pair, help="Central ε and δ of a batch sent through a relay.")
+@click.option(
+    "--central", metavar="ε,δ", callback=_pair, help="Central (ε, δ) guarantee instead, for reports through a relay."
+)
 @click.option("-o", "--output", type=opt.OUTPUT, help="Plan file to write (JSON).")
 @_rare_options
 def plan(output: Path | None, force: bool, **options: Any) -> None:
-    """Choose how devices randomize, with least error under a guarantee.
+    """Write a plan: the most accurate randomization that keeps a guarantee.
 
-    Input: items and a guarantee. No report raises a prior of at most PRIOR to POSTERIOR or more: 5% to 10% is strict,
-    5% to 50% (ε = ln 19) the default, 1% to 50% lenient; `assocpriv privacy --explain` shows what each costs.
+    Input: items and a guarantee. The reports of a person raise no prior of at most PRIOR to POSTERIOR or more: 5% to
+    10% is strict, 5% to 50% (ε = ln 19) the default, 1% to 50% lenient; `assocpriv privacy --explain` shows what each
+    costs.
 
-    Output: the plan file, and what the number of reports can detect. --detect 1% (see --help-all) finds the smallest ε,
-    or number of reports, with which pairs of 1% support are detected. On a terminal, without options, the command asks.
+    Output: the plan file, and what the number of reports can detect. --detect 1% (see --help-all) finds what detects
+    pairs of 1% support: ε for the given --reports, or the number of reports for a given guarantee. On a terminal,
+    without options, the command asks.
 
     \b
     Example:
@@ -215,7 +219,7 @@ def _sizes_of(path: Path, items: Any, rules: Any, reading: dict[str, Any]) -> An
 @click.option("--reports", type=opt.WHOLE, help="Expected reports of the second sample.  [default: those of ITEMSETS]")
 @click.option("-o", "--output", type=opt.OUTPUT, required=True, help="Plan file to write (JSON).")
 def refine(itemsets: Path, plan_path: Path, best: int, reports: int | None, output: Path, force: bool) -> None:
-    """Plan a second collection, of the most frequent items, for other people.
+    """Plan a second collection: the most frequent items, other people.
 
     Input: mined ITEMSETS and their plan. Output: a plan whose short catalogue holds the most probable items, and
     whether it pays. It is for a disjoint sample: people who sent no report of the first plan.

@@ -21,13 +21,13 @@ from assocpriv.cli import options as opt
 @click.option(
     "--reports-per-person", "times", type=opt.WHOLE, multiple=True, help="Reports of one person.  [default: the plan's]"
 )
-@click.option("--explain", is_flag=True, help="Explain the meaning and cost of PLAN's guarantee, or of some to choose.")
-@click.option("--html", type=opt.PAGE, help="Instead: page to write (.html) and sign.")
+@click.option("--explain", is_flag=True, help="Explain meaning and cost of PLAN's guarantee; without PLAN, of six.")
+@click.option("--html", type=opt.PAGE, help="Write an HTML page to sign, instead of printing.")
 def privacy(plan: tuple[Path, ...], explain: bool, html: Path | None, force: bool, **options: Any) -> None:
-    """Show PLAN's privacy guarantee: posteriors, composition and bits.
+    """Show what PLAN guarantees for one report and for several, and what adversaries learn.
 
-    For several PLANs the composed guarantee of all reports of one person. Give --reports-per-person (52 for weekly
-    reports of a year) once for all plans, or once for each. All figures are rounded towards less privacy.
+    For several PLANs, show the composed guarantee of all reports of one person. Give --reports-per-person (52 for
+    weekly reports of a year) once for all plans, or once for each. All figures are rounded towards less privacy.
 
     \b
     Example:

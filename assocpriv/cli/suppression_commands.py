@@ -35,7 +35,7 @@ _WRITING = ("output", "min_group_size", "max_epsilon", "deterministic_only", "pa
 @opt.reading_options
 @opt.repeats_option
 def suppress(table: Path, templates: Path, only_check: bool, output: Path | None, **options: Any) -> None:
-    """Hide cells of TABLE so that named inferences stay below bounds.
+    """Hide cells of a TABLE, so that given columns do not reveal sensitive values.
 
     TABLE is CSV with a header line or Parquet; for templates over items it is a file of baskets. Each row counts as one
     person. The output has the records in random order, and is checked before it gets its name. The key of the random

@@ -84,4 +84,4 @@ class ItemsView(View):
 
     def describe(self, size: int) -> str:
         """Return a description: the items in the basket."""
-        return f"a randomized answer about the items, at most {size} of them"
+        return f"a randomized answer about the basket's items, {size} at most"

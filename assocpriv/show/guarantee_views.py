@@ -74,7 +74,7 @@ def guarantee_facts(content: Mapping[str, Any]) -> Facts:
     if content["amplification"] is None:
         return Facts([("none", ["{unbounded}"])])
     if content["guarantee"] is None:
-        return Facts([("one report", [_FIGURES])])
+        return Facts([("one report", [_figures(content)])])
     several, outside = content["reports_per_person"] > 1, content["uncovered"]
     who = "all {reports_per_person:#report} of a person together raise" if several else "one report raises"
     limit, composed = (
@@ -87,7 +87,7 @@ def guarantee_facts(content: Mapping[str, Any]) -> Facts:
             "ε",
             ["at most {composed_epsilon:up} (ε = ln γ, amplification " + figure + ", of all together" * several + ")"],
         ),
-        *[("one report", [_FIGURES])] * several,
+        *[("one report", [_figures(content)])] * several,
     ]
     if Fraction(content["amplification"]) == 1:
         rows.append(("note", ["γ is 1: reports are independent of the data, so nothing can be estimated"]))
@@ -119,7 +119,11 @@ def _central(content: Mapping[str, Any]) -> list[str]:
     ]
 
 
-_FIGURES = "γ ≤ {amplification:up}, ε ≤ {epsilon:up}"
+def _figures(content: Mapping[str, Any]) -> str:
+    """Return γ and ε of one report; where rounding up reaches the guarantee's γ, that it stays below."""
+    limit = content["amplification_limit"] or 0
+    is_reached = written(Fraction(content["amplification"]), 6, up=True) == written(Fraction(limit), 6, up=True)
+    return f"γ {'< {amplification_limit:up}' if is_reached else '≤ {amplification:up}'}, ε ≤ {{epsilon:up}}"
 
 
 def becomes(content: Mapping[str, Any]) -> str:
@@ -149,11 +153,11 @@ def _sentences(plan: "PublishedPlan") -> list[Part]:
     other = "any other statement" if plan.uncovered else "a statement"
     local = "If relay and collector collude, an" if plan.central else "An"
     local += (
-        f" adversary who{knows} gives {other} about you a probability of {{guarantee[prior]:from}}, and then sees "
-        f"{seen}, gives it a probability of less than {{guarantee[posterior]:to}}, whatever the statement and whatever "
-        "else the adversary knows."
+        f" adversary who{knows} gives {other} about your data a probability of {{guarantee[prior]:from}}, and then "
+        f"sees {seen}, gives it a probability of less than {{guarantee[posterior]:to}}, whatever the statement and "
+        "whatever else the adversary knows."
     )
-    return [*central, *([local] if plan.guarantee else []), f"For each report: {_FIGURES}."]
+    return [*central, *([local] if plan.guarantee else []), f"For each report: {_figures(guarantee_content(plan))}."]
 
 
 def privacy_sections(plan: "PublishedPlan | None", plan_id: str, what: str = "basket") -> list[Part]:
@@ -193,9 +197,9 @@ def to_sign(plan: "PublishedPlan") -> Record:
     changed = "what the guarantee covers" if outside else "every report"
     changes = f"The device randomizes {changed} before it sends it. " * bounded
     together = "; the guarantee is for all of them together" * (bounded and several)
-    more = "also of another plan, spends more budget" + ": γ multiplies, ε adds up" * bounded
+    more = ": multiply their γ, or add their ε" * bounded
     against = "The guarantee holds all the same. It" if bounded else "What is stated here"
-    hidden = f"The server may see who sent which report. {against}"
+    hidden = f"The collector may see who sent which report. {against}"
     if plan.central:
         hidden = (
             "Relay and collector must be different companies and must not share what they see. An observer who sees "
@@ -214,24 +218,25 @@ def to_sign(plan: "PublishedPlan") -> Record:
             f"{changes}Every report has {{report_bytes:#byte}}.",
         ], "asked"),
         Section("Number of reports", [
-            f"A person sends at most {{reports_per_person:#report}} in a lifetime{together}. Each further report, "
-            f"{more}. Spent budget never comes back, and deleting a report does not restore it. The device's budget "
-            "ledger counts reports and refuses further ones. A deleted ledger, a cleared browser and a second device "
-            "start at zero: a person with two devices spends twice the budget, and nothing here detects it.",
+            f"Under this plan a person sends at most {{reports_per_person:#report}}, ever{together}. Reports under "
+            f"other plans spend budget, too{more}. Spent budget never comes back, and deleting a report does not "
+            "restore it. The device's budget ledger counts reports and refuses further ones. A deleted ledger, a "
+            "cleared browser and a second device start at zero: a person with two devices spends twice the budget, and "
+            "nothing here detects it.",
             "To see the budget that your device has spent, run `assocpriv report --ledger L --spent`.",
             "You can stop at any time. Reports that were sent stay with the collector.",
         ], "reports"),
         Section("What the guarantee does not cover", [
             *["The guarantee does not bound what a report discloses of {uncovered}."] * outside,
-            f"The network and the {'relay' if plan.central else 'server'} see that a person takes part, when, and from "
-            "which address. The operator should keep no log of this.",
+            f"The network and the {'relay' if plan.central else 'collector'} see that a person takes part, when, and "
+            "from which address. The operator should keep no log of this.",
             "The results of all reports together may show something about everyone, also about people who sent none. "
             "That is the purpose of the collection.",
             f"{hidden} needs the published client, on a device that keeps its data to itself.",
         ], "outside"),
         Section("Signed", [
-            "I hold this to be good enough for the data of the collection _________________________, whose plan is "
-            "`{plan_id}`.",
+            "I consider this guarantee sufficient for the data of the collection _________________________, whose plan "
+            "is `{plan_id}`.",
             Table(lines, [{}]),
         ], "signed"),
     ]  # fmt: skip
@@ -328,8 +333,8 @@ def _costs(content: Mapping[str, Any]) -> Table:
         [_GUARANTEE, Column("itemsets", "{of}", "text"),
          *(Column(f"{people:,} reports", f"{{levels[{people}]:least_up}}") for people in basket_planner.PEOPLE)],
         rows,
-        "Detection thresholds, as supports in whole baskets, for {items:#item} and {mean_size:g} items a basket; "
-        "—: no support can be detected:",
+        "Detection thresholds, as supports in baskets before they are cut, for {items:#item} and {mean_size:g} items a "
+        "basket; —: no support can be detected:",
     )  # fmt: skip
 
 
@@ -426,7 +431,7 @@ def _may_become(part: ComposedGuarantee) -> str:
 def _information(content: Mapping[str, Any], *, several: bool) -> list[str]:
     """Return worst-case and mutual information, in bits."""
     part = content["information"]["equally_likely"]
-    sign, note = ("", "") if part["exact"] else ("≤ ", " (bounds: the code has too many seeds to enumerate)")
+    sign, note = ("", "") if part["exact"] else ("≤ ", " (upper bounds: the plan is too large for exact values)")
     parts = [
         f"{name} {sign}{{information[equally_likely][{field}]:up}}"
         for name, field in (("WI", "worst"), ("IWI", "inverse_worst"), ("I", "mutual"))

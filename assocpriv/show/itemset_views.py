@@ -86,7 +86,16 @@ def _rows(frame: LightFrame, top: int, wanted: ItemsetFilter, *, everything: boo
     missing = np.bincount(sizes[left], minlength=1) - np.bincount(sizes[rows], minlength=sizes[left].max(initial=0) + 1)
     parts = [f"{count:,} more {name_itemsets(k, count)}" for k, count in enumerate(missing.tolist()) if count]
     hidden = len(likely) - int(left.sum())
-    notes: list[Part] = [Say("… and {more}, also between these rows", {"more": ", ".join(parts)})] if parts else []
+    notes: list[Part] = (
+        [
+            Say(
+                "… and {more} are left out, some between these rows, so that each size is shown",
+                {"more": ", ".join(parts)},
+            )
+        ]
+        if parts
+        else []
+    )
     return likely.take(rows), notes + [Say("hidden by the filters: {rows:#row}", {"rows": hidden})] * (hidden > 0)
 
 
@@ -97,12 +106,13 @@ def _describe_supports(content: Mapping[str, Any]) -> list[Part]:
     parts: list[Part] = [f"{{reports:#report}}{chosen}; {{meaning}}"]
     if sizes:
         factors = [
-            f"{{sizes[truncation][{k}][0]:.2f}} (± {{sizes[truncation][{k}][1]:.1%}}) for {name_itemsets(int(k))}"
+            f"{{sizes[truncation][{k}][0]:.2f}} ± {{sizes[truncation][{k}][1]:.1%}} for {name_itemsets(int(k))}"
             for k in sizes["truncation"]
         ]
         parts.append(
-            "basket sizes from {sizes[reports]:#report}: mean {sizes[mean]:.2f} items; the truncation correction "
-            f"multiplies supports by about {', '.join(factors)}; ±: relative standard error"
+            "basket sizes: mean {sizes[mean]:.2f} items, estimated from {sizes[reports]:#report}; supports are already "
+            f"corrected for truncation, by factors of about {', '.join(factors)} (±: relative standard error, which "
+            "the intervals include)"
         )
     return parts
 
@@ -111,7 +121,7 @@ def _list_sentence(content: Mapping[str, Any]) -> Say:
     """Return a sentence on the minimum support, the selected itemsets, and how many of them may be below it."""
     text = "the {top:#} largest supports; " if content["top"] else ""
     text += "{selected:#itemset} selected with a support of at least {min_support:support}"
-    text += ", the smallest distinguishable from noise in these reports" if content["auto"] else ""
+    text += ", the automatic minimum for these reports" if content["auto"] else ""
     return Say(text + _false_and_more(content, "expected below this minimum"))
 
 
@@ -119,7 +129,9 @@ def _false_and_more(content: Mapping[str, Any], expected: str) -> str:
     """Return how many selected rows are expected to be false, and how many more are likely but not selected."""
     some = " or fewer" if content.get("expected_false", 0) >= 0.05 else ""  # else the text is "none"
     text = f"; {expected}: {{expected_false:about}}{some}" if content["selected"] else ""
-    return text + ("; {not_selected:#} more are probable (`--all`)" if content["not_selected"] else "")
+    return text + (
+        "; {not_selected:#} more are probable, but not selected (`--all`)" if content["not_selected"] else ""
+    )
 
 
 def _itemset_parts(shown: LightFrame, content: Mapping[str, Any], caption: str = "") -> list[Part]:
@@ -129,12 +141,13 @@ def _itemset_parts(shown: LightFrame, content: Mapping[str, Any], caption: str =
         for row in _records(shown)
     ]
     truth = [Column("true", "{true_support:estimate}")] if "true_support" in shown.columns else []
-    named = [Column("if chosen beforehand", "{named_low:estimate}–{named_high:estimate}")] * (
+    named = [Column("if named beforehand", "{named_low:estimate}–{named_high:estimate}")] * (
         "named_low" in shown.columns
     )
     columns = [*_supports(content), *named, *truth, Column("itemset", "{itemset:names}", "name")]
     columns += [_MARK] * any(row["mark"] for row in rows)
     parts: list[Part] = [Table(columns, rows, caption, "itemsets", ("ci_low", "support", "ci_high"), "pale")]
+    parts += [_BOTH] * bool(named)
     if any(row["pale"] for row in rows):
         parts.append("?: not selected; with the posterior probability of a support of at least {min_support:support}")
     if content.get("fdr"):
@@ -194,7 +207,7 @@ def _rule_sentence(content: Mapping[str, Any], ordered_by: str) -> str:
     text = "{selected:#rule} selected with a confidence of at least {min_confidence:given}"
     order = f"; ordered by the lower end of the {ordered_by}'s interval"
     in_order = content.get("sort", "") is None and content["selected"] > 1
-    return text + _false_and_more(content, "expected false") + order * in_order
+    return text + _false_and_more(content, "expected below this minimum") + order * in_order
 
 
 def _rule_parts(rows: Sequence[Mapping[str, Any]], content: Mapping[str, Any], caption: str = "") -> list[Part]:
@@ -324,7 +337,6 @@ def page(
 def _reliability(frame: LightFrame, facts: MiningFacts, content: Mapping[str, Any]) -> list[Part]:
     return [
         f"{_SELECTION}{f' {_REFINE}' if content['not_selected'] else ''}",
-        _BOTH,
         *_describe_supports(content)[1:],
         *(f"{each[:1].upper()}{each[1:]}." for each in describe_limits(facts)),
         sizes_picture(frame),

@@ -124,8 +124,8 @@ def _plan_parts(content: Mapping[str, Any]) -> list[Part]:
             for n in range(len(content["report_types"]))]  # fmt: skip
     return [
         Section("What people send", [Facts([
-            ("report", ["{report_bytes:#byte}, randomized on the device. A basket is cut to {transaction_size} of the "
-                        "{items:#} items, or filled up to {transaction_size}, so that all reports look alike."]),
+            ("report", ["{report_bytes:#byte}, randomized on the device. A larger basket is cut to {transaction_size} "
+                        "of its items; a smaller one is padded with blanks, so that all reports have one length."]),
             ("contents", rows),
             ("plan id", ["{plan_id}"]),
         ])]),
@@ -230,9 +230,8 @@ def choice(choice: "PlannedCollection", found: "PlanForDetection | None" = None,
     if choice.request.paper or verbose:
         parts += _limit_parts(prospects, content)
     if not choice.request.paper:
-        parts += [_expected(content), _assumed(choice, content)]
-        helps = _helps(choice, content)
-        parts += [Section("What would help most", [Facts(helps)])] if helps else []
+        helps = Section("What would help most", [Facts(_helps(choice, content))])
+        parts += [_expected(content), _assumed(choice, content), helps]
     if verbose and shares is not None and not choice.request.paper:
         by_size = ", ".join(f"{name_itemsets(k)} {{information_shares[{k}]:.0%}}" for k in shares)
         parts.append(Facts([("efficiency", [
@@ -263,15 +262,15 @@ def _expected(content: Mapping[str, Any]) -> Part:
         f"{{differences[{k}]:points}} for {name_itemsets(int(k))}" for k, size in content["differences"].items() if size
     ]
     hopeless = " and ".join(name_itemsets(k) for k in content["undetectable"])
-    return Section("What {reports:#report} can detect, as shares of whole baskets", [
+    return Section("What {reports:#report} can detect, as shares of baskets before they are cut", [
         Table(columns, rows),
-        "example support: typical, for which the error and its two parts are computed. detection threshold: "
-        "smallest support that "
-        "a search over all itemsets of a size detects, with at most one false detection in 100 collections.",
-        *[f"{hopeless[:1].upper()}{hopeless[1:]}: {{reports:#report}} are too few; the standard error is as large as "
+        "example support: a common one in such baskets; the errors are computed for it. randomization, truncation: the "
+        "two causes of the standard error; their squares add up. detection threshold: smallest support that a search "
+        "over all itemsets of a size detects, with at most one false detection in 100 collections.",
+        *[f"{hopeless[:1].upper()}{hopeless[1:]}: {{reports:#report}} are too few; the standard error reaches "
           "the support."] * bool(hopeless),
-        *["If you compare two such collections (two seasons, say), a change of a support is found in 4 of 5 cases from "
-          f"{', '.join(shown)} on."]
+        *["A comparison of two such collections (two seasons, say) detects changes of a support of at least "
+          f"{', '.join(shown)}, each with a probability of 80%."]
         * bool(shown),
     ])  # fmt: skip
 
@@ -296,7 +295,7 @@ def _assumed(choice: "PlannedCollection", content: Mapping[str, Any]) -> Part:
 
 
 def _helps(choice: "PlannedCollection", content: Mapping[str, Any]) -> list[tuple[str, list[str]]]:
-    """Return what would reduce errors or bytes most: a short catalogue, shorter reports."""
+    """Return what would reduce errors most, a short catalogue or more reports; and what shorter reports cost."""
     found = []
     short = content["short_catalogue"]
     if short and short["pays"]:
@@ -307,8 +306,9 @@ def _helps(choice: "PlannedCollection", content: Mapping[str, Any]) -> list[tupl
             "`assocpriv catalogue --sales sales.csv --best {short_catalogue[items]} -o best.txt`",
             "`assocpriv plan --catalogue best.txt --unlisted drop --mean-size {short_catalogue[held]:.2g} …`",
         ]))  # fmt: skip
+    found.append(("more reports", [f"{4 * choice.reports:,} reports would halve the errors by randomization"]))
     if choice.short_costs is not None and choice.plan.items.report_bits > 8 * SHORT_BYTES:
-        costs = "are possible: they increase errors by {eight_bytes_cost:.0%}"
+        costs = "have errors that are {eight_bytes_cost:.0%} larger"
         costs = costs if content["eight_bytes_cost"] is not None else "are not enough for any design"
         found.append(("fewer bytes", [f"reports of {SHORT_BYTES} bytes {costs}"]))
     return found

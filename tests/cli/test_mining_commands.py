@@ -84,7 +84,7 @@ def test_no_option_is_needed(home: Path, tmp_path: Path) -> None:
     selected = [row for row in record["itemsets"] if row["selected"]]
     assert {("1",), ("2",), ("1", "2")} < {tuple(row["itemset"]) for row in selected}
     least = write(record["min_support"], "support")
-    output = f"{len(selected)} itemsets selected with a support of at least {least}, the smallest distinguishable"
+    output = f"{len(selected)} itemsets selected with a support of at least {least}, the automatic minimum"
     shown, everything = (run("mine", home / "r.parquet", *more).stdout.splitlines() for more in ([], ["--all"]))
     assert shown[1].startswith(output)
     assert run("inspect", tmp_path / "i.csv").stdout.splitlines()[1:9] == shown[:8]

@@ -95,7 +95,7 @@ def test_figures_are_written_with_one_rounding(value: Fraction, digits: int, up:
 
 def test_bounds_are_called_bounds() -> None:
     """Figures of a code with too many seeds are written as bounds; exact ones are not."""
-    assert "(bounds: the code has too many seeds to enumerate)" in text_of(SEEDED)
+    assert "(upper bounds: the plan is too large for exact values)" in text_of(SEEDED)
     assert "bounds" not in text_of(SMALL)
     part = privacy(describe_privacy(SEEDED)).content["information"]["equally_likely"]
     assert (part["exact"], part["basket_size"]) == (False, 3)
@@ -146,7 +146,7 @@ def test_a_page_to_sign(plan_path: Path, tmp_path: Path) -> None:
     page = tmp_path / "guarantees.html"
     assert run("privacy", plan_path, "--html", page).stdout == f"page written to {page}\n"
     output = page.read_text(encoding="utf-8")
-    shown = SMALL.plan_id, "Signature", "assocpriv report --ledger L --spent", "in a lifetime"
+    shown = SMALL.plan_id, "Signature", "assocpriv report --ledger L --spent", "report, ever"
     assert all(each in output for each in shown)
     assert "exists" in refused("privacy", plan_path, "--html", page)
     assert "--explain does not go with --html" in refused("privacy", plan_path, "--html", page, "--explain", status=2)

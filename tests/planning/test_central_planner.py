@@ -100,7 +100,7 @@ def test_the_plan_shows_what_few_reports_cannot_estimate(choice: PlannedCollecti
     """The plan lists the sizes whose expected error is as large as the reference support; none for more people."""
     few = shown_choice(choose_plan(20, None, central=CENTRAL, reports=1_000))
     assert few.content["undetectable"] == [3]
-    assert "Triples: 1,000 reports are too few; the standard error is as large as the support." in check(few)
+    assert "Triples: 1,000 reports are too few; the standard error reaches the support." in check(few)
     assert "are too few" not in check(shown_choice(choice))
 
 

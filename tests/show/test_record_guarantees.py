@@ -84,7 +84,9 @@ def test_manipulated_reports_move_100_points_at_most() -> None:
 def test_a_page_to_sign_states_what_is_not_covered() -> None:
     """An uncovered column is named without a guarantee; without γ there is no guarantee."""
     page = str(fragment(guarantee_views.to_sign(TABLE)))
-    assert "knows what the guarantee does not cover, gives any other statement about you a probability of 5%" in page
+    assert (
+        "knows what the guarantee does not cover, gives any other statement about your data a probability of 5%" in page
+    )
     assert "The guarantee does not bound what a report discloses of column age." in page
     assert TABLE.plan_id in page
     assert "a second device start at zero" in page
@@ -93,7 +95,7 @@ def test_a_page_to_sign_states_what_is_not_covered() -> None:
     assert "a probability of" not in without
     assert "The guarantee needs none" not in without
     many = replace(SEVERAL, reports_per_person=2)
-    assert "A person sends at most 2 reports in a lifetime; the guarantee is for all of them together." in str(
+    assert "Under this plan a person sends at most 2 reports, ever; the guarantee is for all of them together." in str(
         fragment(guarantee_views.to_sign(many))
     )
 
