@@ -53,9 +53,9 @@ def plan(
 ) -> Plan:
     """Choose the plan of least expected error under a privacy guarantee.
 
-    The planner chooses M (the number of items that a basket is cut or padded to), the operator, the form of reports,
-    and the share of people whose report gives their basket's size. It minimizes the expected error of supports in whole
-    baskets.
+    The planner chooses M (the number of items that a basket is cut or padded to), the randomization operator, the form
+    of reports, and the share of people whose report gives their basket's size. It minimizes the expected error of
+    supports in whole baskets.
 
     Args:
         items: number of items (then named 0 … n−1), or their names.

@@ -15,7 +15,7 @@ from assocpriv.cli import options as opt
 
 @click.group(cls=opt.Group)
 def guide() -> None:
-    """Collect a table with few disclosures, guided by what predicts a class.
+    """Collect mainly the values that help to predict a chosen column.
 
     A miner publishes guidance: directions in which classes differ. People release their records in these directions
     only.

@@ -104,8 +104,9 @@ def rules(
     Input: ITEMSETS, a file that mine wrote. With --substitutes, give REPORTS instead, a file or a folder.
 
     Output: a table of selected rules with credible intervals, of which at most 10% are expected to be below the minimum
-    confidence. With --prices each rule has a value: the money, per thousand baskets, from sales of the consequent in
-    excess of independent sales. With -o rules.json a device can compare its basket with the rules.
+    confidence. With --prices each rule has a value: the money, per thousand baskets, from the consequent sold with the
+    antecedent, beyond what independent items would bring. With -o rules.json a device can compare its basket with the
+    rules.
 
     \b
     Example:

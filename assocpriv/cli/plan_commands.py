@@ -120,13 +120,13 @@ def catalogue(
 def plan(output: Path | None, force: bool, **options: Any) -> None:
     """Write a plan: the most accurate randomization that keeps a guarantee.
 
-    Input: items and a guarantee. The reports of a person raise no prior of at most PRIOR to POSTERIOR or more: 5% to
-    10% is strict, 5% to 50% (ε = ln 19) the default, 1% to 50% lenient; `assocpriv privacy --explain` shows what each
-    costs.
+    Input: items and a guarantee. A statement with a prior of PRIOR or less stays below POSTERIOR after all reports of a
+    person: 5% to 10% is strict, 5% to 50% (ε = ln 19) the default, 1% to 50% lenient. `assocpriv privacy --explain`
+    shows what each costs.
 
-    Output: the plan file, and what the number of reports can detect. --detect 1% (see --help-all) finds what detects
-    pairs of 1% support: ε for the given --reports, or the number of reports for a given guarantee. On a terminal,
-    without options, the command asks.
+    Output: the plan file, and what the number of reports can detect. --detect 1% (see --help-all) computes what is
+    needed to detect pairs of 1% support: ε if you give --reports, the number of reports if you give a guarantee. On a
+    terminal, without options, the command asks.
 
     \b
     Example:

@@ -22,7 +22,7 @@ from assocpriv.cli import options as opt
     "--reports-per-person", "times", type=opt.WHOLE, multiple=True, help="Reports of one person.  [default: the plan's]"
 )
 @click.option("--explain", is_flag=True, help="Explain meaning and cost of PLAN's guarantee; without PLAN, of six.")
-@click.option("--html", type=opt.PAGE, help="Write an HTML page to sign, instead of printing.")
+@click.option("--html", type=opt.PAGE, help="Write an HTML page with a place to sign, instead of printing.")
 def privacy(plan: tuple[Path, ...], explain: bool, html: Path | None, force: bool, **options: Any) -> None:
     """Show what PLAN guarantees for one report and for several, and what adversaries learn.
 

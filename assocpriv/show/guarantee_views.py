@@ -439,8 +439,8 @@ def _information(content: Mapping[str, Any], *, several: bool) -> list[str]:
     return [
         "about a basket, in bits: WI (worst case) is the Kullback–Leibler divergence of posterior from prior for the "
         "most informative report, IWI that of prior from posterior; I (average) is the mutual information",
-        "one report, any prior: WI and IWI ≤ {one_report[worst_limit]:up} (log2 γ ≤ "
-        "{one_report[log_amplification_bits]:up}), I ≤ {information[mutual_limit]:up}",
+        "one report, any prior: WI and IWI ≤ {one_report[worst_limit]:up}, I ≤ {information[mutual_limit]:up} (for "
+        "comparison: log2 γ ≤ {one_report[log_amplification_bits]:up})",
         *["{together[reports]:#report}, any prior: WI and IWI ≤ {together[worst_limit]:up}"] * several,
         "one report, all baskets of {information[equally_likely][basket_size]:#item} equally likely: "
         f"{', '.join(parts)}{note}",

@@ -33,9 +33,9 @@ _REFINE = (
     "catalogue, from other people, can confirm them: `assocpriv refine`."
 )
 _BOTH = (
-    "The first interval is right for {confidence_level:given} of all itemsets together; it may be too narrow for a "
-    "single best seller. The second is right in {confidence_level:given} of cases for one itemset that you chose "
-    "before looking at results; use it for best sellers."
+    "First interval: it contains the true support of {confidence_level:given} of all itemsets, but of fewer of the "
+    "best sellers. Second interval: for an itemset that you named before you saw results, such as a known best seller; "
+    "it contains the true support in {confidence_level:given} of collections."
 )
 _NAMED = "intervals are for itemsets chosen before looking at results"
 _MARK = Column("", "{mark}", "text")
@@ -89,7 +89,7 @@ def _rows(frame: LightFrame, top: int, wanted: ItemsetFilter, *, everything: boo
     notes: list[Part] = (
         [
             Say(
-                "… and {more} are left out, some between these rows, so that each size is shown",
+                "… and {more} are left out: the rows are the largest of each size, so others can lie between them",
                 {"more": ", ".join(parts)},
             )
         ]
