@@ -39,8 +39,8 @@ def mine(
     Input: REPORTS, report files or folders of them. Reports of several plans, such as those of refine, are combined.
 
     Output: a table of selected itemsets, at most 5% of them expected to be below the minimum support; -o writes it
-    whole. The automatic minimum can be below the plan's detection thresholds, which allow one false detection in 100
-    collections.
+    whole. The automatic minimum can be below the plan's detection thresholds, because those are stricter: at most one
+    false detection in 100 collections.
 
     \b
     Example:
@@ -104,9 +104,9 @@ def rules(
     Input: ITEMSETS, a file that mine wrote. With --substitutes, give REPORTS instead, a file or a folder.
 
     Output: a table of selected rules with credible intervals, of which at most 10% are expected to be below the minimum
-    confidence. With --prices each rule has a value: the money, per thousand baskets, from the consequent sold with the
-    antecedent, beyond what independent items would bring. With -o rules.json a device can compare its basket with the
-    rules.
+    confidence. With --prices each rule has a value: the extra money, per thousand of all baskets, that the consequent
+    earns because it is bought with the antecedent more often than by chance. With -o rules.json a device can compare
+    its basket with the rules.
 
     \b
     Example:

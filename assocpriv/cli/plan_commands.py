@@ -121,8 +121,8 @@ def plan(output: Path | None, force: bool, **options: Any) -> None:
     """Write a plan: the most accurate randomization that keeps a guarantee.
 
     Input: items and a guarantee. A statement with a prior of PRIOR or less stays below POSTERIOR after all reports of a
-    person: 5% to 10% is strict, 5% to 50% (ε = ln 19) the default, 1% to 50% lenient. `assocpriv privacy --explain`
-    shows what each costs.
+    person. Prior → posterior: 5% → 10% is strict, 5% → 50% (ε = ln 19) the default, 1% → 50% lenient. `assocpriv
+    privacy --explain` shows what each costs.
 
     Output: the plan file, and what the number of reports can detect. --detect 1% (see --help-all) computes what is
     needed to detect pairs of 1% support: ε if you give --reports, the number of reports if you give a guarantee. On a

@@ -33,9 +33,10 @@ _REFINE = (
     "catalogue, from other people, can confirm them: `assocpriv refine`."
 )
 _BOTH = (
-    "First interval: it contains the true support of {confidence_level:given} of all itemsets, but of fewer of the "
-    "best sellers. Second interval: for an itemset that you named before you saw results, such as a known best seller; "
-    "it contains the true support in {confidence_level:given} of collections."
+    "Interval next to the support: counted over all itemsets, {confidence_level:given} of these intervals contain the "
+    "true support; over the best sellers only, fewer. If named beforehand: use this interval for an itemset that "
+    "you chose before you saw results, such as a known best seller. It contains the true support in "
+    "{confidence_level:given} of collections."
 )
 _NAMED = "intervals are for itemsets chosen before looking at results"
 _MARK = Column("", "{mark}", "text")
@@ -86,16 +87,8 @@ def _rows(frame: LightFrame, top: int, wanted: ItemsetFilter, *, everything: boo
     missing = np.bincount(sizes[left], minlength=1) - np.bincount(sizes[rows], minlength=sizes[left].max(initial=0) + 1)
     parts = [f"{count:,} more {name_itemsets(k, count)}" for k, count in enumerate(missing.tolist()) if count]
     hidden = len(likely) - int(left.sum())
-    notes: list[Part] = (
-        [
-            Say(
-                "… and {more} are left out: the rows are the largest of each size, so others can lie between them",
-                {"more": ", ".join(parts)},
-            )
-        ]
-        if parts
-        else []
-    )
+    text = "… and {more} are left out; shown are the largest of each size, so others can be larger than some shown"
+    notes: list[Part] = [Say(text, {"more": ", ".join(parts)})] if parts else []
     return likely.take(rows), notes + [Say("hidden by the filters: {rows:#row}", {"rows": hidden})] * (hidden > 0)
 
 
@@ -149,7 +142,9 @@ def _itemset_parts(shown: LightFrame, content: Mapping[str, Any], caption: str =
     parts: list[Part] = [Table(columns, rows, caption, "itemsets", ("ci_low", "support", "ci_high"), "pale")]
     parts += [_BOTH] * bool(named)
     if any(row["pale"] for row in rows):
-        parts.append("?: not selected; with the posterior probability of a support of at least {min_support:support}")
+        parts.append(
+            "?: not selected; the figure is the probability that the support is at least {min_support:support}"
+        )
     if content.get("fdr"):
         parts.append(
             "*: significant, {fdr_count:#} of {fdr[hypotheses]:#} itemsets tested; at most {fdr[level]:given} of them "

