@@ -1,10 +1,10 @@
 """Data frames of mined tables or rules with their own display in notebooks and shells."""
 
 from typing import TYPE_CHECKING, Any, ClassVar
+from zlib import crc32
 
 import pandas as pd
 
-from assocpriv.guarantees.errors import EstimateError
 from assocpriv.plans.catalogue import sort_key
 from assocpriv.plans.registry import load
 from assocpriv.server.itemsets import COLUMNS
@@ -15,35 +15,74 @@ if TYPE_CHECKING:
     from assocpriv.files.itemset_files import LightFrame
 
 
-class _ShownFrame(pd.DataFrame):
-    """Frames derived from this one keep its display while they have the columns that it needs."""
+_SETS = {"itemsets", *SIDES}
+_LEAST_ROOM = 12  # characters of a printed item set
 
+
+class _ShownFrame(pd.DataFrame):
+    """A table with its own display as long as nothing is changed: rows, their order, columns and values.
+
+    Frames derived from it are shown as pandas shows them, with item sets as {a, b}; printed, the columns that fit.
+    """
+
+    _internal_names: ClassVar[list[str]] = [*pd.DataFrame._internal_names, "_fingerprint"]  # type: ignore[attr-defined]
+    _internal_names_set: ClassVar[set[str]] = {*_internal_names}
     _shown_by: ClassVar[str]
     _known: ClassVar[frozenset[str]] = frozenset()  # all columns of such a table
-    _printed: ClassVar[frozenset[str]] = frozenset()  # those that fit the width of a shell
+    _printed: ClassVar[tuple[str, ...]] = ()  # those that fit the width of a shell
+    _fingerprint: tuple[Any, ...] = ()  # of the table as it was returned
 
     @property
     def _constructor(self) -> Any:
         return type(self)
 
     def __repr__(self) -> str:
-        if not self._printed or not self._known <= {*self.columns}:  # the caller chose columns: show them all
-            return super().__repr__()
-        printed = [name for name in self.columns if name in self._printed or name not in self._known]
-        frame = pd.DataFrame(self[printed]).round(dict.fromkeys(self._printed, 5))
-        for name in self._printed & {"itemsets", *SIDES}:
-            frame[name] = [_braced(each) if isinstance(each, frozenset) else each for each in frame[name]]
-        return f"{frame!r}\n({len(self.columns) - len(printed)} more in .columns)"
+        plain = self._plain()
+        # all columns if the caller chose columns, or a number of columns other than pandas' own
+        if (
+            not self._printed
+            or not self._known <= {*self.columns}
+            or pd.get_option("display.max_columns") not in (0, 20)
+        ):
+            return repr(plain)
+        printed = [*self._printed, *(name for name in self.columns if name not in self._known)]
+        sets = [name for name in printed if name in _SETS]
+        with pd.option_context("display.max_columns", None, "display.expand_frame_repr", False):
+            width = len(repr(plain[printed].drop(columns=sets).head()).partition("\n")[0])
+            room = max(((pd.get_option("display.width") or 80) - width) // len(sets) - 2, _LEAST_ROOM)
+            for name in sets:
+                plain[name] = [f"{each[: room - 1]}…" if len(str(each)) > room else each for each in plain[name]]
+            text = repr(plain[printed])
+        return f"{text}\n({len(self.columns) - len(printed)} more in .columns)"
 
     def _repr_html_(self) -> Any:
-        try:
+        if self._fingerprint and self._fingerprint == _fingerprint(self):
             return load(self._shown_by)(self)._repr_html_()
-        except (KeyError, TypeError, ValueError, EstimateError):  # columns are missing, or it is another table by now
-            return super()._repr_html_()  # type: ignore[misc]
+        return self._plain()._repr_html_()  # type: ignore[operator]
+
+    def _plain(self) -> pd.DataFrame:
+        """Return a copy of pandas' own type, with item sets as text, and known numbers to five places."""
+        plain = pd.DataFrame(self)
+        known = [name for name in plain.columns if name in self._known and plain[name].dtype == float]
+        plain = plain.round(dict.fromkeys(known, 5))
+        for name in _SETS & {*plain.columns}:
+            plain[name] = [_braced(each) if isinstance(each, frozenset) else each for each in plain[name]]
+        return plain
 
 
 def _braced(names: frozenset[str]) -> str:
     return f"{{{', '.join(sorted(names, key=sort_key))}}}"
+
+
+def _fingerprint(frame: pd.DataFrame) -> tuple[Any, ...]:
+    """Return what differs between two tables if their rows, the order of these, columns or values differ."""
+    index = frame.index
+    of_index = (index.start, index.stop, index.step) if isinstance(index, pd.RangeIndex) else None
+    values = [
+        hash(tuple(map(id, column))) if column.dtype == object else crc32(column.tobytes())
+        for column in (frame[name].to_numpy() for name in frame.columns)
+    ]
+    return (of_index, *frame.columns, *values)
 
 
 class ItemsetFrame(_ShownFrame):
@@ -51,7 +90,7 @@ class ItemsetFrame(_ShownFrame):
 
     _shown_by = "assocpriv.show.itemset_views:mined"
     _known = frozenset(COLUMNS)
-    _printed = frozenset({"support", "itemsets", "ci_low", "ci_high", "probability", "selected"})
+    _printed = ("itemsets", "support", "ci_low", "ci_high", "selected")
 
 
 class RuleFrame(_ShownFrame):
@@ -59,7 +98,7 @@ class RuleFrame(_ShownFrame):
 
     _shown_by = "assocpriv.show.itemset_views:rules"
     _known = frozenset({*SIDES, *METRICS, *INTERVALS, "probability", "selected", "selected_strict"})
-    _printed = frozenset({*SIDES, "confidence", "confidence_ci_low", "confidence_ci_high"})
+    _printed = (*SIDES, "confidence", "confidence_ci_low", "confidence_ci_high")
 
 
 class SubstituteFrame(_ShownFrame):
@@ -73,4 +112,5 @@ def to_result_frame(table: "LightFrame", frame_type: type[_ShownFrame] = Itemset
     plain = table.to_pandas()
     frame = frame_type(plain)
     frame.attrs.update(plain.attrs)
+    frame._fingerprint = _fingerprint(frame)
     return frame

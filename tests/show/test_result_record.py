@@ -1,6 +1,7 @@
 """Records of itemsets and rules: text, JSON and HTML have the same figures, those of the table."""
 
 import pickle
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from naive import planned
 from shown import HOSTILE, check
 
 import assocpriv as ap
+from assocpriv.server.itemsets import COLUMNS
 from assocpriv.server.result_frames import ItemsetFrame
 from assocpriv.show import text_renderer
 from assocpriv.show.itemset_views import answers, is_likely, mined, rules
@@ -85,38 +87,71 @@ def test_rules_and_answers_agree_in_three_formats(reports: ap.Reports) -> None:
 
 
 def test_tables_show_themselves_in_notebooks(reports: ap.Reports) -> None:
-    """The first rows and the number of others, without script; other tables are shown by pandas."""
+    """The first rows and the number of others, without script, as long as the table is as it was returned."""
     frame = ap.mine(reports, "5%")
-    for shown in (frame, ap.association_rules(frame, "20%"), frame[frame["length"] == 1]):
+    for shown in (frame, ap.association_rules(frame, "20%")):
         html = shown._repr_html_()
         assert "<script" not in html
         assert 15 >= html.count('<th scope="row">') > 1
         assert len(html) < 20_000
+        assert html == shown._repr_html_()
     assert "… and" in mined(ap.mine(reports, top=40), 5, everything=True)._repr_html_()
     assert isinstance(pickle.loads(pickle.dumps(frame)), ItemsetFrame)
-    for other in (frame[["support", "length"]], frame.describe(), frame.rename(columns={"support": "s"})):
-        assert other._repr_html_() == pd.DataFrame(other)._repr_html_()
-        assert repr(other) == repr(pd.DataFrame(other))
+
+
+CHANGES: dict[str, Callable[[pd.DataFrame], pd.DataFrame | None]] = {
+    "first rows": lambda frame: frame.head(3),
+    "rows": lambda frame: frame[~frame["selected"]],
+    "order": lambda frame: frame.sort_values("length", kind="stable"),
+    "order, numbered again": lambda frame: frame.sort_values("ci_low", ignore_index=True),
+    "a column": lambda frame: frame.assign(mine=1),
+    "fewer columns": lambda frame: frame[["support", "length"]],
+    "a name": lambda frame: frame.rename(columns={"support": "s"}),
+    "an index": lambda frame: frame.set_index("length"),
+    "values, in place": lambda frame: frame.__setitem__("support", frame["support"] * 100),
+    "a cell, in place": lambda frame: frame.loc.__setitem__((0, "ci_low"), 0.5),
+    "a set, in place": lambda frame: frame.__setitem__("itemsets", [frozenset({"x"})] * len(frame)),
+    "a column, in place": lambda frame: frame.insert(0, "mine", 1),
+    "a column less, in place": lambda frame: frame.__delitem__("probability"),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
+def test_changed_tables_are_shown_as_they_are(
+    reports: ap.Reports, change: Callable[[pd.DataFrame], pd.DataFrame | None]
+) -> None:
+    """Rows, order, columns and values are the caller's, as pandas shows them; item sets without frozenset()."""
+    frame = ap.mine(reports, "5%")
+    result = change(frame)
+    shown = frame if result is None else result
+    html = shown._repr_html_()
+    expected = pd.DataFrame(shown)
+    if "itemsets" in expected:
+        expected["itemsets"] = ["{" + ", ".join(sorted(names)) + "}" for names in expected["itemsets"]]
+    known = [name for name in expected.columns if name in COLUMNS and expected[name].dtype == float]
+    assert html == expected.round(dict.fromkeys(known, 5))._repr_html_()
+    with pd.option_context("display.max_columns", None):
+        assert repr(shown) == repr(expected.round(dict.fromkeys(known, 5)))
 
 
 def test_tables_in_a_shell_show_the_main_columns(reports: ap.Reports) -> None:
-    """Intervals stand next to estimates in 80 characters, also of added columns; omitted columns are counted."""
+    """Itemset or rule, estimate and interval fit 80 characters, whatever the names; omitted columns are counted."""
     frame = ap.mine(reports, "5%")
     derived = ap.association_rules(frame, "20%")
-    frame = frame[[all(len(name) < 9 for name in names) for names in frame["itemsets"]]]
-    short = {side: [frozenset({"rye", "milk"})] * len(derived) for side in ("antecedents", "consequents")}
+    long = [frozenset({"organic skimmed milk of the region", "bread"})]
     with pd.option_context("display.width", 80, "display.max_columns", 20):
         for shown, head in (
-            (frame[frame["length"] == 1], "support itemsets ci_low ci_high probability selected"),
+            (frame[frame["length"] == 1], "itemsets support ci_low ci_high selected"),
+            (frame.assign(itemsets=long * len(frame)), "itemsets support ci_low ci_high selected"),
             (
-                derived.assign(**short),
+                derived.assign(antecedents=long * len(derived), consequents=long * len(derived)),
                 "antecedents consequents confidence confidence_ci_low confidence_ci_high",
             ),
         ):
             first, *lines, last = repr(shown).splitlines()
             assert first.split() == head.split()
-            assert max(map(len, lines)) <= 80
+            assert max(map(len, [first, *lines])) <= 80
             assert last == f"({len(shown.columns) - len(head.split())} more in .columns)"
         own = repr(frame.assign(mine=1, itemsets=frame["itemsets"].map(" & ".join)))
         assert " mine\n" in own
-        assert "{" not in own
+        assert "frozenset" not in own
