@@ -235,7 +235,9 @@ def read_baskets(
         repeats: "error", or "merge" to count a repeated item once.
         empty: "error", "keep" to read a blank line, or a null or empty list, as an empty basket, or "drop".
         incomplete: "refuse", or "drop" to leave out rows of the long layout without an id, an item or a quantity. Such
-            rows below all others, as totals, are always left out.
+            rows below all others, as totals, are always left out. Empty cells of a one-hot table mean "not bought" if
+            no cell is false, as in a pivot. Otherwise they are refused, their rows left out with "drop", or read as not
+            bought with "keep".
         progress: called with (bytes read, bytes of the file).
 
     Returns:
@@ -583,7 +585,7 @@ def substitutes(
     >>> import assocpriv as ap
     >>> made = ap.plan(["bread", "butter", "margarine"], ap.Guarantee("5%", "50%"), mean_size=1)
     >>> baskets = [{"bread", "butter"}, {"bread", "margarine"}, {"bread"}, {"butter"}, {"margarine"}, set()]
-    >>> reports = ap.randomize(baskets * 20_000, made)
+    >>> reports = ap.randomize(baskets * 20_000, made, empty="keep")
     >>> [sorted(row["itemsets"]) for row in ap.substitutes(reports, light=True).to_dict() if row["selected"]]
     [['butter', 'margarine']]
     """

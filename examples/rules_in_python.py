@@ -17,7 +17,7 @@ def main() -> None:
     breakfast = rng.random(len(frame)) < 0.35
     frame.loc[breakfast, ["bread", "butter", "jam"]] = True
 
-    baskets = ap.to_baskets(frame)
+    baskets = ap.to_baskets(frame, empty="keep")
     plan = ap.plan(baskets.catalogue, transaction_size=4, guarantee=ap.Guarantee("5%", "50%"), reports=len(frame))
     print(plan)
 

@@ -19,7 +19,8 @@ def collect(season: int, plan: ap.Plan, rng: np.random.Generator) -> ap.Reports:
     taken = {name: rng.random(PEOPLE) < shares[season] for name, shares in SHARES.items()}
     if season:
         taken["bread"] |= taken["soup"] & (rng.random(PEOPLE) < 0.5)
-    return ap.randomize([{name for name in taken if taken[name][person]} for person in range(PEOPLE)], plan)
+    baskets = [{name for name in taken if taken[name][person]} for person in range(PEOPLE)]
+    return ap.randomize(baskets, plan, empty="keep")  # some people bought none of these
 
 
 def main() -> None:

@@ -35,7 +35,7 @@ def main() -> None:
     """Find pairs of one category that are bought together less than expected under independence."""
     categories = {name: shelf for shelf, names in SHELVES.items() for name in names}
     plan = ap.plan(categories, ap.Guarantee("5%", "50%"), transaction_size=5, reports=PEOPLE)
-    reports = ap.randomize(make_baskets(np.random.default_rng(5)), plan)
+    reports = ap.randomize(make_baskets(np.random.default_rng(5)), plan, empty="keep")
     found = ap.substitutes(reports, categories=categories)
     for row in found.itertuples():
         verdict = "substitutes" if row.selected else "not significant"

@@ -412,8 +412,11 @@ layout_option = click.option(
 )  # fmt: skip
 reading_options = joined(  # of baskets
     layout_option,
-    choice("--incomplete", ["refuse", "drop"], "Rows with missing cells."),
-)
+    usual(
+        "--incomplete", default="refuse", type=click.Choice(["refuse", "drop", "keep"]), metavar="WORD",  # a short one
+        help="Missing cells: refuse, drop their rows, or keep as not bought.",
+    ),
+)  # fmt: skip
 READING = ("layout", "incomplete")
 repeats_option = choice("--repeats", ["error", "merge"], "Repeated items in a basket.")
 rules_options = joined(

@@ -88,7 +88,7 @@ def limit_per_person(
     owners = np.maximum.reduceat(cells.codes, starts)
     several = np.minimum.reduceat(np.where(cells.codes < 0, len(cells.codes), cells.codes), starts) < owners
     unknown = owners < 0
-    if unknown.any() and options.incomplete == "refuse":
+    if unknown.any() and options.incomplete != "drop":
         raise BasketError(
             f"{pluralize(int(unknown.sum()), 'transaction')} without a person; fill in the column, or drop them with "
             "incomplete='drop'"

@@ -208,10 +208,12 @@ def _transactions(
 ) -> Iterator[Baskets]:
     """Yield the transactions of Arrow arrays of baskets, and count their sizes."""
     reader = NameReader(plan, unknown=unknown)
-    options = ReadOptions(f"list item={_BASKET}", reader.unknown, repeats)
+    options = ReadOptions(f"list item={_BASKET}", reader.unknown, repeats, empty="keep")
     for column in columns:
         if column.null_count:
             raise BasketError("the DataFrame has rows without a basket or without a transaction; remove them")
+        if column.flatten().null_count:
+            raise BasketError("the DataFrame has baskets of which an item is missing; remove such items")
         table = pa.table({_BASKET: column})
         try:
             named, _ = named_baskets(table, reader.names, options)

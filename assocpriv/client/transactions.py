@@ -169,14 +169,12 @@ def transactions_of(
     read.
 
     Raises:
-        BasketError: baskets that do not fit the plan; options for files with baskets in memory; after the last batch,
-            if none of the items is in the catalogue (the log warns if most are not).
+        BasketError: baskets that do not fit the plan; after the last batch, if none of the items is in the catalogue
+            (the log warns if most are not).
     """
     if is_file(baskets):
         stream = stream_transactions(baskets, plan, options)
         return _checked(stream, lambda: stream.counts, plan, options), lambda: stream.counts
-    if options.empty != "error":
-        raise BasketError("empty is an option for files; omit it for baskets in memory")
     made, dropped = transactions_of_many(baskets, plan, options)
     counts = ReadCounts(len(made), dropped, 0, 0)
     return _checked([made], lambda: counts, plan, options), lambda: counts

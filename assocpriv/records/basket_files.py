@@ -27,6 +27,7 @@ from assocpriv.kernels.parallel import parallel_map
 from assocpriv.plans.catalogue import Catalogue
 from assocpriv.records import basket_sources
 from assocpriv.records.baskets import (
+    BLANK,
     Baskets,
     assemble_in_order,
     catalogue_from_columns,
@@ -34,6 +35,7 @@ from assocpriv.records.baskets import (
     list_cells,
     onehot_cells,
     refuse_multiple_items,
+    treat_empty,
 )
 from assocpriv.records.cells import (
     MISSING_WORDS,
@@ -122,8 +124,8 @@ def read_persons(paths: Paths, options: ReadOptions, column: str | int, catalogu
 class BasketStream(Iterator[Baskets]):
     """An iterator over the baskets of files, batch by batch in order; ``counts`` covers the batches so far."""
 
-    def __init__(self, paths: Paths, batches: Iterator[tuple[Baskets, ReadCounts]]) -> None:
-        self._paths, self._batches = paths, batches
+    def __init__(self, paths: Paths, batches: Iterator[tuple[Baskets, ReadCounts]], incomplete: str) -> None:
+        self._paths, self._batches, self._incomplete = paths, batches, incomplete
         self.counts = ReadCounts(0, 0, 0, 0)
 
     def __next__(self) -> Baskets:
@@ -134,6 +136,8 @@ class BasketStream(Iterator[Baskets]):
             _note(self._paths, self.counts.left_out)
             raise StopIteration
         self.counts += batch[1]
+        check = partial(self.counts.left_out.check_flags, self._incomplete)
+        basket_sources.prefix_errors(_label(self._paths), check)
         return batch[0]
 
 
@@ -162,25 +166,19 @@ def stream_baskets(
 
     absent = options.missing_words(catalogue)
     budget = basket_sources.MemoryBudget.within(options.memory_bytes)
-    return BasketStream(paths, _map_batches(finish, paths, options, budget, absent))
+    return BasketStream(paths, _map_batches(finish, paths, options, budget, absent), options.incomplete)
 
 
 def _assemble(cells: Cells, catalogue: Catalogue | None, options: ReadOptions) -> tuple[Baskets, ReadCounts]:
     if not len(cells.sizes):
         raise BasketError(basket_sources.NO_BASKETS)
-    bare = np.flatnonzero(cells.sizes == 0)
-    if len(bare) and options.empty == "error":
-        raise BasketError(
-            f"{cells.origin.place(int(bare[0]))} is an empty basket{cells.origin.tally(f'{len(bare):,} in all')}; "
-            "keep empty baskets with empty='keep', or leave them out with empty='drop'"
-        )
-    if options.empty == "drop":
-        cells = replace(cells, sizes=cells.sizes[cells.sizes > 0])
+    cells.left_out.check_flags(options.incomplete)
+    cells, n_empty = treat_empty(cells, options)
     catalogue, ids = resolve(cells, catalogue, numbered=False)
     known = drop_unknown_items(cells, ids, options.unknown, catalogue)
     baskets = assemble_in_order(known, catalogue, options.repeats)
     dropped, merged = len(ids) - len(known.codes), len(known.codes) - len(baskets.items)
-    empty = (0, len(bare)) if options.empty == "drop" else (len(bare), 0)
+    empty = (0, n_empty) if options.empty == "drop" else (n_empty, 0)
     return baskets, ReadCounts(len(baskets), dropped, merged, *empty, cells.left_out)
 
 
@@ -380,7 +378,8 @@ def _file_batches(
         else:
             catalogue = catalogue_from_columns(found.names[place] for place in found.taken)
             flags = [pa.int8()] * len(found.taken)
-            yield from table.map(lambda rows: work(_onehot(rows, found, catalogue, absent)), found.taken, budget, flags)
+            cells_of = partial(_onehot, found=found, catalogue=catalogue, absent=absent, incomplete=options.incomplete)
+            yield from table.map(lambda rows: work(cells_of(rows)), found.taken, budget, flags)
 
 
 def _table(source: _Source, found: DetectedLayout) -> AnyTable:
@@ -400,19 +399,18 @@ def _hold_long(table: AnyTable, found: DetectedLayout, how: _BatchOptions, held:
         taken += part.memory_bytes
         if taken > how.budget.units(1) >= 0:
             how.budget.refuse(f"the long layout is read as a whole, which needs at least {taken >> 20:,} MiB")
-    if how.options.incomplete == "refuse":
-        refuse_incomplete(held[first:])
+    refuse_incomplete(held[first:], how.options.incomplete)
     if not sum(len(part.items) for part in held[first:]):
         raise BasketError(_NO_ROWS)
 
 
-def _onehot(rows: Rows, found: DetectedLayout, catalogue: Catalogue, absent: Collection[str]) -> Cells:
-    flags = flag_columns(rows, found.taken)
+def _onehot(rows: Rows, found: DetectedLayout, catalogue: Catalogue, absent: Collection[str], incomplete: str) -> Cells:
+    flags = flag_columns(rows, found.taken, absent)
     if isinstance(rows.line, LineNumbers) and len(flags[0]) < rows.line.n_lines:  # blank lines are empty baskets
-        full = np.zeros((len(flags), rows.line.n_lines), dtype=np.bool_)
+        full = np.full((len(flags), rows.line.n_lines), BLANK, dtype=np.int8)
         full[:, rows.line.filled] = flags
         flags = list(full)
-    return onehot_cells(flags, catalogue, rows.origin, absent)
+    return onehot_cells(flags, catalogue, rows.origin, absent, incomplete)
 
 
 # ---- text: dat, one basket of numbers per line

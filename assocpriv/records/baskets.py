@@ -123,6 +123,7 @@ class Baskets:
         *,
         unknown: str = "error",
         repeats: str = "error",
+        empty: str = "error",
         layout: str | Layout | None = None,
     ) -> "Baskets":
         """Make baskets of sets or lists of item names.
@@ -133,20 +134,21 @@ class Baskets:
                 the size limit of a catalogue, otherwise the sorted distinct names.
             unknown: "error", or "drop" to leave out items that are not in the catalogue.
             repeats: "error", or "merge" to count a repeated item of a basket once.
-            layout: "list within=none" if names contain commas, bars or quantities, "list missing=keep" if NaN or None
-                is a name, or both together.
+            empty: "error", or for baskets without items "keep" or "drop". None and NaN are not items, and are left out.
+            layout: "list within=none" if names contain commas, bars or quantities, "list missing=keep" if "NaN" or
+                "None" is a name, or both together.
 
         Returns:
             The baskets, in order.
 
         Raises:
             TypeError: one basket instead of several, or items that are neither text nor integers.
-            BasketError: names are unknown, repeated or unusable.
+            BasketError: names are unknown, repeated or unusable, or baskets are empty.
 
-        >>> Baskets.from_sets([[2, 0], []]).sizes
+        >>> Baskets.from_sets([[2, 0], []], empty="keep").sizes
         array([2, 0])
         """
-        options = ReadOptions(layout, unknown, repeats)
+        options = ReadOptions(layout, unknown, repeats, empty)
         _refuse_layout_of_lists(options.requested_layout)
         return _baskets_of(_cells_of_sets(baskets, options, catalogue), catalogue, options)[0]
 
@@ -159,6 +161,7 @@ class Baskets:
         catalogue: Catalogue | None = None,
         unknown: str = "error",
         repeats: str = "error",
+        empty: str = "error",
         incomplete: str = "refuse",
     ) -> "Baskets":
         """Make baskets of a pandas, polars or pyarrow table.
@@ -170,17 +173,20 @@ class Baskets:
                 or "list item=COLUMN" (a row per basket, with one column of lists; null is an empty basket). By default
                 it is detected, and an ambiguous table is refused.
             catalogue: as for :meth:`from_sets`, but by default the columns, in order, for one-hot.
-            unknown, repeats: as for :meth:`from_sets`.
-            incomplete: "refuse", or "drop" to leave out rows of the long layout without an id, an item or a quantity.
+            unknown, repeats, empty: as for :meth:`from_sets`.
+            incomplete: for missing cells "refuse", or "drop" to leave out their rows. In the long layout these are rows
+                without an id, an item or a quantity. An empty cell of a one-hot table means "not bought" if no cell of
+                the table is false; otherwise it is missing, or with "keep" means "not bought".
 
         Returns:
             The baskets, in the order of rows or of first appearance.
 
         Raises:
             TypeError: the argument is not a table in memory.
-            BasketError: columns or cells do not fit the layout, or names are unknown, repeated or unusable.
+            BasketError: columns or cells do not fit the layout, names are unknown, repeated or unusable, cells are
+                missing, or baskets are empty.
         """
-        options = ReadOptions(layout, unknown, repeats, incomplete=incomplete)
+        options = ReadOptions(layout, unknown, repeats, empty, incomplete)
         return _baskets_of(_cells_of_frame(frame, options, catalogue), catalogue, options)[0]
 
     def aligned(self, catalogue: Catalogue, *, unknown: str = "error") -> tuple["Baskets", int]:
@@ -235,7 +241,7 @@ def named_baskets(data: Any, catalogue: Catalogue | None, options: ReadOptions =
 
     Without a catalogue any names are allowed, and baskets may all be empty.
 
-    >>> named_baskets([[], []], None)
+    >>> named_baskets([[], []], None, ReadOptions(empty="keep"))
     (Baskets(2 baskets over 1 items), 0)
     """
     is_table = not isinstance(data, Baskets) and is_frame(data)
@@ -302,10 +308,33 @@ def assemble_in_order(cells: Cells, catalogue: Catalogue, repeats: str) -> Baske
     return Baskets(catalogue, offsets, keys)
 
 
+def treat_empty(cells: Cells, options: ReadOptions) -> tuple[Cells, int]:
+    """Refuse, keep or leave out baskets without items; return the others and the number of empty ones.
+
+    Raises:
+        BasketError: there are some, and ``empty`` is "error".
+    """
+    bare = np.flatnonzero(cells.sizes == 0)
+    if len(bare) and options.empty == "error":
+        raise BasketError(
+            f"{cells.origin.place(int(bare[0]))} is an empty basket{cells.origin.tally(f'{len(bare):,} in all')}; "
+            "keep empty baskets with empty='keep', or leave them out with empty='drop'"
+        )
+    if options.empty == "drop" and len(bare):
+        kept = np.flatnonzero(cells.sizes)
+        cells = replace(cells, sizes=cells.sizes[kept], origin=cells.origin.of_rows(kept))
+    return cells, len(bare)
+
+
 def _baskets_of(cells: Cells, catalogue: Catalogue | None, options: ReadOptions) -> tuple[Baskets, int]:
     """Return baskets and the number of unknown items dropped; log what was left out."""
-    if cells.left_out.note:
-        _LOG.info("baskets: %s", cells.left_out.note)
+    cells.left_out.check_flags(options.incomplete)
+    cells, n_empty = treat_empty(cells, options)
+    left_out = cells.left_out + LeftOut(empty_baskets=n_empty * (options.empty == "drop"))
+    if left_out.note:
+        _LOG.info("baskets: %s", left_out.note)
+    if n_empty and not len(cells.sizes):
+        raise BasketError(f"all {n_empty:,} baskets are empty, so none is left")
     found, ids = resolve(cells, catalogue)
     known = drop_unknown_items(cells, ids, options.unknown, found)
     return assemble_in_order(known, found, options.repeats), len(ids) - len(known.codes)
@@ -350,8 +379,9 @@ def _cells_of_sets(baskets: Iterable[object], options: ReadOptions, catalogue: C
         )
     if isinstance(baskets, Sequence) and options.requested_layout.kind is None:
         _refuse_rows(baskets[:SAMPLE_LINES])
-    names = (_names_of(basket, row) for row, basket in enumerate(baskets))
-    cells = cells_of_names(names, options.missing_words(catalogue))
+    absent = options.missing_words(catalogue)
+    names = (_names_of(basket, row, has_missing=bool(absent)) for row, basket in enumerate(baskets))
+    cells = cells_of_names(names, absent)
     if not len(cells.sizes) and isinstance(baskets, Iterator):
         raise BasketError(EXHAUSTED)
     refuse_multiple_items(cells, DetectedLayout(options.requested_layout))
@@ -382,7 +412,7 @@ def _refuse_rows(baskets: Sequence[object]) -> None:
         )
 
 
-def _names_of(basket: object, row: int) -> list[str]:
+def _names_of(basket: object, row: int, *, has_missing: bool) -> list[str]:
     if isinstance(basket, Mapping):  # whose zeros would count as bought
         raise TypeError(f"basket {row + 1} is a mapping; pass only the names, or a table with a column per item")
     if isinstance(basket, (str, bytes)) or not isinstance(basket, Iterable):
@@ -390,7 +420,19 @@ def _names_of(basket: object, row: int) -> list[str]:
             f"basket {row + 1} must be a set or list of items, got a {type(basket).__name__}; put a single basket into "
             "a list: [basket]; split text with several items: text.split(',')"
         )
-    return [name if type(name) is str else _name_of(name, row, position) for position, name in enumerate(basket, 1)]
+    return [
+        name if type(name) is str else "-" if has_missing and _is_missing(name) else _name_of(name, row, position)
+        for position, name in enumerate(basket, 1)
+    ]
+
+
+def _is_missing(item: object) -> bool:
+    """Return whether an item is None, NaN, or NA or NaT of pandas."""
+    return (
+        item is None
+        or (isinstance(item, float | np.floating) and bool(np.isnan(item)))
+        or type(item).__name__ in ("NAType", "NaTType")
+    )
 
 
 def _name_of(item: object, row: int, position: int) -> str:
@@ -470,12 +512,13 @@ def _cells_of_frame(
         cells = list_cells(arrays[0], None, found.layout.within, absent)
     elif found.kind == "long":
         part = long_part(rows, found, absent)
-        if options.incomplete == "refuse":
-            refuse_incomplete([part])
+        refuse_incomplete([part], options.incomplete)
         cells = long_cells([part], persons=persons is not None)
     else:
         items = catalogue_from_columns(str(each.name) for each in columns)
-        cells = onehot_cells(flag_columns(rows, range(len(columns))), items, None, absent)
+        cells = onehot_cells(
+            flag_columns(rows, range(len(columns)), absent), items, rows.origin, absent, options.incomplete
+        )
     if persons is None:
         refuse_multiple_items(cells, found)
     return cells
@@ -528,6 +571,10 @@ def _split_texts(texts: Any, within: str) -> Any:
 # ---- tables: one-hot, a column per item
 
 
+EMPTY, BLANK, _ODD = 2, 3, 4  # flags of a one-hot table besides 0 and 1: no value, a blank line, neither true nor false
+_MEANING = dict.fromkeys(FALSE_WORDS, 0) | dict.fromkeys(TRUE_WORDS, 1)
+
+
 def catalogue_from_columns(names: Iterable[str]) -> Catalogue:
     """Return the catalogue of column names.
 
@@ -544,33 +591,42 @@ def catalogue_from_columns(names: Iterable[str]) -> Catalogue:
     raise BasketError(f"the columns cannot be items: {problem}")
 
 
-def flag_columns(rows: Rows, places: Sequence[int]) -> list[Any]:
-    """Return columns as zeros and ones, shape (n_rows,) each; null is 0. ``places`` are their indices in the table.
+def flag_columns(rows: Rows, places: Sequence[int], absent: Collection[str] = ()) -> list[Any]:
+    """Return columns as flags, shape (n_rows,) each: 0, 1, or :data:`EMPTY`, also for one of the ``absent`` words.
+
+    ``places`` are their indices in the table.
 
     Raises:
         BasketError: a cell is neither true nor false.
     """
-    return [_flags(values, place, rows) for values, place in zip(rows.columns, places, strict=True)]
+    return [_flags(values, place, rows, absent) for values, place in zip(rows.columns, places, strict=True)]
 
 
-def _flags(values: Any, place: int, rows: Rows) -> Any:
+def _flags(values: Any, place: int, rows: Rows, absent: Collection[str]) -> Any:
     if is_text(values.type):
         values = values.dictionary_encode()
     elif pa.types.is_dictionary(values.type) and not is_text(values.type.value_type):
         values = values.dictionary_decode()
     if pa.types.is_null(values.type) or pa.types.is_decimal(values.type):
         values = values.cast(pa.float64())
-    if pa.types.is_boolean(values.type):
-        return array_to_numpy(pc.fill_null(values, False))
+    if pa.types.is_boolean(values.type) and not values.null_count:
+        return array_to_numpy(values)
+    if pa.types.is_floating(values.type):  # polars has NaN beside null
+        values = pc.if_else(pc.is_nan(values), None, values)
     if pa.types.is_dictionary(values.type):
         words = [str(word).strip().lower() for word in values.dictionary.to_pylist()]
-        meant = np.array([1 if word in TRUE_WORDS else 0 if word in FALSE_WORDS else 2 for word in words] + [0])
-        flags = meant[array_to_numpy(values.indices.cast(pa.int32()), len(words))]
+        meant = [EMPTY if not word or word in absent else _MEANING.get(word, _ODD) for word in words]
+        flags = np.array([*meant, EMPTY])[array_to_numpy(values.indices.cast(pa.int32()), len(words))]
+    elif pa.types.is_boolean(values.type):
+        flags = array_to_numpy(values.cast(pa.int8()), EMPTY)
     elif pa.types.is_integer(values.type) or pa.types.is_floating(values.type):
-        flags = array_to_numpy(pc.fill_null(values, 0))
+        flags = array_to_numpy(values, 0)
+        flags = np.where((flags == 0) | (flags == 1), flags, _ODD)
+        if values.null_count:
+            flags[array_to_numpy(values.is_null())] = EMPTY
     else:
         raise BasketError(f"column {place + 1} of items must hold true and false, or 1 and 0; convert it")
-    odd = np.flatnonzero((flags != 0) & (flags != 1))
+    odd = np.flatnonzero(flags == _ODD)
     if len(odd):
         row = int(odd[0])
         raise BasketError(
@@ -580,24 +636,39 @@ def _flags(values: Any, place: int, rows: Rows) -> Any:
 
 
 def onehot_cells(
-    columns: Sequence[Any], catalogue: Catalogue, origin: Origin | None = None, absent: Collection[str] = ()
+    columns: Sequence[NDArray[Any]],
+    catalogue: Catalogue,
+    origin: Origin,
+    absent: Collection[str] = (),
+    incomplete: str = "refuse",
 ) -> Cells:
-    """Return the cells of a one-hot table: a column per item of the catalogue, arrays (n_baskets,), zero or not.
+    """Return the cells of a one-hot table: a column of flags per item of the catalogue, arrays (n_baskets,).
 
-    A column named by one of the ``absent`` words, as pandas.get_dummies(dummy_na=True) adds, is not an item.
+    A column named by one of the ``absent`` words, as pandas.get_dummies(dummy_na=True) adds, is not an item. Rows with
+    an :data:`EMPTY` flag are left out if ``incomplete`` is "drop".
 
-    >>> onehot_cells([[1, 0], [1, 1]], Catalogue(["milk", "bread"])).codes.tolist()
+    >>> onehot_cells([np.array([1, 0]), np.array([1, 1])], Catalogue(["milk", "bread"]), Origin()).codes.tolist()
     [0, 1, 1]
     """
-    flags = np.empty((len(columns[0]), len(columns)), dtype=np.bool_)
+    flags, has_false = np.empty((len(columns[0]), len(columns)), dtype=np.bool_), False
+    n_empty = np.zeros(len(columns[0]), dtype=np.int64)
     for place, column in enumerate(columns):
-        flags[:, place] = column
+        np.equal(column, 1, out=flags[:, place])
+        has_false = has_false or bool((column == 0).any())
+        if column.dtype != np.bool_:
+            n_empty += column == EMPTY
     names: Sequence[str] = catalogue
-    left_out = LeftOut()
+    left_out = LeftOut(empty_flags=int(n_empty.sum()), false_tables=int(has_false))
+    if n_empty.any():
+        left_out.check_flags(incomplete, f"{origin.place(int(np.flatnonzero(n_empty)[0]))} has an empty cell; ")
+    if incomplete == "drop" and n_empty.any():
+        kept = np.flatnonzero(n_empty == 0)
+        origin, flags, left_out = origin.of_rows(kept), flags[kept], LeftOut(incomplete_rows=len(n_empty) - len(kept))
     if nothing := [place for place, name in enumerate(catalogue) if is_word(name, absent)]:
-        names, left_out = list(catalogue), LeftOut(missing_cells=int(flags[:, nothing].sum()))
+        names = list(catalogue)
+        left_out += LeftOut(missing_cells=int(flags[:, nothing].sum()))
         flags[:, nothing] = False
-    return Cells(flags.sum(axis=1), np.nonzero(flags)[1], names, origin or Origin(), left_out)
+    return Cells(flags.sum(axis=1), np.nonzero(flags)[1], names, origin, left_out)
 
 
 # ---- numbers of baskets by size

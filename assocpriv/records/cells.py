@@ -36,7 +36,7 @@ CHOICES = {
     "unknown": ("error", "drop"),
     "repeats": ("error", "merge"),
     "empty": ("error", "keep", "drop"),
-    "incomplete": ("refuse", "drop"),
+    "incomplete": ("refuse", "drop", "keep"),
     "person_as": ("checked", "written"),
 }
 MISSING_WORDS = frozenset({  # that programs and people write for missing values
@@ -94,6 +94,11 @@ class Origin:
         """Return the name of a basket in errors."""
         return f"{self.word} {self.number(self.before + row + 1)}"
 
+    def of_rows(self, kept: NDArray[np.int64]) -> "Origin":
+        """Return the origin of some of the baskets, int64 indices, that errors number as before."""
+        number, before, rows = self.number, self.before, kept.tolist()
+        return replace(self, number=lambda place: number(before + rows[place - before - 1] + 1))
+
     @property
     def row_word(self) -> str:
         """Return the word in errors for a row that is not a whole basket."""
@@ -106,19 +111,25 @@ class Origin:
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """Numbers of cells and rows that reading left out.
+    """Numbers of cells and rows that reading left out, and of cells whose meaning depends on others.
 
     Attributes:
         missing_cells: cells with a word for a missing value.
         incomplete_rows: rows that lack a cell.
         not_bought: rows of items whose quantities in the transaction sum to 0 or less.
         till_lines: rows whose item is a word such as total, tax or cash, if half of the transactions have a total.
+        empty_baskets: baskets without items.
+        empty_flags: empty cells of a one-hot table, read as not bought.
+        false_tables: one-hot tables, or batches of one, with a cell that is false.
     """
 
     missing_cells: int = 0
     incomplete_rows: int = 0
     not_bought: int = 0
     till_lines: int = 0
+    empty_baskets: int = 0
+    empty_flags: int = 0
+    false_tables: int = 0
 
     def __add__(self, other: "LeftOut") -> "LeftOut":
         return LeftOut(*map(sum, zip(astuple(self), astuple(other), strict=True)))
@@ -127,13 +138,28 @@ class LeftOut:
     def note(self) -> str:
         """A sentence about what was left out; empty if nothing was."""
         reasons = (
-            (self.incomplete_rows, "row", "without an id, an item or a quantity"),
+            (self.incomplete_rows, "row", "without an id, an item or a quantity, or with an empty cell"),
             (self.not_bought, "row", "returned, voided or of quantity 0"),
             (self.till_lines, "row", "of totals, taxes or payments"),
             (self.missing_cells, "cell", "with NaN, None or another word for a missing value"),
+            (self.empty_baskets, "basket", "without items"),
         )
         what = "; ".join(f"{pluralize(count, word)} {why}" for count, word, why in reasons if count)
-        return what and f"left out: {what}"
+        kept = f"{pluralize(self.empty_flags, 'empty cell')} read as not bought" * (self.empty_flags > 0)
+        return "; ".join(filter(None, [kept, what and f"left out: {what}"]))
+
+    def check_flags(self, incomplete: str, first: str = "") -> None:
+        """Refuse a one-hot table with empty cells where others are false, since unknown is not false.
+
+        Raises:
+            BasketError: ``incomplete`` is "refuse", and the table has both; ``first`` says where.
+        """
+        if incomplete == "refuse" and self.empty_flags and self.false_tables:
+            raise BasketError(
+                f"{first}the one-hot table has cells that are false and {pluralize(self.empty_flags, 'empty cell')}, "
+                "which may be unknown; leave out their rows with incomplete='drop', or read them as not bought with "
+                "incomplete='keep'"
+            )
 
 
 NOTHING_LEFT_OUT = LeftOut()
@@ -200,10 +226,10 @@ def missing_words(keep: bool, catalogue: Catalogue | None = None) -> frozenset[s
 
 
 def drop_missing_words(cells: Cells, absent: Collection[str]) -> Cells:
-    """Remove the cells that hold a word for a missing value, and count them."""
+    """Remove the cells that are null or hold a word for a missing value, and count them."""
     if cells.names is None or isinstance(cells.names, Catalogue) or not absent:
         return cells
-    kept = ~np.array([*(is_word(name, absent) for name in cells.names), False], dtype=np.bool_)[cells.codes]
+    kept = ~np.array([*(is_word(name, absent) for name in cells.names), True], dtype=np.bool_)[cells.codes]  # −1: null
     return _select_cells(cells, kept, LeftOut(missing_cells=int((~kept).sum())))
 
 

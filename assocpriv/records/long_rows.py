@@ -88,12 +88,14 @@ class LongPart:
         return row_bytes * len(self.items) + _LONG_NAME_BYTES * sum(int(each.nbytes) for each in texts)
 
 
-def refuse_incomplete(parts: Sequence[LongPart]) -> None:
-    """Refuse rows that lack a cell, unless all are totals.
+def refuse_incomplete(parts: Sequence[LongPart], incomplete: str) -> None:
+    """Refuse rows that lack a cell, unless all are totals or ``incomplete`` is "drop".
 
     Raises:
         BasketError: gives the position of the first such row, and their number.
     """
+    if incomplete == "drop":
+        return
     first = next((part.incomplete.first for part in parts if part.incomplete.first), "")
     if first:
         count = sum(part.incomplete.rows for part in parts)

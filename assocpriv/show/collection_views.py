@@ -100,7 +100,7 @@ def randomized(done: "BasketCounts", plan: "Plan", output: Any) -> Record:
     content = {
         **fields(plan, "plan_id report_bytes reports_per_person"),
         **fields(done.read, "baskets unknown_dropped repeats_merged empty_kept empty_dropped"),
-        **fields(done.read.left_out, "missing_cells incomplete_rows not_bought till_lines"),
+        **fields(done.read.left_out, "missing_cells incomplete_rows not_bought till_lines empty_flags"),
         "reports": done.reported,
         "without_items": max(done.empty - done.read.empty_kept, 0),
         "people": done.people,

@@ -25,7 +25,6 @@ from assocpriv.planning.basket_planner import make_plan
 from assocpriv.plans.catalogue import MAX_ITEMS, Catalogue
 from assocpriv.plans.item_names import Names
 from assocpriv.records.basket_files import stream_baskets
-from assocpriv.records.basket_sources import is_file
 from assocpriv.records.baskets import Baskets, named_baskets
 from assocpriv.records.cells import MISSING_WORDS
 from assocpriv.records.layout import KEEP, ReadOptions
@@ -64,8 +63,6 @@ def sample_sizes(
     plan = make_plan(items, Guarantee("5%", "50%"), transaction_size=1, names=names or Names(), paper=True)
     given = {"layout": layout, **_SAMPLE, "unknown": "drop", "progress": progress} | reading
     options = build_options(ReadOptions, given)
-    if not is_file(source):
-        options = replace(options, empty="error")
     counts = read_transactions(source, plan, options)[1]
     if not any(counts.sizes):
         raise BasketError("no basket of the sample has an item of the catalogue; check that it is the right catalogue")

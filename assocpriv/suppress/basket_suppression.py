@@ -90,7 +90,7 @@ class BasketSource:
             released, rows = table.to_native(), rows_of_arrow(table.to_arrow(), self.kind)
         else:
             lists = made.lists()
-            released = Baskets.from_sets(lists) if isinstance(self.given, Baskets) else lists
+            released = Baskets.from_sets(lists, empty="keep") if isinstance(self.given, Baskets) else lists
             rows = ((set(each), set()) for each in lists)
         return released, count_baskets(rows, outcome.guaranteed, len(order))
 

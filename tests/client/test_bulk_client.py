@@ -25,7 +25,7 @@ GENERATORS = ("none", "bch", "reed-solomon")
 
 def make_baskets(rows, n_items=N_ITEMS):
     """Return baskets of item ids over a numbered catalogue."""
-    return Baskets.from_sets(rows, Catalogue.numbered(n_items))
+    return Baskets.from_sets(rows, Catalogue.numbered(n_items), empty="keep")
 
 
 def random_baskets(rng, count):

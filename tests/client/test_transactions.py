@@ -84,7 +84,7 @@ def written(folder: Path, baskets: list[set[str]], form: str) -> Path:
 @given(plans(), BASKETS, st.booleans())
 def test_transactions_equal_a_naive_implementation(plan: Plan, baskets: list[set[str]], drop: bool) -> None:
     """Baskets in memory, one basket and slices of baskets give the defined transactions, or are refused."""
-    raw, unknown = Baskets.from_sets(baskets), "drop" if drop else "error"
+    raw, unknown = Baskets.from_sets(baskets, empty="keep"), "drop" if drop else "error"
     expected = [naive_transaction(basket, plan, drop=drop) for basket in baskets]
     good = [each for each in expected if each is not None]
     if len(good) < len(expected):
@@ -115,7 +115,7 @@ def test_files_match_memory(plan: Plan, baskets: list[set[str]], form: str, chun
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
         patch.setattr(basket_sources, "CHUNK_BYTES", chunk)
         path = written(Path(folder), baskets, form)
-        made, dropped = align_baskets(Baskets.from_sets(baskets), plan, unknown="drop")
+        made, dropped = align_baskets(Baskets.from_sets(baskets, empty="keep"), plan, unknown="drop")
         counts = ReadCounts(len(baskets), dropped, 0, sum(not basket for basket in baskets))
         kind = "lines" if form == "b.csv" else None  # so few baskets may look like a table
         options = ReadOptions(kind, unknown="drop", empty="keep")
@@ -166,11 +166,15 @@ WITH_SIZES = replace(PLAIN, report_types=(PLAIN.items, ReportType(1, PLAIN.items
 
 @pytest.mark.parametrize("plan", [PLAIN, DROPPING, WITH_SIZES], ids=repr)
 def test_baskets_without_items_can_be_randomized(plan: Plan) -> None:
-    """Empty baskets are randomized, also alone; no baskets give no reports."""
+    """Empty baskets are randomized, also alone, of many on request; no baskets give no reports."""
     assert len(ap.randomize(set(), plan)) == plan.report_bytes
-    assert len(ap.randomize([set()], plan)) == 1
     assert len(ap.randomize([], plan)) == 0
-    assert len(ap.randomize(pd.DataFrame({"items": [[]]}), plan)) == 1
+    sources: list[Any] = [[set()], pd.DataFrame({"items": [[]]})]
+    for baskets in sources:
+        assert len(ap.randomize(baskets, plan, empty="keep")) == 1
+        assert len(ap.randomize(baskets, plan, empty="drop")) == 0
+        with pytest.raises(BasketError, match="basket 1 is an empty basket"):
+            ap.randomize(baskets, plan)
 
 
 @pytest.mark.filterwarnings("ignore:.* estimates depend mostly on the prior")
@@ -185,8 +189,11 @@ def test_arguments_recommended_by_errors_work() -> None:
     assert len(ap.randomize([["a", "a"]], plan, repeats="merge")) == 1
     assert ap.simulate([["a", "a", "zebra"]] * 50, plan, "50%", unknown="drop", repeats="merge", seed=1)
     with pytest.raises(BasketError, match="at least one basket must have one, unless catalogue= gives"):
-        ap.to_baskets([[]])
-    assert len(ap.to_baskets([[]], catalogue=plan.catalogue)) == 1
+        ap.to_baskets([[]], empty="keep")
+    assert len(ap.to_baskets([[]], empty="keep", catalogue=plan.catalogue)) == 1
+    with pytest.raises(BasketError, match=r"empty='keep'.*empty='drop'"):
+        ap.to_baskets([["a"], []])
+    assert [len(ap.to_baskets([["a"], []], empty=way)) for way in ("keep", "drop")] == [2, 1]
 
 
 STRANGERS = [["canary-x", "canary-y"], ["canary-x"], []]
@@ -201,8 +208,8 @@ def test_dropping_all_items_is_refused(kind: str, tmp_path: Path) -> None:
     frame.to_parquet(tmp_path / "b.parquet")
     source = {"list": STRANGERS, "frame": frame, "csv": tmp_path / "b.csv", "parquet": tmp_path / "b.parquet"}[kind]
     for call in (
-        lambda: ap.randomize(source, PLAIN, tmp_path / "r.parquet", unknown="drop"),
-        lambda: ap.simulate(source, PLAIN, "50%", unknown="drop", seed=1),
+        lambda: ap.randomize(source, PLAIN, tmp_path / "r.parquet", unknown="drop", empty="keep"),
+        lambda: ap.simulate(source, PLAIN, "50%", unknown="drop", empty="keep", seed=1),
         lambda: ap.sample_sizes(source, ["a", "b"]),
         lambda: ap.plan(["a", "b"], ap.Guarantee("5%", "50%"), sample=source),
     ):
@@ -210,7 +217,7 @@ def test_dropping_all_items_is_refused(kind: str, tmp_path: Path) -> None:
             call()
         assert "canary" not in str(caught.value)
     assert not (tmp_path / "r.parquet").exists()
-    assert ap.randomize(source, DROPPING, tmp_path / "r.parquet").empty >= 2
+    assert ap.randomize(source, DROPPING, tmp_path / "r.parquet", empty="keep").empty >= 2
 
 
 def test_dropping_most_items_logs_a_warning(caplog: pytest.LogCaptureFixture) -> None:

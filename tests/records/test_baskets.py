@@ -31,6 +31,7 @@ ABC = Catalogue(["a", "b", "c"])
 NAMES = st.text("abcé 0123", min_size=1, max_size=4).map(str.strip).filter(bool)
 SETS = st.lists(st.sets(NAMES, max_size=5), min_size=1, max_size=8).filter(any)
 SECRET = "Zx9secret"
+KEPT = "list missing=keep"
 
 MAKERS: dict[str, Callable[[dict[str, list[Any]]], Any]] = {
     "pandas": pd.DataFrame,
@@ -55,7 +56,7 @@ def make(request: pytest.FixtureRequest) -> Callable[[dict[str, list[Any]]], Any
 
 def test_basket_is_a_set_of_ids() -> None:
     """An index gives one basket's ids and a negative one counts from the end."""
-    baskets = Baskets.from_sets([["c", "a"], [], ["b"]])
+    baskets = Baskets.from_sets([["c", "a"], [], ["b"]], empty="keep")
     assert [baskets[0], baskets[1], baskets[-1]] == [{0, 2}, set(), {1}]
     assert baskets.sizes.tolist() == [2, 0, 1]
     with pytest.raises(IndexError):
@@ -65,7 +66,7 @@ def test_basket_is_a_set_of_ids() -> None:
 @given(SETS, st.integers(-10, 10), st.integers(-10, 10))
 def test_slices_match_lists(sets: list[set[str]], start: int, stop: int) -> None:
     """A slice, and a slice of a slice, holds the baskets that a list's slice holds, sharing the items."""
-    baskets = Baskets.from_sets(sets)
+    baskets = Baskets.from_sets(sets, empty="keep")
     part = baskets[start:stop]
     assert named(part) == sets[start:stop]
     assert named(part[1:]) == sets[start:stop][1:]
@@ -108,7 +109,7 @@ def test_wrong_arrays_are_refused(offsets: Any, items: Any) -> None:
 @given(SETS)
 def test_sets_round_trip(sets: list[set[str]]) -> None:
     """Baskets made of sets hold the same names, their ids strictly increasing."""
-    baskets = Baskets.from_sets(sets)
+    baskets = Baskets.from_sets(sets, empty="keep")
     assert named(baskets) == sets
     for row in range(len(baskets)):
         ids = baskets.items[baskets.offsets[row] : baskets.offsets[row + 1]]
@@ -163,19 +164,22 @@ def test_one_basket_or_a_path_is_a_type_error(data: Any) -> None:
         to_baskets(data)
 
 
-@pytest.mark.parametrize("item", [1.0, True, None, b"a", ("a",)])
-def test_other_items_are_a_type_error(item: Any) -> None:
-    """An item that is neither text nor an integer is named by its position and type."""
+@pytest.mark.parametrize(
+    ("item", "layout"),
+    [(1.0, None), (True, None), (b"a", None), (("a",), None), (None, KEPT), (float("nan"), KEPT), (pd.NA, KEPT)],
+)
+def test_other_items_are_a_type_error(item: Any, layout: str | None) -> None:
+    """An item that is neither text nor an integer, nor missing, is named by its position and type."""
     with pytest.raises(TypeError, match=r"the 2nd item of basket 1 .* got a"):
-        to_baskets([["a", item]])
+        to_baskets([["a", item]], layout=layout)
 
 
 @pytest.mark.parametrize("data", [[], [[], []]])
 def test_no_items_need_a_catalogue(data: list[list[str]]) -> None:
     """Baskets without any item need a catalogue; their number is kept."""
     with pytest.raises(BasketError, match="catalogue"):
-        to_baskets(data)
-    assert len(to_baskets(data, catalogue=ABC)) == len(data)
+        to_baskets(data, empty="keep")
+    assert len(to_baskets(data, catalogue=ABC, empty="keep")) == len(data)
 
 
 @pytest.mark.parametrize("option", ["unknown", "repeats"])
@@ -214,7 +218,7 @@ def test_assemble_merges_in_any_order(cells: list[tuple[int, int]]) -> None:
 @given(SETS, st.lists(NAMES, min_size=1, max_size=6, unique=True))
 def test_aligned_matches_names(sets: list[set[str]], names: list[str]) -> None:
     """Aligned baskets hold the names that both catalogues have, also of a slice, and count the others."""
-    part = Baskets.from_sets(sets)[1:]
+    part = Baskets.from_sets(sets, empty="keep")[1:]
     aligned, dropped = part.aligned(Catalogue(names), unknown="drop")
     assert named(aligned) == [basket & set(names) for basket in sets[1:]]
     assert dropped == sum(len(basket - set(names)) for basket in sets[1:])
@@ -246,7 +250,7 @@ def test_aligned_with_an_equal_catalogue_shares_arrays() -> None:
 @given(SETS)
 def test_layouts_and_libraries_agree(sets: list[set[str]]) -> None:
     """List, long and onehot tables of every library give the same baskets as the sets themselves."""
-    expected = Baskets.from_sets(sets)
+    expected = Baskets.from_sets(sets, empty="keep")
     names = list(expected.catalogue) if not expected.catalogue.is_numbered else sorted(set().union(*sets))
     full = [basket for basket in sets if basket]
     onehot = {name: [name in basket for basket in sets] for name in names}
@@ -254,17 +258,20 @@ def test_layouts_and_libraries_agree(sets: list[set[str]]) -> None:
     cells = [(f"t{row}", name) for row, basket in enumerate(full) for name in basket]
     long = {"item": [name for _, name in cells], "transaction": [row for row, _ in cells]}
     for make in MAKERS.values():
-        assert named(to_baskets(make(onehot))) == sets
-        assert list(to_baskets(make(onehot)).catalogue) == names
-        assert list(to_baskets(make(lists))) == list(expected)
+        assert named(to_baskets(make(onehot), empty="keep")) == sets
+        assert list(to_baskets(make(onehot), empty="keep").catalogue) == names
+        assert list(to_baskets(make(lists), empty="keep")) == list(expected)
         assert list(to_baskets(make(long))) == list(Baskets.from_sets(full))
 
 
 def test_onehot_numbers(make: Any) -> None:
-    """Columns of 0 and 1, whole or floating, are onehot, and an empty row is an empty basket."""
+    """Columns of 0 and 1, whole or floating, are onehot, and a row of zeros is an empty basket."""
     frame = make({"b": [1, 0, 0], "a": [1.0, 0.0, 1.0]})
-    assert named(to_baskets(frame)) == [{"a", "b"}, set(), {"a"}]
-    assert list(to_baskets(frame).catalogue) == ["b", "a"]
+    assert named(to_baskets(frame, empty="keep")) == [{"a", "b"}, set(), {"a"}]
+    assert named(to_baskets(frame, empty="drop")) == [{"a", "b"}, {"a"}]
+    assert list(to_baskets(frame, empty="keep").catalogue) == ["b", "a"]
+    with pytest.raises(BasketError, match="basket 2 is an empty basket"):
+        to_baskets(frame)
 
 
 def test_onehot_with_a_catalogue(make: Any) -> None:
@@ -302,7 +309,7 @@ def test_ambiguous_tables_are_refused(make: Any) -> None:
 def test_list_column_among_others(make: Any) -> None:
     """A list column is found among others, nulls and empty lists are empty baskets, several need a name."""
     frame = make({"id": [4, 5, 6], "basket": [["b"], None, []]})
-    assert named(to_baskets(frame)) == [{"b"}, set(), set()]
+    assert named(to_baskets(frame, empty="keep")) == [{"b"}, set(), set()]
     two = make({"x": [["a"]], "y": [["b"]]})
     with pytest.raises(BasketError, match="list item=#1"):
         to_baskets(two)
@@ -312,7 +319,7 @@ def test_list_column_among_others(make: Any) -> None:
 def test_frozen_sets_are_lists() -> None:
     """Columns of this package's and mlxtend's tables hold frozen sets; a missing value is an empty basket."""
     frame = pd.DataFrame({"basket": [frozenset("ab"), None, frozenset("a"), {"b"}]})
-    assert named(to_baskets(frame)) == [{"a", "b"}, set(), {"a"}, {"b"}]
+    assert named(to_baskets(frame, empty="keep")) == [{"a", "b"}, set(), {"a"}, {"b"}]
 
 
 def test_categories_are_items() -> None:
@@ -329,8 +336,8 @@ def test_fixed_size_lists_and_slices() -> None:
     """Lists of a fixed size, including null ones, and sliced tables are read correctly."""
     lists = pa.array([["a", "b"], None, ["b", "c"]], pa.list_(pa.string(), 2))
     table = pa.table({"basket": lists})
-    assert named(to_baskets(table)) == [{"a", "b"}, set(), {"b", "c"}]
-    again = to_baskets(pa.concat_tables([table.slice(2), table]))
+    assert named(to_baskets(table, empty="keep")) == [{"a", "b"}, set(), {"b", "c"}]
+    again = to_baskets(pa.concat_tables([table.slice(2), table]), empty="keep")
     assert named(again) == [{"b", "c"}, {"a", "b"}, set(), {"b", "c"}]
 
 
@@ -419,7 +426,7 @@ def test_ids_that_have_lost_digits_are_refused(ids: Any, match: str) -> None:
             persons_of_frame(table, "receipt", ReadOptions("long transaction=n item=item"), None)
     lists = pa.ListArray.from_arrays(pa.array([0, 3], pa.int32()), table.column("receipt").combine_chunks())
     with pytest.raises(BasketError, match=match if "row" not in match else "item of basket 1"):
-        to_baskets(pa.table({"items": lists}))
+        to_baskets(pa.table({"items": lists}), layout="list item=items missing=keep")
 
 
 def test_codes_with_an_exponent_are_items() -> None:
@@ -442,16 +449,16 @@ def test_lists_of_arrow(tmp_path: Path, kind: Callable[[Any], Any]) -> None:
     expected: list[set[str]] = [{"a", "b"}, set(), {"c"}]
     table = pa.table({"items": lists})
     pq.write_table(table, tmp_path / "t.parquet")
-    assert named(to_baskets(table)) == named(to_baskets(lists)) == expected
-    assert named(to_baskets(table[1:])) == expected[1:]
-    assert named(to_baskets(pa.chunked_array([lists, lists]))) == expected * 2
+    assert named(to_baskets(table, empty="keep")) == named(to_baskets(lists, empty="keep")) == expected
+    assert named(to_baskets(table[1:], empty="keep")) == expected[1:]
+    assert named(to_baskets(pa.chunked_array([lists, lists]), empty="keep")) == expected * 2
     assert named(read_baskets(tmp_path / "t.parquet", None, ReadOptions(empty="keep"))[0]) == expected
 
 
 def test_large_integers_of_polars_are_flags() -> None:
     """Zeros and ones of 128 bits are flags, as of any other integers."""
     flags = {name: pl.Series([0, 1], dtype=pl.Int128) for name in "ab"}
-    assert named(to_baskets(pl.DataFrame(flags))) == [set(), {"a", "b"}]
+    assert named(to_baskets(pl.DataFrame(flags), empty="keep")) == [set(), {"a", "b"}]
 
 
 @pytest.mark.parametrize(
@@ -466,7 +473,7 @@ def test_large_integers_of_polars_are_flags() -> None:
         ({"t": [5], "i": ["a"]}, {"layout": "item=t transaction=t"}, "different"),
         ({"t": [5], "i": ["a"]}, {"layout": "list"}, "got 0"),
         ({"t": [5], "i": ["a"]}, {"layout": "list item=i"}, "column of lists"),
-        ({"b": [["a", None]]}, {}, "the 2nd item of basket 1 is missing"),
+        ({"b": [["a", None]]}, {"layout": "list item=b missing=keep"}, "the 2nd item of basket 1 is missing"),
         ({"b": [[["a"]]]}, {}, "nested"),
         ({"t": [1, 1], "i": ["a", "a"]}, {}, "basket 1 repeats"),
         ({"t": [5, 5], "i": ["a", " "]}, {}, "row 2 has no item"),
@@ -543,14 +550,22 @@ def test_flags_of_frames_are_those_of_files(kind: str, make: Any) -> None:
     """A one-hot frame accepts the words of a CSV file, and its layout is detected."""
     tea, rye = FLAGGED[kind]
     frame = make({"tea": tea, "rye": rye, "oil": [None] * 3})
-    assert named(to_baskets(frame)) == [{"tea"}, set(), {"tea", "rye"}]
+    unknown = {} if kind == "x and nothing" else {"incomplete": "keep"}  # empty cells, where others are false
+    assert named(to_baskets(frame, empty="keep", **unknown)) == [{"tea"}, set(), {"tea", "rye"}]
 
 
-@pytest.mark.parametrize("cell", ["canary", "2", "nan"])
+@pytest.mark.parametrize(
+    ("cell", "problem"),
+    [
+        ("canary", "row 2, column 1 is neither true nor false"),
+        ("2", "row 2, column 1 is neither true nor false"),
+        ("nan", "basket 2 has an empty cell"),
+    ],
+)
 @pytest.mark.parametrize("make", [pd.DataFrame, categories, pl.DataFrame, pa.table])
-def test_other_words_are_no_flags(cell: str, make: Any) -> None:
-    """An error about a word that is not a flag gives only its row and column."""
-    with pytest.raises(BasketError, match="row 2, column 1 is neither true nor false") as caught:
+def test_other_words_are_no_flags(cell: str, problem: str, make: Any) -> None:
+    """An error about a word that is not a flag gives only its place."""
+    with pytest.raises(BasketError, match=problem) as caught:
         to_baskets(make({"tea": ["yes", cell], "rye": ["no", "no"]}), layout="one-hot")
     assert "canary" not in str(caught.value)
 

@@ -92,8 +92,8 @@ def test_layouts_are_detected(
     path.write_bytes(start + text_of(LAYOUTS[layout], separator, ending).encode())
     with caplog.at_level(logging.INFO, "assocpriv"):
         assert named(ap.read_baskets(path)) == SETS
-    assert len(caplog.messages) == 1
-    assert not any(name in caplog.messages[0] for name in GOODS)
+    assert len(caplog.messages) == (2 if layout == "t/?" else 1)  # a count of empty cells
+    assert not any(name in message for message in caplog.messages for name in GOODS)
     words = caplog.messages[0].removeprefix("x.csv: read as: ")
     assert words.startswith(
         {"basket": "lines", "long": "long"}.get(layout.partition(",")[0].partition(" ")[0], "one-hot")

@@ -149,7 +149,7 @@ def test_two_collections_are_more_precise_than_one() -> None:
         [names[item] for item in baskets().items[start:end] if names[item] in set(best)]
         for start, end in pairwise(ends.tolist())
     ]
-    kept = Baskets.from_sets(kept, short.catalogue)
+    kept = Baskets.from_sets(kept, short.catalogue, empty="keep")
     both = mine(
         [LocalBackend.from_reports(first), LocalBackend.from_reports(reports_of(kept, short, 2))],
         MiningRequest(top=200),

@@ -55,7 +55,7 @@ def test_true_supports_are_counts_of_raw_baskets() -> None:
     """They are of whole baskets if the plan has a report type about sizes, else of truncated baskets."""
     rng = np.random.default_rng(2)
     sets = [set(rng.choice(12, size=rng.integers(0, 5), replace=False).tolist()) for _ in range(400)]
-    baskets = Baskets.from_sets(sets)
+    baskets = Baskets.from_sets(sets, empty="keep")
     naive = frequent_itemsets(sets, len(baskets.catalogue), 0.05, 3)
     with_sizes, without_sizes = (
         planned(baskets.catalogue, 2, Guarantee("5%", "50%"), reports=400, sizes=sizes) for sizes in ("10%", None)

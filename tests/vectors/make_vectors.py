@@ -706,7 +706,7 @@ def basket_cases() -> list[dict[str, Any]]:
         plan = Plan.from_json(good_plans()[name])
         for case, names in cases.items():
             unknown = "drop" if case == "dropping" else "error"
-            found = transactions_of_many([names], plan, ReadOptions(unknown=unknown))[0].items.tolist()
+            found = transactions_of_many([names], plan, ReadOptions(unknown=unknown, empty="keep"))[0].items.tolist()
             made.append({"plan": name, "case": case, "names": names, "unknown": unknown, "transaction": found})
     return made
 

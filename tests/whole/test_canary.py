@@ -83,7 +83,7 @@ BAD_FILES: dict[str, bytes] = {
     "unknown.parquet": LISTS, "truncated.parquet": LISTS[:-20], "head-only.parquet": LISTS[:50], "text.parquet": TEXT,
     "repeated.parquet": parquet_bytes({"items": [[NAME, NAME]]}),
     "empty-basket.parquet": parquet_bytes({"items": [[NAME], []]}),
-    "missing-item.parquet": parquet_bytes({"items": [[NAME, None]]}),
+    "missing-item.parquet": parquet_bytes({"items": [[NAME, None], [None]]}),
     "two-lists.parquet": parquet_bytes({NAME: [[NAME]], "other": [[NAME]]}),
     "one-column.parquet": parquet_bytes({NAME: [NAME]}),
     "nested.parquet": parquet_bytes({"transaction": [1], "item": [{NAME: NAME}]}),
@@ -202,7 +202,7 @@ def test_commands_show_and_leave_no_item(tmp_path: Path, name: str) -> None:
 
 
 BAD_SETS: list[Any] = [
-    [[NAME, NAME]], [[NAME + "\x07"]], [[NAME, 2.5]], [[NAME, b"x"]], [[NAME, None]], [{NAME: 1}, NAME], NAME,
+    [[NAME, NAME]], [[NAME + "\x07"]], [[NAME, 2.5]], [[NAME, b"x"]], [[NAME, None], [None]], [{NAME: 1}, NAME], NAME,
     NAME.encode(), Path(NAME), [[(NAME,)]], [[True, NAME]], NUMBER, [NUMBER], [[]],
 ]  # fmt: skip
 BAD_FRAMES: list[Callable[[], Any]] = [

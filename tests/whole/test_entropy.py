@@ -245,7 +245,7 @@ def one_by_one(plan, folder):
 
 def in_memory(plan, folder):
     """Randomize in Python, all at once."""
-    return [row.tobytes() for row in ap.randomize(BASKETS, plan).packed]
+    return [row.tobytes() for row in ap.randomize(BASKETS, plan, empty="keep").packed]
 
 
 def from_file(plan, folder):
@@ -287,7 +287,7 @@ def test_bulk_reports_use_the_systems_bytes(system, tmp_path, path, kind):
 def test_every_chunk_uses_the_systems_bytes(system, kind):
     """On two threads, each chunk is that of the tested client for the chunk's own bytes."""
     plan = PATH_PLANS[kind]
-    baskets = Baskets.from_sets([list(map(int, basket)) for basket in BASKETS], catalogue=plan.catalogue)
+    baskets = Baskets.from_sets([list(map(int, basket)) for basket in BASKETS], plan.catalogue, empty="keep")
     chunks = randomize_chunks(baskets, plan, entropy=SystemEntropy(), chunk=2, workers=2)
     made = [row.tobytes() for chunk in chunks for row in chunk.packed]
     assert len(system.calls) == 3

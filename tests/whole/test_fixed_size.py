@@ -104,9 +104,8 @@ SHAPES = [
 def random_baskets(rng, n_items, count):
     """Return baskets of all sizes over a numbered catalogue, including empty and full ones."""
     sizes = [0, n_items, *rng.integers(0, n_items + 1, count - 2)]
-    return Baskets.from_sets(
-        [rng.choice(n_items, size, replace=False).tolist() for size in sizes], Catalogue.numbered(n_items)
-    )
+    rows = [rng.choice(n_items, size, replace=False).tolist() for size in sizes]
+    return Baskets.from_sets(rows, Catalogue.numbered(n_items), empty="keep")
 
 
 @pytest.mark.parametrize("shares", [None, (1 << 20, 19 << 20), (1 << 200, 3 << 200)], ids=["small", "planned", "huge"])

@@ -48,7 +48,8 @@ def label(entry: dict[str, Any]) -> str:
 
 def ids_of(names: Iterable[str], plan: Plan, unknown: str = "error") -> list[int]:
     """Return the transaction of a basket by the bulk client."""
-    found: list[int] = transactions_of_many([list(names)], plan, ReadOptions(unknown=unknown))[0].items.tolist()
+    transactions, _ = transactions_of_many([list(names)], plan, ReadOptions(unknown=unknown, empty="keep"))
+    found: list[int] = transactions.items.tolist()
     return found
 
 

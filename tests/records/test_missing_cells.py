@@ -1,0 +1,193 @@
+"""Missing cells and empty baskets: one rule for every source that can hold them.
+
+Empty cells of a one-hot table are "not bought" in a pivot, whose other cells are all true. If a cell is false, an empty
+one may be unknown. Baskets without items are refused, kept or left out by the option ``empty``.
+"""
+
+import logging
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import assocpriv as ap
+from assocpriv.guarantees.errors import BasketError
+
+NAMES = ["milk", "bread", "tea"]
+PIVOT = [[1, None, None], [None, 1, 1], [None, 1, None]]
+PIVOT_SETS = [{"milk"}, {"bread", "tea"}, {"bread"}]
+MIXED = [[1, 0, None], [0, 1, 1], [None, 1, 0], [1, 1, 0]]
+KEPT, DROPPED = [{"milk"}, {"bread", "tea"}, {"bread"}, {"milk", "bread"}], [{"bread", "tea"}, {"milk", "bread"}]
+
+
+def in_frame(rows: list[list[Any]], _: Path) -> pd.DataFrame:
+    """As pandas holds a column with missing numbers: floats and NaN."""
+    return pd.DataFrame(rows, columns=NAMES, dtype=float)
+
+
+def in_nullable_frame(rows: list[list[Any]], _: Path) -> pd.DataFrame:
+    """As pandas holds whole numbers with missing ones."""
+    return pd.DataFrame(rows, columns=NAMES).astype("Int8")
+
+
+def in_nullable_flags(rows: list[list[Any]], _: Path) -> pd.DataFrame:
+    """As pandas holds true, false and missing."""
+    return pd.DataFrame(rows, columns=NAMES).astype("boolean")
+
+
+def in_objects(rows: list[list[Any]], _: Path) -> pd.DataFrame:
+    """As Python objects in pandas."""
+    return pd.DataFrame([[None if cell is None else bool(cell) for cell in row] for row in rows], columns=NAMES)
+
+
+def in_polars(rows: list[list[Any]], _: Path) -> pl.DataFrame:
+    """As polars holds nulls."""
+    return pl.DataFrame(rows, schema=NAMES, orient="row")
+
+
+def in_polars_with_nan(rows: list[list[Any]], _: Path) -> pl.DataFrame:
+    """As polars holds NaN, which is no null."""
+    numbers = [[float("nan") if cell is None else float(cell) for cell in row] for row in rows]
+    return pl.DataFrame(numbers, schema=NAMES, orient="row")
+
+
+def in_arrow(rows: list[list[Any]], _: Path) -> pa.Table:
+    """As Arrow holds nulls."""
+    return pa.table(dict(zip(NAMES, map(list, zip(*rows, strict=True)), strict=True)))
+
+
+def in_words(rows: list[list[Any]], _: Path) -> pa.Table:
+    """As words, a missing one among them."""
+    words = {1: "yes", 0: "no", None: "NA"}
+    columns = zip(*[[words[cell] for cell in row] for row in rows], strict=True)
+    return pa.table({name: pa.array(column).dictionary_encode() for name, column in zip(NAMES, columns, strict=True)})
+
+
+def in_csv(rows: list[list[Any]], folder: Path) -> Path:
+    """As a file of text."""
+    path = folder / "table.csv"
+    in_nullable_frame(rows, folder).to_csv(path, index=False)
+    return path
+
+
+def in_parquet(rows: list[list[Any]], folder: Path) -> Path:
+    """As a file of Parquet."""
+    path = folder / "table.parquet"
+    in_nullable_frame(rows, folder).to_parquet(path, index=False)
+    return path
+
+
+Source = Callable[[list[list[Any]], Path], Any]
+FORMS = [in_frame, in_nullable_frame, in_nullable_flags, in_objects, in_polars, in_polars_with_nan, in_arrow, in_words]
+every_source = pytest.mark.parametrize("source", [*FORMS, in_csv, in_parquet])
+
+
+def read(data: Any, **options: Any) -> list[set[str]]:
+    """Return baskets of any source as sets of names."""
+    make = ap.read_baskets if isinstance(data, Path) else ap.to_baskets
+    baskets = make(data, layout="one-hot", **options)
+    return [{baskets.catalogue[item] for item in basket} for basket in baskets]
+
+
+@every_source
+def test_a_pivot_is_read_and_counted(source: Source, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """Its empty cells are "not bought"; a note has their number."""
+    with caplog.at_level(logging.INFO, logger="assocpriv"):
+        assert read(source(PIVOT, tmp_path)) == PIVOT_SETS
+    assert "5 empty cells read as not bought" in caplog.text
+
+
+@every_source
+def test_unknown_is_not_false(source: Source, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """The first of them is named, and each option that the error names does what it says."""
+    data = source(MIXED, tmp_path)
+    with pytest.raises(BasketError, match=r"(basket 1|line 2|row 2?1?) has an empty cell.* 2 empty cells") as caught:
+        read(data)
+    assert "incomplete='drop'" in str(caught.value)
+    assert "incomplete='keep'" in str(caught.value)
+    assert read(data, incomplete="keep") == KEPT
+    with caplog.at_level(logging.INFO, logger="assocpriv"):
+        assert read(data, incomplete="drop") == DROPPED
+    assert "left out: 2 rows" in caplog.text
+
+
+@every_source
+def test_empty_rows_follow_their_option(source: Source, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """They are refused by number, kept, or left out and counted."""
+    data = source([[1, 0, 0], [0, 0, 0], [0, 1, 1]], tmp_path)
+    with pytest.raises(BasketError, match=r"(basket 2|line 3|row 2) is an empty basket"):
+        read(data)
+    assert read(data, empty="keep") == [{"milk"}, set(), {"bread", "tea"}]
+    with caplog.at_level(logging.INFO, logger="assocpriv"):
+        assert read(data, empty="drop") == [{"milk"}, {"bread", "tea"}]
+    assert isinstance(data, Path) or "left out: 1 basket without items" in caplog.text
+
+
+@every_source
+def test_positions_count_rows_that_were_left_out(source: Source, tmp_path: Path) -> None:
+    """An error after rows were left out names the row of the source."""
+    data = source([[None, 1, 0], [1, 0, 0], [0, 0, 0]], tmp_path)
+    with pytest.raises(BasketError, match=r"(basket 3|line 4|row 3) is an empty basket"):
+        read(data, incomplete="drop")
+
+
+def test_cells_that_decide_may_be_in_another_batch(tmp_path: Path) -> None:
+    """A file is read in batches; the first has empty cells and no false one, the last has false ones."""
+    path, n = tmp_path / "large.csv", 40_000
+    path.write_text("milk,bread\n" + "1,\n" * n + "1,0\n" * n, encoding="utf-8")
+    plan = ap.plan(["milk", "bread"], ap.Guarantee("5%", "50%"))
+    out = tmp_path / "r.parquet"
+    with pytest.raises(BasketError, match="40,000 empty cells"):
+        ap.randomize(path, plan, out, layout="one-hot", memory_bytes=4 << 20)
+    assert not out.exists()
+    done = ap.randomize(path, plan, out, layout="one-hot", memory_bytes=4 << 20, incomplete="keep")
+    assert done.read.baskets == 2 * n
+
+
+def test_half_of_the_rows_unknown_no_longer_halve_supports() -> None:
+    """The case of a user: rows of NaN were read as empty baskets, so that 28% became 12%."""
+    rng = np.random.default_rng(5)
+    frame = pd.DataFrame(rng.random((20_000, 4)) < 0.3, columns=list("abcd")).astype(float)
+    frame.loc[frame.index[::2], :] = np.nan
+    plan = ap.plan(list("abcd"), ap.Guarantee("5%", "95%"))
+    with pytest.raises(BasketError, match="40,000 empty cells"):
+        ap.randomize(frame, plan)
+    reports = ap.randomize(frame, plan, incomplete="drop", empty="keep")
+    assert len(reports) == 10_000
+    found = ap.ask(reports, [["a"]])
+    # a 95% interval at 5 standard errors: misses once in a million
+    assert abs(found["unbiased"].iloc[0] - 0.3) < 5 * found["unbiased_error"].iloc[0] < 0.2
+
+
+LISTS = [["milk", None], [float("nan")], ["tea", pd.NA, "bread"]]
+
+
+@pytest.mark.parametrize("make", [list, pd.Series, lambda lists: pa.table({"items": [[None], ["milk", "nan"]]})])
+def test_missing_items_of_lists_are_left_out(make: Callable[[Any], Any], caplog: pytest.LogCaptureFixture) -> None:
+    """Whatever the words for a missing value; counted."""
+    data = make(LISTS)
+    with pytest.raises(BasketError, match="is an empty basket"):
+        ap.to_baskets(data)
+    with caplog.at_level(logging.INFO, logger="assocpriv"):
+        baskets = ap.to_baskets(data, empty="drop")
+    assert {"milk"} in [{baskets.catalogue[item] for item in basket} for basket in baskets]
+    assert "with NaN, None or another word for a missing value; 1 basket without items" in caplog.text
+    if not isinstance(data, pa.Table):
+        with pytest.raises(TypeError, match="must be text or an integer"):
+            ap.to_baskets(data, layout="list missing=keep")
+
+
+def test_baskets_and_lists_without_items_follow_the_option() -> None:
+    """Lists follow it, too; one empty record is a basket."""
+    plan = ap.plan(["milk", "tea"], ap.Guarantee("5%", "50%"))
+    lists: list[set[str]] = [{"milk"}, set()]
+    with pytest.raises(BasketError, match=r"basket 2 is an empty basket \(1 in all\)"):
+        ap.randomize(lists, plan)
+    assert len(ap.randomize(lists, plan, empty="keep")) == 2
+    assert len(ap.randomize(lists, plan, empty="drop")) == 1
+    assert len(ap.randomize(set(), plan)) == plan.report_bytes  # one record, given as such
