@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.files.arrow import array_to_numpy, pa, pc
-from assocpriv.guarantees.errors import BasketError, PlanError, RecordError
+from assocpriv.guarantees.errors import BasketError, PlanError, RecordError, pluralize
 from assocpriv.plans.catalogue import Catalogue
 from assocpriv.records.basket_sources import SAMPLE_LINES, FirstRows
 from assocpriv.records.cells import (
@@ -334,7 +334,7 @@ def _baskets_of(cells: Cells, catalogue: Catalogue | None, options: ReadOptions)
     if left_out.note:
         _LOG.info("baskets: %s", left_out.note)
     if n_empty and not len(cells.sizes):
-        raise BasketError(f"all {n_empty:,} baskets are empty, so none is left")
+        raise BasketError(f"none of {pluralize(n_empty, 'basket')} has an item, so none is left to read")
     found, ids = resolve(cells, catalogue)
     known = drop_unknown_items(cells, ids, options.unknown, found)
     return assemble_in_order(known, found, options.repeats), len(ids) - len(known.codes)
