@@ -9,15 +9,14 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from fractions import Fraction
 from hashlib import sha256
-from inspect import signature
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from assocpriv.files.report_files import Reports, as_collections, as_reports, check_copies, files_by_day
-from assocpriv.guarantees.amplification import Guarantee, compose, epsilon_from_amplification
+from assocpriv.guarantees.amplification import Guarantee, compose, epsilon_from_amplification, read_guarantee
 from assocpriv.guarantees.entropy import SystemEntropy
-from assocpriv.guarantees.errors import EstimateError, FileError, PlanError, check_argument_names, check_type, pluralize
+from assocpriv.guarantees.errors import EstimateError, FileError, PlanError, check_type, pluralize
 from assocpriv.guarantees.exact_numbers import MOST_MEMORY, check_range
 from assocpriv.plans.basket_plan import Plan
 from assocpriv.plans.published_plan import PublishedPlan
@@ -27,9 +26,11 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from assocpriv.auditing.audit import Audit
+    from assocpriv.guarantees.shuffle_model import CentralGuarantee
     from assocpriv.planning.basket_planner import PlannedCollection
     from assocpriv.planning.detection_limits import PlanForDetection
     from assocpriv.plans.catalogue import Catalogue
+    from assocpriv.plans.item_names import Names
     from assocpriv.records.baskets import Baskets
     from assocpriv.server.ask import AskResult
     from assocpriv.server.comparison import Comparison
@@ -40,16 +41,27 @@ if TYPE_CHECKING:
 
     AnyReports = Reports | SparkReports | str | Path | Iterable[str | Path]
 
-_COUNTING = ("confidence_level", "memory_bytes", "progress")  # what a report type to reports takes beside
-
 
 # ---- plans
 
 
 def plan(
-    items: int | Iterable[str] | None = None,
+    items: int | Iterable[str],
     guarantee: Guarantee | None = None,
-    **options: Any,
+    *,
+    epsilon: float | str | Fraction | None = None,
+    prior: float | str | Fraction | None = None,
+    posterior: float | str | Fraction | None = None,
+    central: "CentralGuarantee | Sequence[str | float | Fraction] | None" = None,
+    local_cap: "float | str | Fraction | Guarantee | None" = None,
+    reports: int = 1_000_000,
+    reports_per_person: int = 1,
+    mean_size: float | None = None,
+    sample: Any = None,
+    itemset_size: int | None = None,
+    transaction_size: int | None = None,
+    names: "Names | None" = None,
+    paper: bool = False,
 ) -> Plan:
     """Choose the plan of least expected error under a privacy guarantee.
 
@@ -59,48 +71,69 @@ def plan(
 
     Args:
         items: number of items (then named 0 … n−1), or their names.
-        guarantee: bound for all reports of one person together: ``Guarantee("5%", "50%")``, or
-            ``Guarantee.from_epsilon(2)``.
-        options: options by name:
-
-            - ``reports``: expected number of reports N; 1,000,000 by default.
-            - ``central``: instead of a guarantee, (ε, δ) as ``(1, 1e-8)``: central differential privacy of batches of
-              ``reports`` or more, for an anonymous channel that hides who sent which report. The plan's local guarantee
-              follows from it; ``local_cap`` is its maximum ε, 8 by default. A ``CentralGuarantee`` has more options.
-            - ``reports_per_person``: maximum number of reports per person R, 1..1000.
-            - ``mean_size``: mean number of different items in a basket; 6 without this and without ``sample``.
-            - ``sample``: a sample of baskets: a file, what :func:`assocpriv.to_baskets` takes, or a mapping from sizes
-              to numbers of baskets.
-            - ``itemset_size``: maximum itemset size K; 3 (or M if that is less) by default.
-            - ``transaction_size``: M, 1..15, if the planner shall not choose it.
-            - ``names``: how names become items (:class:`Names`); by default each name is an item.
-            - ``paper``: choose as Evfimievski, Gehrke and Srikant 2003 (EGS03) do for this M, without reports of basket
-              sizes.
+        guarantee: bound for all reports of one person together, as ``Guarantee("5%", "50%")``. Or give it by numbers:
+        epsilon: privacy parameter ε of local differential privacy, in nats, as 2.0 or ``"ln 19"``.
+        prior, posterior: no prior of at most ``prior`` becomes a posterior of ``posterior`` or more, as ``"5%"`` and
+            ``"50%"``.
+        central: instead of a guarantee, (ε, δ) as ``(1, 1e-8)``: central differential privacy of batches of ``reports``
+            or more, for an anonymous channel that hides who sent which report. The plan's local guarantee follows from
+            it. A ``CentralGuarantee`` has more options.
+        local_cap: with ``central``, the maximum ε of the local guarantee, 8 by default.
+        reports: expected number of reports N.
+        reports_per_person: maximum number of reports per person R, 1..1000.
+        mean_size: mean number of different items in a basket; 6 without this and without ``sample``.
+        sample: a sample of baskets: a file, what :func:`assocpriv.to_baskets` takes, or a mapping from sizes to numbers
+            of baskets.
+        itemset_size: maximum itemset size K; 3 (or M if that is less) by default.
+        transaction_size: M, 1..15, if the planner shall not choose it.
+        names: how names become items (:class:`Names`); by default each name is an item.
+        paper: choose as Evfimievski, Gehrke and Srikant 2003 (EGS03) do for this M, without reports of basket sizes.
 
     Returns:
         The plan.
 
     Raises:
         PlanError: arguments out of range, or no randomization operator fits.
-        TypeError: arguments of a wrong type or name.
+        TypeError: arguments of a wrong type, or no guarantee or several.
 
     Source: EGS03, sections 4 to 6; docs/why-it-works.md.
 
     >>> import assocpriv as ap
-    >>> made = ap.plan(["milk", "bread", "tea"], ap.Guarantee("5%", "50%"), mean_size=2)
-    >>> made.n_items, made.report_bytes, made.amplification < 19
-    (3, 1, True)
+    >>> made = ap.plan(["milk", "bread", "tea"], epsilon="ln 19", mean_size=2)
+    >>> made.n_items, made.report_bytes, made.amplification < 19, made.epsilon
+    (3, 1, True, 2.944439)
     """
-    return choose_plan(items, guarantee, **options).plan
+    return choose_plan(
+        items, guarantee, epsilon=epsilon, prior=prior, posterior=posterior, central=central, local_cap=local_cap,
+        reports=reports, reports_per_person=reports_per_person, mean_size=mean_size, sample=sample,
+        itemset_size=itemset_size, transaction_size=transaction_size, names=names, paper=paper,
+    ).plan  # fmt: skip
 
 
 def choose_plan(
-    items: int | Iterable[str] | None = None, guarantee: Guarantee | None = None, **options: Any
+    items: int | Iterable[str],
+    guarantee: Guarantee | None = None,
+    *,
+    epsilon: float | str | Fraction | None = None,
+    prior: float | str | Fraction | None = None,
+    posterior: float | str | Fraction | None = None,
+    central: "CentralGuarantee | Sequence[str | float | Fraction] | None" = None,
+    local_cap: "float | str | Fraction | Guarantee | None" = None,
+    reports: int = 1_000_000,
+    reports_per_person: int = 1,
+    mean_size: float | None = None,
+    sample: Any = None,
+    itemset_size: int | None = None,
+    transaction_size: int | None = None,
+    names: "Names | None" = None,
+    paper: bool = False,
 ) -> "PlannedCollection":
     """Return the plan of :func:`plan` with its expected errors and alternatives.
 
     Args:
-        items, guarantee, options: as for :func:`plan`.
+        items, guarantee, epsilon, prior, posterior, central, local_cap, reports, reports_per_person: as for
+            :func:`plan`.
+        mean_size, sample, itemset_size, transaction_size, names, paper: as for :func:`plan`.
 
     Returns:
         The ``plan``; ``expected`` errors by itemset size; ``other_means``: the M for half and for twice the mean basket
@@ -110,27 +143,43 @@ def choose_plan(
         PlanError, TypeError: as :func:`plan`.
 
     >>> import assocpriv as ap
-    >>> choice = ap.choose_plan(1000, ap.Guarantee("5%", "50%"), mean_size=6)
+    >>> choice = ap.choose_plan(1000, prior="5%", posterior="50%", mean_size=6)
     >>> choice.plan.items.transaction_size, choice.other_means
     (8, {3.0: 7, 12.0: 14})
     """
     from assocpriv.planning import basket_planner
     from assocpriv.planning.plan_request import as_catalogue
 
-    misused = {"epsilon", "prior", "posterior"} & options.keys()
-    if misused or not (isinstance(guarantee, Guarantee) or "central" in options):
-        error = f"plan() has no argument {min(misused)!r}" if misused else "plan() needs a guarantee"
-        raise TypeError(
-            f'{error}; give guarantee=Guarantee.from_epsilon(2) or guarantee=Guarantee("5%", "50%"), both of assocpriv'
-        )
-    check_argument_names(options, [*signature(basket_planner.choose_plan).parameters])
-    if items is None:
-        raise TypeError("plan() needs items: how many there are, or their names")
+    given = read_guarantee(guarantee, epsilon, prior, posterior)
+    if given is None and central is None:
+        raise TypeError('plan() needs a guarantee: epsilon=2, or prior="5%" and posterior="50%"')
     catalogue = as_catalogue(items)
-    return basket_planner.choose_plan(catalogue, guarantee, **_with_sizes(catalogue, options))
+    return basket_planner.choose_plan(
+        catalogue, given, central=central, local_cap=local_cap, reports=reports, reports_per_person=reports_per_person,
+        mean_size=mean_size, sample=_sizes_of(sample, catalogue, names), itemset_size=itemset_size,
+        transaction_size=transaction_size, names=names, paper=paper,
+    )  # fmt: skip
 
 
-def solve_plan(support: float | str | Fraction, items: int | Iterable[str], **options: Any) -> "PlanForDetection":
+def solve_plan(
+    support: float | str | Fraction,
+    items: int | Iterable[str],
+    guarantee: Guarantee | None = None,
+    *,
+    epsilon: float | str | Fraction | None = None,
+    prior: float | str | Fraction | None = None,
+    posterior: float | str | Fraction | None = None,
+    size: int = 2,
+    reports: int | None = None,
+    reports_per_person: int = 1,
+    mean_size: float | None = None,
+    sample: Any = None,
+    itemset_size: int | None = None,
+    transaction_size: int | None = None,
+    names: "Names | None" = None,
+    paper: bool = False,
+    progress: Callable[[int, int], None] | None = None,
+) -> "PlanForDetection":
     """Find the smallest ε, or the smallest number of reports, that detects a support.
 
     With ``reports`` the smallest ε of two decimals is found, up to the ε of a given guarantee. Without, the smallest
@@ -140,8 +189,13 @@ def solve_plan(support: float | str | Fraction, items: int | Iterable[str], **op
     Args:
         support: in (0, 1], as 0.01 or ``"1%"``, in whole baskets.
         items: number of items, or their names.
-        options: ``size`` (itemset size, 2 by default), ``reports`` or ``guarantee`` or both, ``prior`` (for which the
-            guarantee is stated), ``progress`` (called with (done, total) steps), and all options of :func:`plan`.
+        guarantee, epsilon, prior, posterior: the guarantee, as for :func:`plan`; without a posterior, ``prior`` is the
+            prior for which the guarantee that is found is stated, 5% by default.
+        size: itemset size.
+        reports: number of reports; without it, give a guarantee.
+        reports_per_person, mean_size, sample, itemset_size, transaction_size, names, paper: as for :func:`plan`; the
+            maximum itemset size is ``size`` by default.
+        progress: called with (done, total) steps.
 
     Returns:
         ``reports``, ``guarantee`` and the ``plan``.
@@ -157,15 +211,21 @@ def solve_plan(support: float | str | Fraction, items: int | Iterable[str], **op
     from assocpriv.planning import detection_limits
     from assocpriv.planning.plan_request import as_catalogue
 
+    is_prior_alone = prior is not None and guarantee is None and epsilon is None and posterior is None
+    given = None if is_prior_alone else read_guarantee(guarantee, epsilon, prior, posterior)
     catalogue = as_catalogue(items)
-    return detection_limits.solve_plan(support, catalogue, **_with_sizes(catalogue, options))
+    return detection_limits.solve_plan(
+        support, catalogue, size=size, reports=reports, guarantee=given, prior="5%" if prior is None else prior,
+        progress=progress, reports_per_person=reports_per_person, mean_size=mean_size,
+        sample=_sizes_of(sample, catalogue, names), itemset_size=size if itemset_size is None else itemset_size,
+        transaction_size=transaction_size, names=names, paper=paper,
+    )  # fmt: skip
 
 
-def _with_sizes(catalogue: "Catalogue", options: dict[str, Any]) -> dict[str, Any]:
-    """Return options with the sizes of baskets in place of a sample of baskets."""
-    sample = options.get("sample")
+def _sizes_of(sample: Any, catalogue: "Catalogue", names: "Names | None") -> Any:
+    """Return the sizes of a sample of baskets, or what is not baskets as it is."""
     if sample is None or isinstance(sample, Mapping):
-        return options
+        return sample
     if getattr(getattr(sample, "dtype", None), "kind", "O") in "iuf":
         raise TypeError(
             "sample takes baskets, or a mapping from sizes to numbers of baskets, as dict(sizes.value_counts()); got a "
@@ -173,7 +233,7 @@ def _with_sizes(catalogue: "Catalogue", options: dict[str, Any]) -> dict[str, An
         )
     from assocpriv.simulation.basket_samples import sample_sizes
 
-    return options | {"sample": sample_sizes(sample, catalogue, options.get("names")).sizes}
+    return sample_sizes(sample, catalogue, names).sizes
 
 
 def forecast(plan: PublishedPlan, reports: int) -> Any:
@@ -681,13 +741,20 @@ def reconstruct(
     return found
 
 
-def ask(reports: "AnyReports", itemsets: Iterable[Collection[str | int]], **options: Any) -> "pd.DataFrame":
+def ask(
+    reports: "AnyReports",
+    itemsets: Iterable[Collection[str | int]],
+    *,
+    confidence_level: float | str = 0.95,
+    memory_bytes: int | None = None,
+    progress: Callable[[str, int, int], None] | None = None,
+) -> "pd.DataFrame":
     """Estimate the supports of chosen itemsets, also of rare ones.
 
     Args:
         reports: as for :func:`mine`.
         itemsets: sets or lists of names of the plan's catalogue (an int 7 is the name "7").
-        options: ``confidence_level``, ``memory_bytes`` and ``progress``, as for :func:`mine`.
+        confidence_level, memory_bytes, progress: as for :func:`mine`.
 
     Returns:
         One row an itemset, in the given order: the columns of :func:`mine` except those about a minimum support.
@@ -701,17 +768,24 @@ def ask(reports: "AnyReports", itemsets: Iterable[Collection[str | int]], **opti
     >>> (found["support"] > 0.9).tolist()
     [True, True]
     """
-    check_argument_names(options, _COUNTING)
-    return answer(reports, itemsets, (), **options).itemsets.to_pandas()
+    found = answer(
+        reports, itemsets, (), confidence_level=confidence_level, memory_bytes=memory_bytes, progress=progress
+    )
+    return found.itemsets.to_pandas()
 
 
 def ask_rules(
-    reports: "AnyReports", rules: Iterable[tuple[Collection[str | int], Collection[str | int]]], **options: Any
+    reports: "AnyReports",
+    rules: Iterable[tuple[Collection[str | int], Collection[str | int]]],
+    *,
+    confidence_level: float | str = 0.95,
+    memory_bytes: int | None = None,
+    progress: Callable[[str, int, int], None] | None = None,
 ) -> "pd.DataFrame":
     """Estimate the confidences of chosen rules, also of rare ones.
 
     Args:
-        reports, options: as for :func:`ask`.
+        reports, confidence_level, memory_bytes, progress: as for :func:`ask`.
         rules: pairs (antecedent, consequent) of sets or lists of names.
 
     Returns:
@@ -726,8 +800,8 @@ def ask_rules(
     >>> float(found["confidence"][0]) > 0.9
     True
     """
-    check_argument_names(options, _COUNTING)
-    return answer(reports, (), rules, **options).rules.to_pandas()
+    found = answer(reports, (), rules, confidence_level=confidence_level, memory_bytes=memory_bytes, progress=progress)
+    return found.rules.to_pandas()
 
 
 def answer(

@@ -177,6 +177,8 @@ def _plan_baskets(
         known["sample"] = _sizes_of(sample, items, rules, reading)
     found = None
     if detect is not None:
+        opt.refuse_given(("local_cap",), "goes with --central")
+        known = {name: value for name, value in known.items() if name not in ("central", "local_cap")}
         size = known["itemset_size"] or 2
         known = {name: value for name, value in known.items() if name not in _FOUND or opt.given(name)}
         if is_open and stated["prior"] is not None:

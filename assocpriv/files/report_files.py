@@ -113,6 +113,11 @@ class Reports:
         return f"Reports({len(self):,} of {self.plan!r})"
 
     @property
+    def epsilon(self) -> float | None:
+        """ε of all reports of a person under the plan, rounded up; None if there is no γ."""
+        return self.plan.epsilon
+
+    @property
     def packed(self) -> NDArray[np.uint8]:
         """All reports in memory, uint8 of shape (n, report_bytes); ``batches`` needs less memory.
 

@@ -50,6 +50,7 @@ from numbers import Real
 from assocpriv.guarantees.errors import PlanError, as_list
 
 NO_AMPLIFICATION = "the plan guarantees an average only: it has no bound on the information in one report"
+VERY_WEAK_EPSILON = 8.0  # above it a prior of 1 in 1,000 may reach 3 in 4
 LARGEST_DENOMINATOR = 10**24  # keeps a/b short in every plan
 _LARGEST_WRITTEN = 10**500  # numerator and denominator of a γ that is written exactly
 _LOG_DIGITS = 400
@@ -216,6 +217,15 @@ class Guarantee:
         """The limit that γ must stay strictly below (EGS03, statement 1)."""
         return self.posterior * (1 - self.prior) / (self.prior * (1 - self.posterior))
 
+    @property
+    def epsilon(self) -> float:
+        """The limit as ε = ln γ, rounded up to six decimals.
+
+        >>> Guarantee("5%", "50%").epsilon, Guarantee.from_epsilon(2).epsilon
+        (2.944439, 2.0)
+        """
+        return round_epsilon_up(self.amplification_limit)
+
     @classmethod
     def from_epsilon(cls, epsilon: "str | float | Fraction", prior: "str | float | Fraction" = "5%") -> "Guarantee":
         """Return the guarantee of ε-local differential privacy: γ below e^ε, stated as a prior and a posterior.
@@ -255,6 +265,31 @@ class Guarantee:
             f"epsilon must be above 0 and at most {_MOST_WRITTEN}, got {str(epsilon)[:40]}: {why}, and the posterior "
             f"cannot be written as a fraction; {_TYPICAL}"
         )
+
+
+def read_guarantee(
+    guarantee: Guarantee | None,
+    epsilon: "str | float | Fraction | None",
+    prior: "str | float | Fraction | None",
+    posterior: "str | float | Fraction | None",
+) -> Guarantee | None:
+    """Return the guarantee that is given as such, as ε, or as prior and posterior; None if none is.
+
+    Raises:
+        TypeError: it is given twice or by halves.
+        PlanError: a number is out of range.
+    """
+    by_priors = prior is not None and posterior is not None
+    halves = posterior is not None and prior is None, prior is not None and epsilon is None and posterior is None
+    if any(halves) or (epsilon is not None) + by_priors + (guarantee is not None) > 1:
+        raise TypeError(
+            'give the guarantee once: epsilon=2, prior="5%" and posterior="50%", or guarantee=Guarantee("5%", "50%")'
+        )
+    if epsilon is not None:
+        return Guarantee.from_epsilon(epsilon) if prior is None else Guarantee.from_epsilon(epsilon, prior)
+    if prior is not None and posterior is not None:
+        return Guarantee(prior, posterior)
+    return None if guarantee is None else check_guarantee(guarantee)
 
 
 def check_guarantee(guarantee: object) -> Guarantee:
@@ -320,6 +355,15 @@ def epsilon_from_amplification(amplification: Fraction) -> float:
     (2.944439, 0.0)
     """
     return log_up(check_amplification(amplification))
+
+
+def round_epsilon_up(amplification: Fraction) -> float:
+    """Return ε = ln γ, rounded up to six decimals.
+
+    >>> round_epsilon_up(Fraction(19))
+    2.944439
+    """
+    return math.ceil(epsilon_from_amplification(amplification) * 10**6) / 10**6
 
 
 def log_up(number: Fraction) -> float:

@@ -246,11 +246,10 @@ class Plan(PublishedPlan):
         } | ({"central": self.central.to_json()} if self.central else {})
 
     def __repr__(self) -> str:
-        of_all = f" of {self.reports_per_person} reports together" if self.reports_per_person > 1 else ""
         types = f"{len(self.report_types)} report types, " if len(self.report_types) > 1 else ""
         return (
             f"Plan({self.plan_id[:12]}, {self.n_items} items, at most {self.items.transaction_size} per transaction, "
-            f"{types}γ{of_all} < {float(self.guarantee.amplification_limit):g}, {self.report_bytes}-byte reports)"
+            f"{types}{self._bound_text()}, {self.report_bytes}-byte reports)"
         )
 
     @classmethod

@@ -529,9 +529,8 @@ class GuidedPlan(PublishedPlan):
         )
 
     def __repr__(self) -> str:
-        bound = "" if self.guarantee is None else f", γ < {float(self.guarantee.amplification_limit):g}"
         attributes = pluralize(len(self.attributes), "attribute")
-        return f"GuidedPlan({self.plan_id[:12]}, {attributes}, {self.width} bits{bound})"
+        return f"GuidedPlan({self.plan_id[:12]}, {attributes}, {self.width} bits, {self._bound_text()})"
 
 
 def plan_guided(

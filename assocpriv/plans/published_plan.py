@@ -16,7 +16,16 @@ from typing import Any, ClassVar, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.guarantees.amplification import NO_AMPLIFICATION, Guarantee, format_fraction, read_fraction
+from assocpriv.guarantees.amplification import (
+    LARGEST_DENOMINATOR,
+    NO_AMPLIFICATION,
+    VERY_WEAK_EPSILON,
+    Guarantee,
+    format_fraction,
+    read_fraction,
+    round_amplification_up,
+    round_epsilon_up,
+)
 from assocpriv.guarantees.errors import NotAPlanError, PlanError, PrivacyLimitError, WireError, pluralize
 from assocpriv.guarantees.json_text import RepeatedFieldError, json_fields
 from assocpriv.guarantees.shuffle_model import CentralGuarantee
@@ -100,6 +109,20 @@ class PublishedPlan(ABC):
         gamma, times = self.amplification, self.reports_per_person
         return self.central is None or (gamma is not None and self.central.holds(gamma, self.blanket, times))
 
+    def _bound_text(self) -> str:
+        """Return ε and γ of the guarantee for a repr; a very weak one is called so."""
+        if self.guarantee is None:
+            return "no guarantee"
+        of_all = f" of {self.reports_per_person} reports together" if self.reports_per_person > 1 else ""
+        weak = ", very weak" if self.is_very_weak else ""
+        limit = float(self.guarantee.amplification_limit)
+        return f"ε ≤ {self.guarantee.epsilon}{of_all} (γ < {limit:g}{weak})"
+
+    @property
+    def is_very_weak(self) -> bool:
+        """Whether one person's reports can disclose nearly all: ε above 8, and no anonymous channel."""
+        return self.guarantee is not None and self.central is None and self.guarantee.epsilon > VERY_WEAK_EPSILON
+
     def check_batch(self, reports: int, done: str) -> None:
         """Check that a batch has at least the minimum size; ``done`` is a past participle for the error message.
 
@@ -141,6 +164,12 @@ class PublishedPlan(ABC):
         their records; if each ratio can be γ, the product can be γ^R.
         """
         return None if self.amplification is None else self.amplification**self.reports_per_person
+
+    @property
+    def epsilon(self) -> float | None:
+        """ε of all reports of a person together, rounded up to six decimals; None if there is no γ."""
+        together = self.composed_amplification
+        return None if together is None else round_epsilon_up(round_amplification_up(together, LARGEST_DENOMINATOR))
 
     @property
     @abstractmethod

@@ -177,9 +177,8 @@ class TablePlan(PublishedPlan):
         return cls(columns, fields["columns_per_report"], guarantee, fields["reports_per_person"])
 
     def __repr__(self) -> str:
-        bound = "" if self.guarantee is None else f", γ < {float(self.guarantee.amplification_limit):g}"
         columns = pluralize(len(self.columns), "column")
-        return f"TablePlan({self.plan_id[:12]}, {columns}{bound}, {self.report_bytes}-byte reports)"
+        return f"TablePlan({self.plan_id[:12]}, {columns}, {self._bound_text()}, {self.report_bytes}-byte reports)"
 
 
 def check_protected_values(columns: int, reports_per_person: int) -> None:

@@ -58,11 +58,11 @@ def test_one_record_is_told_from_many(plan: ap.Plan) -> None:
 @pytest.mark.parametrize(
     ("slip", "message"),
     [
-        (lambda: ap.plan(epsilon=2), r"plan\(\) has no argument 'epsilon'; give guarantee=Guarantee.from_epsilon\(2\)"),
-        (lambda: ap.plan(9, ap.Guarantee.from_epsilon(2), report=5), "no argument 'report'; the arguments are items"),
-        (lambda: ap.plan(9), r"plan\(\) needs a guarantee"),
-        (lambda: ap.plan(guarantee=ap.Guarantee.from_epsilon(2)), r"plan\(\) needs items"),
-        (lambda: ap.ask([], [], level=1), "no argument 'level'; the arguments are confidence_level"),
+        (lambda: ap.plan(9), r"plan\(\) needs a guarantee: epsilon=2, or prior"),
+        (lambda: ap.plan(9, ap.Guarantee("5%", "50%"), epsilon=2), "give the guarantee once"),
+        (lambda: ap.plan(9, prior="5%"), "give the guarantee once: epsilon=2, prior="),
+        (lambda: ap.solve_plan("1%", 9, posterior="50%"), "give the guarantee once"),
+        (lambda: ap.plan(9, 0.5), "guarantee must be a Guarantee"),
         (lambda: ap.forecast("plan.json", 100), "read_plan reads one from a file"),
         (lambda: ap.mine({"milk"}, 0.5), "got a set of other objects"),
         (lambda: ap.mine([{"milk"}]), r"got a set of other objects; .* with randomize\(baskets, plan\)"),
