@@ -123,7 +123,7 @@ Shape = dict[str, Counter[str]]  # how often each type stood at a place, as .ite
 
 
 def names() -> Iterator[str]:
-    """Say the names that Python's users may type, with their parameters; of classes those that documents show."""
+    """Yield the names that Python's users may type, with their parameters; of classes those that documents show."""
     texts = [path.read_text(encoding="utf-8") for each in DOCUMENTS for path in sorted(ROOT.glob(each))]
     shown = set(re.findall(r"\.([a-z]\w+)", "".join(texts)))
     for module in (ap, ap.numeric, ap.guided, ap.suppress, ap.collect, ap.spark):
@@ -142,9 +142,7 @@ def names() -> Iterator[str]:
     )
     reports = ap.randomize([["0"]], plan)
     for call in (
-        lambda: ap.plan(3, ap.Guarantee.from_epsilon(2), **wrong),
         lambda: ap.randomize([["0"]], plan, **wrong),
-        lambda: ap.ask(reports, [], **wrong),
         lambda: ap.simulate([["0"]], plan, **wrong),
         lambda: ap.numeric.grow_tree(reports, **wrong),
         lambda: ap.randomize({"age": [1], "class": ["A"]}, table, **wrong),
