@@ -620,8 +620,11 @@ def _flags(values: Any, place: int, rows: Rows, absent: Collection[str]) -> Any:
     elif pa.types.is_boolean(values.type):
         flags = array_to_numpy(values.cast(pa.int8()), EMPTY)
     elif pa.types.is_integer(values.type) or pa.types.is_floating(values.type):
-        flags = array_to_numpy(values, 0)
-        flags = np.where((flags == 0) | (flags == 1), flags, _ODD)
+        numbers = array_to_numpy(values, 0)
+        is_one, is_zero = numbers == 1, numbers == 0
+        if not values.null_count and (is_one | is_zero).all():
+            return is_one
+        flags = np.where(is_one | is_zero, is_one, _ODD)
         if values.null_count:
             flags[array_to_numpy(values.is_null())] = EMPTY
     else:
