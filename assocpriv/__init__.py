@@ -15,4 +15,6 @@ from assocpriv.lazy_exports import read_stub
 
 __version__ = "1.0.0"
 
-__getattr__, __dir__, __all__ = read_stub(globals())  # the list is __init__.pyi
+_INSTEAD = "; reports are mined, not baskets: ap.mine(ap.randomize(baskets, plan)), then ap.association_rules"
+_HINTS = dict.fromkeys(("apriori", "eclat", "fpgrowth", "fpmax", "hmine"), _INSTEAD)  # of mlxtend and its peers
+__getattr__, __dir__, __all__ = read_stub(globals(), _HINTS)  # the list is __init__.pyi

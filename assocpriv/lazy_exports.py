@@ -4,15 +4,19 @@ Type checkers and editors read the stub, too. lazy_loader reads such stubs, but 
 loads from: ``assocpriv.guided.collect`` would become ``assocpriv.collect``.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from importlib import import_module
+from types import MappingProxyType
 from typing import Any
 
 
-def read_stub(variables: dict[str, Any]) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
+def read_stub(
+    variables: dict[str, Any], hints: Mapping[str, str] = MappingProxyType({})
+) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
     """Return a module's ``__getattr__``, ``__dir__`` and ``__all__``; ``variables`` are its globals.
 
     The stub has the module's name and holds only ``from .module import name as name, …`` after its first lines.
+    ``hints`` are what to do instead, for names that users of other packages expect.
 
     >>> from assocpriv import numeric
     >>> get, _, names = read_stub(vars(numeric))
@@ -30,7 +34,7 @@ def read_stub(variables: dict[str, Any]) -> tuple[Callable[[str], Any], Callable
 
     def get(name: str) -> Any:
         if name not in homes:
-            raise AttributeError(f"module {module!r} has no attribute {name!r}")
+            raise AttributeError(f"module {module!r} has no attribute {name!r}{hints.get(name, '')}")
         home = homes[name]
         found = import_module(f".{name}", package) if home == "." else getattr(import_module(home, package), name)
         variables[name] = found  # looked up once

@@ -3,7 +3,15 @@
 import numpy as np
 import pytest
 
-from assocpriv.server.mixtures import NODE_WEIGHTS, NODES, Mixtures, fit_weights, mixture_posteriors, truncated_moments
+from assocpriv.server.mixtures import (
+    NODE_WEIGHTS,
+    NODES,
+    Mixtures,
+    find_intervals,
+    fit_weights,
+    mixture_posteriors,
+    truncated_moments,
+)
 
 CASES = [  # x, standard error, interval: inside, beyond both ends, far beyond, narrow, wide, thousands of errors beyond
     (0.02, 0.01, 0.0, 0.1), (-0.03, 0.01, 0.0, 0.1), (0.5, 0.01, 0.0, 0.1), (-0.4, 0.01, 0.0, 0.02),
@@ -90,3 +98,12 @@ def test_nodes_have_the_moments_of_a_normal_distribution() -> None:
     assert nodes.weights[0] == pytest.approx([0.4, 0.3, 0.3])
     assert nodes.means[0] == pytest.approx([0.75, 7 / 3, 13 / 3])
     assert nodes.variance[0] == pytest.approx(mixtures.variance[0])
+
+
+def test_ends_that_hold_a_mass_are_returned_exactly() -> None:
+    """A support that may be 0 has an interval from 0, not from the width of the last bisection; likewise at 1."""
+    tight = np.full((3, 1), 1e-4)
+    few = Mixtures(np.ones((3, 1)), np.array([[-0.01], [0.5], [1.01]]), tight)
+    low, high = find_intervals(few.above, 0.95, np.zeros(3), np.ones(3))
+    assert (low[0], high[2]) == (0.0, 1.0)
+    assert 0.4 < low[1] < high[1] < 0.6

@@ -87,6 +87,13 @@ def test_slips_are_answered_in_the_callers_words(slip: Callable[[], object], mes
         slip()
 
 
+@pytest.mark.parametrize("name", ["apriori", "fpgrowth", "fpmax", "eclat"])
+def test_names_of_peers_lead_on(name: str) -> None:
+    """The error for a function of mlxtend or its peers names the verbs of this package."""
+    with pytest.raises(AttributeError, match=rf"no attribute '{name}'; reports are mined, not baskets: ap\.mine\("):
+        getattr(ap, name)
+
+
 MADE = ap.plan(["milk", "tea"], transaction_size=2, guarantee=ap.Guarantee("5%", "50%"))
 WRONG = {  # what is called with an argument of another type or out of range, and the message
     "no plan to write": (lambda: ap.write_plan("plan.json", "p.json"), TypeError, "plan must be a PublishedPlan"),
