@@ -34,6 +34,7 @@ AnyFrame: TypeAlias = "LightFrame | pd.DataFrame"
 FORMAT = ITEMSETS_KEY.decode()
 _MIN_ALLOWED = 1 << 26  # bytes of memory that any Parquet table may need
 _CSV_MARK = f"# {FORMAT} "
+_SETS = ("itemsets", "antecedents", "consequents")
 Facts = dict[str, Any]
 
 
@@ -49,11 +50,14 @@ class LightFrame:
 
     @classmethod
     def from_frame(cls, frame: "AnyFrame") -> "LightFrame":
-        """Return a LightFrame unchanged, or convert a pandas frame with its attributes."""
+        """Return a LightFrame unchanged, or convert a pandas frame with its attributes, or a polars frame.
+
+        Lists of names, as files hold item sets, become sets.
+        """
         if isinstance(frame, LightFrame):
             return frame
-        columns = {str(name): frame[name].to_numpy() for name in frame.columns}
-        return cls(columns, {str(name): each for name, each in frame.attrs.items()})
+        columns = {str(name): _sets_or_values(str(name), frame[name]) for name in frame.columns}
+        return cls(columns, {str(name): each for name, each in getattr(frame, "attrs", {}).items()})
 
     @classmethod
     def from_columns(cls, columns: Mapping[str, Any]) -> "LightFrame":
@@ -95,6 +99,14 @@ class LightFrame:
         """Return the rows as dictionaries of plain Python values."""
         names, columns = list(self.columns), [each.tolist() for each in self.columns.values()]
         return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
+
+
+def _sets_or_values(name: str, column: Any) -> NDArray[Any]:
+    """Return a column of a data frame; where it holds item sets as lists or arrays, as sets."""
+    if name not in _SETS:
+        return np.asarray(column.to_numpy())
+    values = column.to_list()
+    return as_column([frozenset(each) if isinstance(each, list | tuple | np.ndarray) else each for each in values])
 
 
 def as_column(values: Any) -> NDArray[Any]:

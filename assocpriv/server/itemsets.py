@@ -305,11 +305,13 @@ def _typed(frame: LightFrame) -> LightFrame:
 
 def mining_facts(frame: AnyFrame) -> MiningFacts:
     """Return the facts of a table of itemsets; EstimateError where it carries none."""
-    if not (hasattr(frame, "columns") and hasattr(frame, "attrs")):
+    if not hasattr(frame, "columns"):
         raise TypeError(
             f"itemsets must be a table from mine (read_itemsets reads one from a file), got a {type(frame).__name__}"
         )
-    return _read_facts({} if any(name not in frame.columns for name in COLUMNS) else frame.attrs.get(ATTRIBUTE))
+    return _read_facts(
+        {} if any(name not in frame.columns for name in COLUMNS) else getattr(frame, "attrs", {}).get(ATTRIBUTE)
+    )
 
 
 def _read_facts(content: Any) -> MiningFacts:
@@ -317,7 +319,7 @@ def _read_facts(content: Any) -> MiningFacts:
     if not known or content.get("version") != VERSION:
         raise EstimateError(
             "the table lacks the facts that standard errors need (plan, number of reports, counts); pass it as "
-            "assocpriv.mine or read_itemsets returned it"
+            "assocpriv.mine returned it, or read its file with read_itemsets"
         )
     return MiningFacts.from_json({name: each for name, each in content.items() if name not in _OF_FILES})
 

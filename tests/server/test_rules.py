@@ -1,10 +1,13 @@
 """Rules from the posterior: confidences against samples, selection, files, and tables without rules."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from mlxtend.frequent_patterns import association_rules as mlxtend_rules
 from naive import planned, reports_of
@@ -163,7 +166,7 @@ def test_incomplete_tables_are_refused(itemsets: pd.DataFrame) -> None:
     """A table without facts, and one that lacks a subset, are refused."""
     bare = itemsets.copy()
     bare.attrs.clear()
-    with pytest.raises(EstimateError, match="lacks the facts"):
+    with pytest.raises(EstimateError, match=r"lacks the facts"):
         ap.association_rules(bare)
     lacking = itemsets[itemsets["length"] > 1]
     with pytest.raises(EstimateError, match="lacks a subset"):
@@ -184,3 +187,21 @@ def test_reasons_for_no_rule(itemsets: pd.DataFrame) -> None:
     assert "two items" in singles.attrs["assocpriv"]["why_none"]
     assert list(singles.columns) == list(ap.association_rules(itemsets).columns)
     assert mining_facts(itemsets).top == 41
+
+
+@pytest.mark.parametrize("read", [pd.read_parquet, pl.read_parquet], ids=["pandas", "polars"])
+def test_rules_that_other_libraries_read_are_taken(
+    itemsets: pd.DataFrame, tmp_path: Path, read: Callable[[Path], Any]
+) -> None:
+    """A file of rules, read by pandas or polars with lists of names, is a table of rules here."""
+    rules, file, again = ap.association_rules(itemsets, "30%"), tmp_path / "r.parquet", tmp_path / "again.parquet"
+    ap.write_rules(rules, file, everything=True)
+    table = read(file)
+    pd.testing.assert_frame_equal(ap.to_arules(table), ap.to_arules(rules))
+    ap.write_rules(table, again, everything=True)
+    assert pl.read_parquet(again).equals(pl.read_parquet(file))
+    assert str(ap.chart(table)._repr_html_()) == str(ap.chart(rules)._repr_html_())
+    itemset_file = tmp_path / "i.parquet"
+    ap.write_itemsets(itemsets, itemset_file)
+    with pytest.raises(EstimateError, match=r"lacks the facts .* or read its file with read_itemsets"):
+        ap.association_rules(read(itemset_file))
