@@ -426,7 +426,7 @@ def insertion_family(m: int) -> InsertionFamily:
 
 
 def _is_tried(number: int) -> bool:
-    """Tell whether a number has at most four binary digits up to the last 1; finer steps hardly change errors."""
+    """Return whether a number has at most four binary digits up to the last 1; finer steps hardly change errors."""
     return (number // (number & -number)).bit_length() <= _DIGITS
 
 

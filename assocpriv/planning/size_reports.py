@@ -100,7 +100,7 @@ def manipulated_sizes(plan: "Plan", reports: int) -> tuple[ManipulatedSizes, ...
     step = most = max(1, round(math.sqrt(expected)) // 8)
 
     def is_detected(manipulated: int, fewer: float) -> bool:
-        """Tell whether manipulated responses are detected with honest ones ``fewer`` standard errors below the mean."""
+        """Return whether manipulated ones are detected with honest responses ``fewer`` errors below the mean."""
         honest = (reports - manipulated) * share
         count = max(0, int(honest - fewer * math.sqrt(honest * (1 - share)))) + manipulated
         return log_share_probability(min(count, reports), reports, share) < limit

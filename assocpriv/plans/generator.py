@@ -172,7 +172,7 @@ class Generator:
 
 
 def is_primitive(polynomial: int, degree: int) -> bool:
-    """Tell whether x has order 2^degree − 1 modulo a polynomial over GF(2), bit i the coefficient of x^i.
+    """Return whether x has order 2^degree − 1 modulo a polynomial over GF(2), bit i the coefficient of x^i.
 
     >>> is_primitive(0b10011, 4), is_primitive(0b11111, 4)
     (True, False)
@@ -267,7 +267,7 @@ class Field:
 
 
 def tables_pay(generator: Generator, columns: int) -> bool:
-    """Tell whether making a field's tables takes less time than multiplying for a number of columns.
+    """Return whether making a field's tables takes less time than multiplying for a number of columns.
 
     A plan of a few hundred bytes may use a field of 2^24 elements, whose tables take seconds and half a gigabyte. A
     device that makes one report does without them.
@@ -361,7 +361,7 @@ def _powers_of_x(exponents: Ints, generator: Generator) -> Ints:
 
 
 def blocks_independent(columns: Words, count: int, limit: int = 100_000) -> bool:
-    """Tell whether the columns of any ``count`` items (of :func:`item_columns`) are independent over GF(2).
+    """Return whether the columns of any ``count`` items (of :func:`item_columns`) are independent over GF(2).
 
     At most ``limit`` sets of items are tried.
     """

@@ -209,7 +209,7 @@ def _tolerance(width: int) -> int:
 
 
 def _is_matrix(columns: object) -> bool:
-    """Tell whether JSON content is a list of equally long lists of whole numbers from −2^20 to 2^20."""
+    """Return whether JSON content is a list of equally long lists of whole numbers from −2^20 to 2^20."""
     if not isinstance(columns, list) or not columns or not all(isinstance(column, list) for column in columns):
         return False
     same = len({len(column) for column in columns}) == 1 and bool(columns[0])

@@ -123,7 +123,7 @@ def _is_rising(values: tuple[Any, ...]) -> bool:
 
 
 def _are_names(names: tuple[Any, ...]) -> bool:
-    """Tell whether all are names that a catalogue accepts, and not too many."""
+    """Return whether all are names that a catalogue accepts, and not too many."""
     if not names:
         return True
     if not all(type(name) is str for name in names):

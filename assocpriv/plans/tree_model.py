@@ -70,13 +70,13 @@ class Split:
     right: int  # the right child's position; the left child follows its parent
 
     def goes_left(self, value: float) -> bool:
-        """Tell whether a value goes left: a number, or the position of a category; NaN if missing or unknown."""
+        """Return whether a value goes left: a number, or the position of a category; NaN if missing or unknown."""
         if math.isnan(value):
             return self.missing_left
         return value < self.below if self.among is None else value in self.among  # type: ignore[operator]
 
     def go_left(self, values: "NDArray[np.float64]") -> "NDArray[np.bool_]":
-        """Tell which values go left, bool (n,)."""
+        """Return which values go left, bool (n,)."""
         import numpy as np
 
         missing = np.isnan(values)

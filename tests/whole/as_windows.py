@@ -47,7 +47,7 @@ _import, _open = builtins.__import__, io.open
 
 
 def _is_ours(depth: int) -> bool:
-    """Tell whether the package called, itself or through pathlib."""
+    """Return whether the package called, itself or through pathlib."""
     frame = sys._getframe(depth)
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("pathlib"):
         frame = frame.f_back

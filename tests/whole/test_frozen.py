@@ -193,7 +193,7 @@ def shape(value: Any, place: str, seen: Shape) -> Shape:
 
 
 def is_lacking(place: str, seen: Shape) -> bool:
-    """Tell whether an object lacked a key."""
+    """Return whether an object lacked a key."""
     parent, _, key = place.rpartition(".")
     return "[]" not in key and seen.get(place, Counter()).total() < seen.get(parent, Counter())["object"]
 

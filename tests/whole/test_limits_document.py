@@ -35,7 +35,7 @@ def test_there_is_a_row_for_each() -> None:
 
 
 def says(shown: str, value: float, *, up: bool = False) -> bool:
-    """Tell whether a figure of the page, with its own digits, is a value: rounded, or rounded up."""
+    """Return whether a figure of the page, with its own digits, is a value: rounded, or rounded up."""
     unit = 10.0 ** -len(shown.partition(".")[2])
     return (0 <= float(shown) - value < unit) if up else abs(float(shown) - value) <= unit / 2 * (1 + 1e-9)
 
