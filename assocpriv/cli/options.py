@@ -18,6 +18,7 @@ import click
 
 import assocpriv as ap
 from assocpriv.files.atomic import FORMATS, check_writable
+from assocpriv.guarantees.amplification import read_guarantee
 from assocpriv.guarantees.errors import WireError as WireError
 from assocpriv.kernels.compiling import find_cache_folder
 from assocpriv.kernels.parallel import LEAST_MEMORY
@@ -466,13 +467,11 @@ def take_guarantee(options: dict[str, Any]) -> "ap.Guarantee | None":
         UsageError: ε and a posterior, or a prior without a posterior.
     """
     prior, posterior, epsilon = (options.pop(name) for name in ("prior", "posterior", "epsilon"))
-    if epsilon is not None:
-        if posterior is not None:
-            raise click.UsageError("--epsilon and --posterior both state the guarantee; give one of them")
-        return ap.Guarantee.from_epsilon(epsilon) if prior is None else ap.Guarantee.from_epsilon(epsilon, prior)
-    if (prior is None) != (posterior is None):
+    if epsilon is not None and posterior is not None:
+        raise click.UsageError("--epsilon and --posterior both state the guarantee; give one of them")
+    if epsilon is None and (prior is None) != (posterior is None):
         raise click.UsageError("--prior and --posterior go together; or give --epsilon alone")
-    return None if prior is None else ap.Guarantee(prior, posterior)
+    return read_guarantee(None, epsilon, prior, posterior)
 
 
 # ---- files

@@ -34,7 +34,7 @@ AnyFrame: TypeAlias = "LightFrame | pd.DataFrame"
 FORMAT = ITEMSETS_KEY.decode()
 _MIN_ALLOWED = 1 << 26  # bytes of memory that any Parquet table may need
 _CSV_MARK = f"# {FORMAT} "
-_SETS = ("itemsets", "antecedents", "consequents")
+SET_COLUMNS = ("itemsets", "antecedents", "consequents")
 Facts = dict[str, Any]
 
 
@@ -103,7 +103,7 @@ class LightFrame:
 
 def _sets_or_values(name: str, column: Any) -> NDArray[Any]:
     """Return a column of a data frame; where it holds item sets as lists or arrays, as sets."""
-    if name not in _SETS:
+    if name not in SET_COLUMNS:
         return np.asarray(column.to_numpy())
     values = column.to_list()
     return as_column([frozenset(each) if isinstance(each, list | tuple | np.ndarray) else each for each in values])

@@ -114,14 +114,9 @@ class PublishedPlan(ABC):
         if self.guarantee is None:
             return "no guarantee"
         of_all = f" of {self.reports_per_person} reports together" if self.reports_per_person > 1 else ""
-        weak = ", very weak" if self.is_very_weak else ""
+        weak = ", very weak" if self.central is None and self.guarantee.epsilon > VERY_WEAK_EPSILON else ""
         limit = float(self.guarantee.amplification_limit)
         return f"ε ≤ {self.guarantee.epsilon}{of_all} (γ < {limit:g}{weak})"
-
-    @property
-    def is_very_weak(self) -> bool:
-        """Whether one person's reports can disclose nearly all: ε above 8, and no anonymous channel."""
-        return self.guarantee is not None and self.central is None and self.guarantee.epsilon > VERY_WEAK_EPSILON
 
     def check_batch(self, reports: int, done: str) -> None:
         """Check that a batch has at least the minimum size; ``done`` is a past participle for the error message.

@@ -328,7 +328,6 @@ def treat_empty(cells: Cells, options: ReadOptions) -> tuple[Cells, int]:
 
 def _baskets_of(cells: Cells, catalogue: Catalogue | None, options: ReadOptions) -> tuple[Baskets, int]:
     """Return baskets and the number of unknown items dropped; log what was left out."""
-    cells.left_out.check_flags(options.incomplete)
     cells, n_empty = treat_empty(cells, options)
     left_out = cells.left_out + LeftOut(empty_baskets=n_empty * (options.empty == "drop"))
     if left_out.note:
@@ -611,7 +610,7 @@ def _flags(values: Any, place: int, rows: Rows, absent: Collection[str]) -> Any:
         values = values.cast(pa.float64())
     if pa.types.is_boolean(values.type) and not values.null_count:
         return array_to_numpy(values)
-    if pa.types.is_floating(values.type):  # polars has NaN beside null
+    if pa.types.is_floating(values.type):  # polars has NaN and null
         values = pc.if_else(pc.is_nan(values), None, values)
     if pa.types.is_dictionary(values.type):
         words = [str(word).strip().lower() for word in values.dictionary.to_pylist()]

@@ -5,6 +5,7 @@ from zlib import crc32
 
 import pandas as pd
 
+from assocpriv.files.itemset_files import SET_COLUMNS
 from assocpriv.plans.catalogue import sort_key
 from assocpriv.plans.registry import load
 from assocpriv.server.itemsets import COLUMNS
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
     from assocpriv.files.itemset_files import LightFrame
 
 
-_SETS = {"itemsets", *SIDES}
 _LEAST_ROOM = 12  # characters of a printed item set
 
 
@@ -46,7 +46,7 @@ class _ShownFrame(pd.DataFrame):
         ):
             return repr(plain)
         printed = [*self._printed, *(name for name in self.columns if name not in self._known)]
-        sets = [name for name in printed if name in _SETS]
+        sets = [name for name in printed if name in SET_COLUMNS]
         with pd.option_context("display.max_columns", None, "display.expand_frame_repr", False):
             width = len(repr(plain[printed].drop(columns=sets).head()).partition("\n")[0])
             room = max(((pd.get_option("display.width") or 80) - width) // len(sets) - 2, _LEAST_ROOM)
@@ -65,7 +65,7 @@ class _ShownFrame(pd.DataFrame):
         plain = pd.DataFrame(self)
         known = [name for name in plain.columns if name in self._known and plain[name].dtype == float]
         plain = plain.round(dict.fromkeys(known, 5))
-        for name in _SETS & {*plain.columns}:
+        for name in {*SET_COLUMNS} & {*plain.columns}:
             plain[name] = [_braced(each) if isinstance(each, frozenset) else each for each in plain[name]]
         return plain
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from assocpriv.guarantees.amplification import (
     LARGEST_DENOMINATOR,
     VERY_WEAK_EPSILON,
+    Guarantee,
     epsilon_from_amplification,
     float_up,
     highest_posterior,
@@ -92,7 +93,7 @@ def guarantee_facts(content: Mapping[str, Any]) -> Facts:
     ]
     if Fraction(content["amplification"]) == 1:
         rows.append(("note", ["γ is 1: reports are independent of the data, so nothing can be estimated"]))
-    if not content.get("central") and content["composed_epsilon"] > VERY_WEAK_EPSILON:
+    if not content.get("central") and Guarantee(**content["guarantee"]).epsilon > VERY_WEAK_EPSILON:
         rows.append(("note", ["very weak: with ε above 8 a prior of 1 in 1,000 may reach 3 in 4"]))
     left = (
         [("not covered", ["{uncovered}: the guarantee does not bound what a report discloses of this"])]
