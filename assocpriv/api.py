@@ -11,7 +11,7 @@ from fractions import Fraction
 from hashlib import sha256
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
 
 from assocpriv.files.report_files import Reports, as_collections, as_reports, check_copies, files_by_day
 from assocpriv.guarantees.amplification import Guarantee, compose, epsilon_from_amplification, read_guarantee
@@ -26,18 +26,30 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from assocpriv.auditing.audit import Audit
+    from assocpriv.client.guided_client import GuidedRecord
+    from assocpriv.client.report_queue import ResponseCounts
+    from assocpriv.client.transactions import BasketCounts
+    from assocpriv.files.itemset_files import LightFrame
     from assocpriv.guarantees.shuffle_model import CentralGuarantee
     from assocpriv.planning.basket_planner import PlannedCollection
-    from assocpriv.planning.detection_limits import PlanForDetection
+    from assocpriv.planning.detection_limits import Forecast, PlanForDetection
+    from assocpriv.planning.table_planner import GuidedFacts, TableFacts
     from assocpriv.plans.catalogue import Catalogue
+    from assocpriv.plans.guidance import Guidance
+    from assocpriv.plans.guided_plan import GuidedPlan
     from assocpriv.plans.item_names import Names
+    from assocpriv.plans.table_plan import TablePlan
     from assocpriv.records.baskets import Baskets
-    from assocpriv.server.ask import AskResult
+    from assocpriv.records.table_files import TableCounts
     from assocpriv.server.comparison import Comparison
     from assocpriv.server.counting import CountingBackend
     from assocpriv.server.distributions import Distributions
+    from assocpriv.server.mining import MiningRequest
     from assocpriv.server.selection import ItemsetFilter
     from assocpriv.server.spark_counting import SparkReports
+    from assocpriv.simulation.basket_simulation import Simulation
+    from assocpriv.simulation.guided_simulation import Trial
+    from assocpriv.simulation.table_simulation import TableSimulation
 
     AnyReports = Reports | SparkReports | str | Path | Iterable[str | Path]
 
@@ -45,24 +57,45 @@ if TYPE_CHECKING:
 # ---- plans
 
 
+Number: TypeAlias = float | str | Fraction
+Shown: TypeAlias = "Callable[[int, int], None] | None"
+
+
+@overload
 def plan(
-    items: int | Iterable[str],
-    guarantee: Guarantee | None = None,
-    *,
-    epsilon: float | str | Fraction | None = None,
-    prior: float | str | Fraction | None = None,
-    posterior: float | str | Fraction | None = None,
-    central: "CentralGuarantee | Sequence[str | float | Fraction] | None" = None,
-    local_cap: "float | str | Fraction | Guarantee | None" = None,
-    reports: int = 1_000_000,
-    reports_per_person: int = 1,
-    mean_size: float | None = None,
-    sample: Any = None,
-    itemset_size: int | None = None,
-    transaction_size: int | None = None,
-    names: "Names | None" = None,
-    paper: bool = False,
-) -> Plan:
+    items: int | Iterable[str], guarantee: Guarantee | None = None, *, epsilon: Number | None = None,
+    prior: Number | None = None, posterior: Number | None = None,
+    central: "CentralGuarantee | Sequence[Number] | None" = None, local_cap: "Number | Guarantee | None" = None,
+    reports: int | None = None, reports_per_person: int = 1, mean_size: float | None = None, sample: Any = None,
+    itemset_size: int | None = None, transaction_size: int | None = None, names: "Names | None" = None,
+    paper: bool = False, detect: None = None, explain: Literal[False] = False, progress: Shown = None,
+) -> Plan: ...  # fmt: skip
+@overload
+def plan(
+    items: int | Iterable[str], guarantee: Guarantee | None = None, *, epsilon: Number | None = None,
+    prior: Number | None = None, posterior: Number | None = None,
+    central: "CentralGuarantee | Sequence[Number] | None" = None, local_cap: "Number | Guarantee | None" = None,
+    reports: int | None = None, reports_per_person: int = 1, mean_size: float | None = None, sample: Any = None,
+    itemset_size: int | None = None, transaction_size: int | None = None, names: "Names | None" = None,
+    paper: bool = False, explain: Literal[True], detect: None = None, progress: Shown = None,
+) -> "PlannedCollection": ...  # fmt: skip
+@overload
+def plan(
+    items: int | Iterable[str], guarantee: Guarantee | None = None, *, epsilon: Number | None = None,
+    prior: Number | None = None, posterior: Number | None = None,
+    central: "CentralGuarantee | Sequence[Number] | None" = None, local_cap: "Number | Guarantee | None" = None,
+    reports: int | None = None, reports_per_person: int = 1, mean_size: float | None = None, sample: Any = None,
+    itemset_size: int | None = None, transaction_size: int | None = None, names: "Names | None" = None,
+    paper: bool = False, detect: Number, explain: bool = False, progress: Shown = None,
+) -> "PlanForDetection": ...  # fmt: skip
+def plan(
+    items: int | Iterable[str], guarantee: Guarantee | None = None, *, epsilon: Number | None = None,
+    prior: Number | None = None, posterior: Number | None = None,
+    central: "CentralGuarantee | Sequence[Number] | None" = None, local_cap: "Number | Guarantee | None" = None,
+    reports: int | None = None, reports_per_person: int = 1, mean_size: float | None = None, sample: Any = None,
+    itemset_size: int | None = None, transaction_size: int | None = None, names: "Names | None" = None,
+    paper: bool = False, detect: Number | None = None, explain: bool = False, progress: Shown = None,
+) -> "Plan | PlannedCollection | PlanForDetection":  # fmt: skip
     """Choose the plan of least expected error under a privacy guarantee.
 
     The planner chooses M (the number of items that a basket is cut or padded to), the randomization operator, the form
@@ -79,7 +112,7 @@ def plan(
             or more, for an anonymous channel that hides who sent which report. The plan's local guarantee follows from
             it. A ``CentralGuarantee`` has more options.
         local_cap: with ``central``, the maximum ε of the local guarantee, 8 by default.
-        reports: expected number of reports N.
+        reports: expected number of reports N; 1,000,000 by default.
         reports_per_person: maximum number of reports per person R, 1..1000.
         mean_size: mean number of different items in a basket; 6 without this and without ``sample``.
         sample: a sample of baskets: a file, what :func:`assocpriv.to_baskets` takes, or a mapping from sizes to numbers
@@ -88,12 +121,20 @@ def plan(
         transaction_size: M, 1..15, if the planner shall not choose it.
         names: how names become items (:class:`Names`); by default each name is an item.
         paper: choose as Evfimievski, Gehrke and Srikant 2003 (EGS03) do for this M, without reports of basket sizes.
+        detect: a support in (0, 1], as 0.01 or ``"1%"``, of itemsets of ``itemset_size`` items (2 by default): find
+            what detects it. With ``reports`` this is the smallest ε of two decimals, up to that of a given guarantee,
+            stated for ``prior`` (5% by default). Without, it is the smallest number of reports (of two digits) under
+            the guarantee. The next smaller value fails; still smaller ones may succeed, where the design changes.
+        explain: return the plan with its expected errors and alternatives.
+        progress: with ``detect``, called with (done, total) steps.
 
     Returns:
-        The plan.
+        The plan. With ``explain`` also ``expected`` errors by itemset size and ``other_means``, the M for half and for
+        twice the mean basket size. With ``detect`` also ``reports`` and ``guarantee``.
 
     Raises:
-        PlanError: arguments out of range, or no randomization operator fits.
+        PlanError: arguments out of range, no randomization operator fits, or nothing detects the support; the message
+            states how many reports would.
         TypeError: arguments of a wrong type, or no guarantee or several.
 
     Source: EGS03, sections 4 to 6; docs/why-it-works.md.
@@ -102,124 +143,43 @@ def plan(
     >>> made = ap.plan(["milk", "bread", "tea"], epsilon="ln 19", mean_size=2)
     >>> made.n_items, made.report_bytes, made.amplification < 19, made.epsilon
     (3, 1, True, 2.944439)
-    """
-    return choose_plan(
-        items, guarantee, epsilon=epsilon, prior=prior, posterior=posterior, central=central, local_cap=local_cap,
-        reports=reports, reports_per_person=reports_per_person, mean_size=mean_size, sample=sample,
-        itemset_size=itemset_size, transaction_size=transaction_size, names=names, paper=paper,
-    ).plan  # fmt: skip
-
-
-def choose_plan(
-    items: int | Iterable[str],
-    guarantee: Guarantee | None = None,
-    *,
-    epsilon: float | str | Fraction | None = None,
-    prior: float | str | Fraction | None = None,
-    posterior: float | str | Fraction | None = None,
-    central: "CentralGuarantee | Sequence[str | float | Fraction] | None" = None,
-    local_cap: "float | str | Fraction | Guarantee | None" = None,
-    reports: int = 1_000_000,
-    reports_per_person: int = 1,
-    mean_size: float | None = None,
-    sample: Any = None,
-    itemset_size: int | None = None,
-    transaction_size: int | None = None,
-    names: "Names | None" = None,
-    paper: bool = False,
-) -> "PlannedCollection":
-    """Return the plan of :func:`plan` with its expected errors and alternatives.
-
-    Args:
-        items, guarantee, epsilon, prior, posterior, central, local_cap, reports, reports_per_person: as for
-            :func:`plan`.
-        mean_size, sample, itemset_size, transaction_size, names, paper: as for :func:`plan`.
-
-    Returns:
-        The ``plan``; ``expected`` errors by itemset size; ``other_means``: the M for half and for twice the mean basket
-        size.
-
-    Raises:
-        PlanError, TypeError: as :func:`plan`.
-
-    >>> import assocpriv as ap
-    >>> choice = ap.choose_plan(1000, prior="5%", posterior="50%", mean_size=6)
+    >>> choice = ap.plan(1000, prior="5%", posterior="50%", mean_size=6, explain=True)
     >>> choice.plan.items.transaction_size, choice.other_means
     (8, {3.0: 7, 12.0: 14})
-    """
-    from assocpriv.planning import basket_planner
-    from assocpriv.planning.plan_request import as_catalogue
-
-    given = read_guarantee(guarantee, epsilon, prior, posterior)
-    if given is None and central is None:
-        raise TypeError('plan() needs a guarantee: epsilon=2, or prior="5%" and posterior="50%"')
-    catalogue = as_catalogue(items)
-    return basket_planner.choose_plan(
-        catalogue, given, central=central, local_cap=local_cap, reports=reports, reports_per_person=reports_per_person,
-        mean_size=mean_size, sample=_sizes_of(sample, catalogue, names), itemset_size=itemset_size,
-        transaction_size=transaction_size, names=names, paper=paper,
-    )  # fmt: skip
-
-
-def solve_plan(
-    support: float | str | Fraction,
-    items: int | Iterable[str],
-    guarantee: Guarantee | None = None,
-    *,
-    epsilon: float | str | Fraction | None = None,
-    prior: float | str | Fraction | None = None,
-    posterior: float | str | Fraction | None = None,
-    size: int = 2,
-    reports: int | None = None,
-    reports_per_person: int = 1,
-    mean_size: float | None = None,
-    sample: Any = None,
-    itemset_size: int | None = None,
-    transaction_size: int | None = None,
-    names: "Names | None" = None,
-    paper: bool = False,
-    progress: Callable[[int, int], None] | None = None,
-) -> "PlanForDetection":
-    """Find the smallest ε, or the smallest number of reports, that detects a support.
-
-    With ``reports`` the smallest ε of two decimals is found, up to the ε of a given guarantee. Without, the smallest
-    number of reports (of two digits) under the guarantee is found. The next smaller value fails; still smaller ones may
-    succeed, where the planner changes the design.
-
-    Args:
-        support: in (0, 1], as 0.01 or ``"1%"``, in whole baskets.
-        items: number of items, or their names.
-        guarantee, epsilon, prior, posterior: the guarantee, as for :func:`plan`; without a posterior, ``prior`` is the
-            prior for which the guarantee that is found is stated, 5% by default.
-        size: itemset size.
-        reports: number of reports; without it, give a guarantee.
-        reports_per_person, mean_size, sample, itemset_size, transaction_size, names, paper: as for :func:`plan`; the
-            maximum itemset size is ``size`` by default.
-        progress: called with (done, total) steps.
-
-    Returns:
-        ``reports``, ``guarantee`` and the ``plan``.
-
-    Raises:
-        PlanError: arguments out of range, or no value detects the support; the message states how many reports would.
-
-    >>> import assocpriv as ap
-    >>> found = ap.solve_plan("20%", 100, size=1, reports=20_000, mean_size=4)
+    >>> found = ap.plan(100, detect="20%", itemset_size=1, reports=20_000, mean_size=4)
     >>> f"{float(found.guarantee.posterior):.1%}", found.plan.items.itemset_size
     ('12.1%', 1)
     """
-    from assocpriv.planning import detection_limits
+    from assocpriv.planning import basket_planner, detection_limits
     from assocpriv.planning.plan_request import as_catalogue
 
-    is_prior_alone = prior is not None and guarantee is None and epsilon is None and posterior is None
-    given = None if is_prior_alone else read_guarantee(guarantee, epsilon, prior, posterior)
+    only_prior = (
+        detect is not None and prior is not None and guarantee is None and epsilon is None and posterior is None
+    )
+    given = None if only_prior else read_guarantee(guarantee, epsilon, prior, posterior)
     catalogue = as_catalogue(items)
-    return detection_limits.solve_plan(
-        support, catalogue, size=size, reports=reports, guarantee=given, prior="5%" if prior is None else prior,
-        progress=progress, reports_per_person=reports_per_person, mean_size=mean_size,
-        sample=_sizes_of(sample, catalogue, names), itemset_size=size if itemset_size is None else itemset_size,
-        transaction_size=transaction_size, names=names, paper=paper,
+    wanted: dict[str, Any] = {
+        "reports_per_person": reports_per_person, "mean_size": mean_size,
+        "sample": _sizes_of(sample, catalogue, names), "transaction_size": transaction_size, "names": names,
+        "paper": paper,
+    }  # fmt: skip
+    if detect is not None:
+        if central is not None or local_cap is not None:
+            raise TypeError(
+                "detect goes with a local guarantee, or with reports alone; leave central and local_cap out"
+            )
+        size = 2 if itemset_size is None else itemset_size
+        return detection_limits.solve_plan(
+            detect, catalogue, size=size, reports=reports, guarantee=given, prior="5%" if prior is None else prior,
+            progress=progress, itemset_size=size, **wanted,
+        )  # fmt: skip
+    if given is None and central is None:
+        raise TypeError('plan() needs a guarantee: epsilon=2, or prior="5%" and posterior="50%"')
+    choice = basket_planner.choose_plan(
+        catalogue, given, central=central, local_cap=local_cap, reports=1_000_000 if reports is None else reports,
+        itemset_size=itemset_size, **wanted,
     )  # fmt: skip
+    return choice if explain else choice.plan
 
 
 def _sizes_of(sample: Any, catalogue: "Catalogue", names: "Names | None") -> Any:
@@ -236,7 +196,13 @@ def _sizes_of(sample: Any, catalogue: "Catalogue", names: "Names | None") -> Any
     return sample_sizes(sample, catalogue, names).sizes
 
 
-def forecast(plan: PublishedPlan, reports: int) -> Any:
+@overload
+def forecast(plan: Plan, reports: int) -> "Forecast": ...
+@overload
+def forecast(plan: "TablePlan", reports: int) -> "TableFacts": ...
+@overload
+def forecast(plan: "GuidedPlan", reports: int) -> "GuidedFacts": ...
+def forecast(plan: PublishedPlan, reports: int) -> "Forecast | TableFacts | GuidedFacts":
     """Return what a number of reports of a plan, of any type, is expected to detect.
 
     Args:
@@ -244,8 +210,8 @@ def forecast(plan: PublishedPlan, reports: int) -> Any:
         reports: number of reports, at least 1.
 
     Returns:
-        For baskets: errors and detectable supports by itemset size. For tables: expected errors of shares by column.
-        For guided plans: what a report discloses by level.
+        For baskets: detectable supports and detection thresholds by itemset size. For tables: the scale of noise and
+        the guarantee by column. For guided plans: how often guidance is published. ``to_frame()`` gives a table.
 
     Raises:
         PlanError: plans of this type are not known here.
@@ -256,7 +222,8 @@ def forecast(plan: PublishedPlan, reports: int) -> Any:
     1000000
     """
     plan = PublishedPlan.require(plan)
-    return load_for(plan.kind, "planning.forecast", "foreseen")(plan, reports)
+    found: Forecast | TableFacts | GuidedFacts = load_for(plan.kind, "planning.forecast", "foreseen")(plan, reports)
+    return found
 
 
 # ---- baskets
@@ -325,7 +292,39 @@ def read_baskets(
 # ---- randomizing
 
 
-def randomize(records: Any, plan: PublishedPlan, output: str | PathLike[str] | None = None, **options: Any) -> Any:
+OneRecord: TypeAlias = "AbstractSet[str | int] | Mapping[str, Any] | GuidedRecord"
+ManyCounts: TypeAlias = "BasketCounts | TableCounts | ResponseCounts"
+
+
+@overload
+def randomize(records: OneRecord, plan: PublishedPlan) -> bytes: ...
+@overload
+def randomize(
+    records: Any, plan: PublishedPlan, output: None = None, *, memory_bytes: int | None = None, force: bool = False,
+    progress: Shown = None, layout: str | None = None, unknown: str | None = None, repeats: str | None = None,
+    empty: str | None = None, incomplete: str | None = None, person: str | int | None = None,
+    person_as: str | None = None, separator: str | None = None, sheet: str | None = None,
+    missing: str | Sequence[str] | None = None, clip: bool = False, guidance: "Guidance | None" = None,
+    max_level: int | None = None, announced_level: int | None = None,
+) -> Reports: ...  # fmt: skip
+@overload
+def randomize(
+    records: Any, plan: PublishedPlan, output: str | PathLike[str], *, memory_bytes: int | None = None,
+    force: bool = False, progress: Shown = None, layout: str | None = None, unknown: str | None = None,
+    repeats: str | None = None, empty: str | None = None, incomplete: str | None = None,
+    person: str | int | None = None, person_as: str | None = None, separator: str | None = None,
+    sheet: str | None = None, missing: str | Sequence[str] | None = None, clip: bool = False,
+    guidance: "Guidance | None" = None, max_level: int | None = None, announced_level: int | None = None,
+) -> ManyCounts: ...  # fmt: skip
+def randomize(
+    records: Any, plan: PublishedPlan, output: str | PathLike[str] | None = None, *, memory_bytes: int | None = None,
+    force: bool = False, progress: Shown = None, layout: str | None = None, unknown: str | None = None,
+    repeats: str | None = None, empty: str | None = None, incomplete: str | None = None,
+    person: str | int | None = None, person_as: str | None = None, separator: str | None = None,
+    sheet: str | None = None, missing: str | Sequence[str] | None = None, clip: bool = False,
+    guidance: "Guidance | None" = None, max_level: int | None = None, announced_level: int | None = None,
+    seed: None = None,
+) -> "bytes | Reports | ManyCounts":  # fmt: skip
     """Randomize one record, or many, with the operating system's entropy.
 
     Args:
@@ -338,22 +337,24 @@ def randomize(records: Any, plan: PublishedPlan, output: str | PathLike[str] | N
         plan: the published plan.
         output: for many records, the report file to write (.parquet or .pq; for a guided plan also .jsonl). It appears
             only when it is complete.
-        options: for many records, by name.
-
-            - All plan types: ``memory_bytes`` (memory for reading; a quarter of the free memory by default), ``force``
-              (replace an existing file), ``progress`` (called with bytes read and bytes of the file, or with baskets
-              done and all baskets).
-            - Baskets: ``layout``, ``unknown``, ``repeats``, ``empty``, ``incomplete``, as for :func:`read_baskets`; a
-              plan may drop further names. ``person`` names the columns that identify a person (by name, by number as
-              "#2", or several as "store+customer"): at most ``reports_per_person`` random baskets of each person are
-              reported. Without it every basket counts as another person's. ``person_as`` is "checked" (ids that differ
-              only in case, blanks, Unicode form or number format, as 7, 007, 7.0, are refused) or "written" (they are
-              different persons).
-            - Tables: ``separator`` (of a CSV file), ``sheet`` (of a workbook, by name or as ``"#1"``), ``missing`` (one
-              or several markers of missing values, besides empty cells, NaN and null), ``clip`` (clip values to the
-              column's range).
-            - Guided plans: ``guidance``, ``max_level`` (highest level to answer), ``announced_level`` (announced before
-              the guidance came), ``separator``, ``sheet``, ``missing``.
+        memory_bytes: of many records, memory for reading; a quarter of the free memory by default.
+        force: replace an existing file.
+        progress: called with bytes read and bytes of the file, or with baskets done and all baskets.
+        layout, unknown, repeats, empty, incomplete: of baskets, as for :func:`read_baskets`; a plan may drop further
+            names.
+        person: of baskets, the columns that identify a person (by name, by number as "#2", or several as
+            "store+customer"): at most ``reports_per_person`` random baskets of each person are reported. Without it
+            every basket counts as another person's.
+        person_as: "checked" (the default: ids that differ only in case, blanks, Unicode form or number format, as 7,
+            007, 7.0, are refused) or "written" (they are different persons).
+        separator: of tables in CSV files, the character between cells.
+        sheet: of tables in workbooks, by name or as ``"#1"``.
+        missing: of tables, one or several markers of missing values, besides empty cells, NaN and null.
+        clip: of tables, clip values to the column's range.
+        guidance: of guided plans, the answered guidance.
+        max_level, announced_level: of guided plans, the highest level to answer, and the level that was announced
+            before the guidance came.
+        seed: not accepted: an adversary who knows it could remove the noise.
 
     Returns:
         For one record its report, ``plan.report_bytes`` bytes: all that may leave the device. For many
@@ -376,24 +377,37 @@ def randomize(records: Any, plan: PublishedPlan, output: str | PathLike[str] | N
     >>> len(ap.randomize({"milk", "tea"}, made)), len(ap.randomize([{"milk"}, {"tea", "bread"}], made))
     (2, 2)
     """
-    plan = PublishedPlan.require(plan)
+    options = _given(locals())
     if "seed" in options:
         raise TypeError(
             "randomize() has no seed: an adversary who knows it could remove the noise, so the operating system's "
             "entropy decides what leaves a device; simulate() has one"
         )
+    plan = PublishedPlan.require(plan)
     if _is_one(records):
         from assocpriv.client.ledger import make_report
 
         if output is not None or options:
             raise TypeError(f"{next(iter(options), 'output')} goes with many records, and this is one")
         return make_report(records, plan, entropy=SystemEntropy())
+    reports: Reports
+    counts: Any
     reports, counts = load_for(plan.kind, "client.randomize", "randomized")(records, plan, output, **options)
-    if output is not None:
-        return counts
-    if has_entry(plan.kind, "planning.warn"):
+    if output is None and has_entry(plan.kind, "planning.warn"):
         load_for(plan.kind, "planning.warn", "described")(counts.sizes, plan)
-    return reports
+    return reports if output is None else counts
+
+
+def _given(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options that a caller gave; each plan type refuses those of others."""
+    return {
+        name: each
+        for name, each in arguments.items()
+        if name not in ("records", "plan", "output")
+        and each is not None
+        and each is not False
+        and not (isinstance(each, tuple) and not each)
+    }
 
 
 def _is_one(records: Any) -> bool:
@@ -423,8 +437,7 @@ def mine(
     confidence_level: float | str = 0.95,
     memory_bytes: int | None = None,
     progress: Callable[[str, int, int], None] | None = None,
-    light: bool = False,
-) -> Any:
+) -> "pd.DataFrame":
     """Find frequent itemsets from reports, with credible intervals.
 
     Supports are shares of **whole baskets** if some reports of the plan give basket sizes, as by default; else of
@@ -447,7 +460,6 @@ def mine(
         confidence_level: of the credible intervals ``ci_low`` … ``ci_high``, as 0.95 or ``"95%"``.
         memory_bytes: memory for reports, bitmaps and candidates; a quarter of the free memory by default.
         progress: called with (stage, done, total).
-        light: return a light table, made without pandas; its ``to_pandas()`` makes the data frame.
 
     Returns:
         One row per itemset with a posterior mean of at least S: ``support``, ``itemsets`` (frozenset of names),
@@ -474,31 +486,24 @@ def mine(
     [['milk'], ['milk', 'tea'], ['tea']]
     """
     from assocpriv.server.intervals import ErrorOptions
-    from assocpriv.server.itemsets import describe_limits, mining_facts
     from assocpriv.server.mining import MiningRequest
+    from assocpriv.server.result_frames import to_result_frame
     from assocpriv.server.selection import NO_FILTER, ItemsetFilter
 
-    errors = ErrorOptions(confidence_level)
-    request = MiningRequest(
-        min_support,
-        top,
-        max_itemset,
-        fdr,
-        fdr_by,
-        errors,
-        check_type("among", among or NO_FILTER, ItemsetFilter),
-    )
-    backends = _backends(reports, memory_bytes, progress)
-    request.among.check([each.plan for each in backends])
-    run = load_for(backends[0].plan.kind, "server.mine", "mined")
-    frame = run(backends, request)
-    for line in describe_limits(mining_facts(frame)):
-        warnings.warn(line, stacklevel=2)
-    if light:
-        return frame
-    from assocpriv.server.result_frames import to_result_frame
+    chosen = check_type("among", among or NO_FILTER, ItemsetFilter)
+    request = MiningRequest(min_support, top, max_itemset, fdr, fdr_by, ErrorOptions(confidence_level), chosen)
+    return to_result_frame(mine_table(backends(reports, memory_bytes, progress), request))
 
-    return to_result_frame(frame)
+
+def mine_table(opened: "list[CountingBackend]", request: "MiningRequest") -> "LightFrame":
+    """Return the table of :func:`mine`, without pandas."""
+    from assocpriv.server.itemsets import describe_limits, mining_facts
+
+    request.among.check([each.plan for each in opened])
+    frame: LightFrame = load_for(opened[0].plan.kind, "server.mine", "mined")(opened, request)
+    for line in describe_limits(mining_facts(frame)):
+        warnings.warn(line, stacklevel=3)
+    return frame
 
 
 def _answering(plan: PublishedPlan, verb: str) -> Any:
@@ -512,10 +517,10 @@ def _answering(plan: PublishedPlan, verb: str) -> Any:
     return load_for(plan.kind, verb, "answered")
 
 
-def _backends(
+def backends(
     reports: "AnyReports | Sequence[AnyReports]",
-    memory_bytes: int | None,
-    progress: Callable[[str, int, int], None] | None,
+    memory_bytes: int | None = None,
+    progress: Callable[[str, int, int], None] | None = None,
 ) -> "list[CountingBackend]":
     """Return a counter of reports for each collection."""
     if memory_bytes is not None:
@@ -549,8 +554,9 @@ def association_rules(
     prune: bool = False,
     sort: str | None = None,
     prices: "Mapping[str, float] | str | Path | None" = None,
-    light: bool = False,
-) -> Any:
+    metric: None = None,
+    min_threshold: None = None,
+) -> "pd.DataFrame":
     """Derive the rules A → C that have at least ``min_confidence`` with a probability above 50%.
 
     Args:
@@ -564,7 +570,7 @@ def association_rules(
             (with prices, of the value's).
         prices: price or margin of each item, or a CSV file of it (item, price), for the value of rules. Prices are
             public, so they cost no privacy budget.
-        light: return a light table, made without pandas; its ``to_pandas()`` makes the data frame.
+        metric, min_threshold: not accepted: mlxtend's; filter measures in the table, as ``rules[rules["lift"] > 1.2]``.
 
     Returns:
         The columns of mlxtend: ``antecedents``, ``consequents``, the supports of both and of the rule, and the measures
@@ -591,20 +597,21 @@ def association_rules(
     >>> sorted(sorted(side) for side in ap.association_rules(found, "60%")["antecedents"])
     [['milk'], ['tea']]
     """
+    if metric is not None or min_threshold is not None:
+        raise TypeError(
+            'association_rules() takes min_confidence=0.6; other measures are columns, as rules[rules["lift"] > 1.2]'
+        )
+    from assocpriv.files.itemset_files import ATTRIBUTE
     from assocpriv.files.rule_files import read_prices
-    from assocpriv.server.itemsets import ATTRIBUTE
+    from assocpriv.server.result_frames import RuleFrame, to_result_frame
     from assocpriv.server.rules import derive_rules
     from assocpriv.server.selection import RuleFilter
 
     wanted = RuleFilter(size, antecedent_size, contains, antecedent, consequent, prune, sort)
     known = read_prices(prices) if isinstance(prices, str | Path) else prices
-    derived = derive_rules(itemsets, min_confidence, None if wanted == RuleFilter() else wanted, known)
-    if light:
-        return derived
+    derived = derive_rules(itemsets, min_confidence, wanted, known)
     if why := derived.attrs[ATTRIBUTE].get("why_none"):
         warnings.warn(f"there is no rule: {why}", stacklevel=2)
-    from assocpriv.server.result_frames import RuleFrame, to_result_frame
-
     return to_result_frame(derived, RuleFrame)
 
 
@@ -616,8 +623,7 @@ def substitutes(
     confidence_level: float | str = 0.95,
     memory_bytes: int | None = None,
     progress: Callable[[str, int, int], None] | None = None,
-    light: bool = False,
-) -> Any:
+) -> "pd.DataFrame":
     """Find pairs that are bought together less than expected under independence: substitutes.
 
     The expectation is conditional on basket size: large baskets hold more of everything, so independent items have a
@@ -628,7 +634,6 @@ def substitutes(
         below: upper bound on the lift, as 0.8 or ``"80%"`` of the expected support.
         categories: the category of each item; only pairs within a category are considered. By default the parents of
             the plan's taxonomy, or all pairs without one.
-        light: return a light table, made without pandas; its ``to_pandas()`` makes the data frame.
 
     Returns:
         One row a detectable pair, by probability: ``itemsets``, ``support``, ``expected_support`` (under independence
@@ -646,18 +651,16 @@ def substitutes(
     >>> made = ap.plan(["bread", "butter", "margarine"], ap.Guarantee("5%", "50%"), mean_size=1)
     >>> baskets = [{"bread", "butter"}, {"bread", "margarine"}, {"bread"}, {"butter"}, {"margarine"}, set()]
     >>> reports = ap.randomize(baskets * 20_000, made, empty="keep")
-    >>> [sorted(row["itemsets"]) for row in ap.substitutes(reports, light=True).to_dict() if row["selected"]]
+    >>> found = ap.substitutes(reports)
+    >>> [sorted(pair) for pair in found[found["selected"]]["itemsets"]]
     [['butter', 'margarine']]
     """
     from assocpriv.server.intervals import ErrorOptions
+    from assocpriv.server.result_frames import SubstituteFrame, to_result_frame
     from assocpriv.server.substitutes import find_substitutes
 
-    backends = _backends(reports, memory_bytes, progress)
-    found = find_substitutes(backends, below, categories, ErrorOptions(confidence_level))
-    if light:
-        return found
-    from assocpriv.server.result_frames import SubstituteFrame, to_result_frame
-
+    opened = backends(reports, memory_bytes, progress)
+    found = find_substitutes(opened, below, categories, ErrorOptions(confidence_level))
     return to_result_frame(found, SubstituteFrame)
 
 
@@ -686,10 +689,11 @@ def draws(itemsets: "pd.DataFrame", count: int = 1000, *, seed: int) -> "pd.Data
     """
     import pandas as pd
 
+    from assocpriv.server.itemsets import light_table
     from assocpriv.server.posterior_samples import draw_supports
 
-    drawn = draw_supports(itemsets, count, seed)
-    return pd.DataFrame(drawn, columns=list(itemsets["itemsets"]))
+    table = light_table(itemsets)
+    return pd.DataFrame(draw_supports(table, count, seed), columns=table["itemsets"].tolist())
 
 
 def reconstruct(
@@ -716,7 +720,7 @@ def reconstruct(
         progress: called with (reports done, all) while they are counted.
 
     Returns:
-        ``columns`` by name, and with ``by`` ``classes`` by value; ``frame()`` gives all of them as a table.
+        ``columns`` by name, and with ``by`` ``classes`` by value; ``to_frame()`` gives all of them as a table.
 
     Raises:
         EstimateError: no reports, too few of a class or a column, or arguments that do not fit together.
@@ -768,10 +772,12 @@ def ask(
     >>> (found["support"] > 0.9).tolist()
     [True, True]
     """
-    found = answer(
-        reports, itemsets, (), confidence_level=confidence_level, memory_bytes=memory_bytes, progress=progress
-    )
-    return found.itemsets.to_pandas()
+    from assocpriv.server.ask import ask as run
+    from assocpriv.server.intervals import ErrorOptions
+    from assocpriv.server.result_frames import AnswerFrame, to_result_frame
+
+    found = run(backends(reports, memory_bytes, progress), itemsets, (), ErrorOptions(confidence_level))
+    return to_result_frame(found.itemsets, AnswerFrame)
 
 
 def ask_rules(
@@ -800,41 +806,12 @@ def ask_rules(
     >>> float(found["confidence"][0]) > 0.9
     True
     """
-    found = answer(reports, (), rules, confidence_level=confidence_level, memory_bytes=memory_bytes, progress=progress)
-    return found.rules.to_pandas()
-
-
-def answer(
-    reports: "AnyReports",
-    itemsets: Iterable[Collection[str | int]],
-    rules: Iterable[tuple[Collection[str | int], Collection[str | int]]],
-    *,
-    confidence_level: float | str = 0.95,
-    memory_bytes: int | None = None,
-    progress: Callable[[str, int, int], None] | None = None,
-) -> "AskResult":
-    """Estimate chosen itemsets and chosen rules in one pass over the reports.
-
-    Args:
-        reports, itemsets, rules: as for :func:`ask` and :func:`ask_rules`.
-        confidence_level, memory_bytes, progress: as for :func:`mine`.
-
-    Returns:
-        ``itemsets`` and ``rules``: light tables, whose ``to_pandas()`` makes data frames.
-
-    Raises:
-        EstimateError, WireError: as :func:`ask` and :func:`ask_rules`.
-
-    >>> import assocpriv as ap
-    >>> made = ap.plan(["milk", "tea"], transaction_size=2, guarantee=ap.Guarantee("5%", "50%"))
-    >>> both = ap.answer(ap.randomize([{"tea"}] * 20_000, made), [["tea"]], [(["tea"], ["milk"])])
-    >>> len(both.itemsets), len(both.rules)
-    (1, 1)
-    """
     from assocpriv.server.ask import ask as run
     from assocpriv.server.intervals import ErrorOptions
+    from assocpriv.server.result_frames import AnswerFrame, to_result_frame
 
-    return run(_backends(reports, memory_bytes, progress), itemsets, rules, ErrorOptions(confidence_level))
+    found = run(backends(reports, memory_bytes, progress), (), rules, ErrorOptions(confidence_level))
+    return to_result_frame(found.rules, AnswerFrame)
 
 
 # ---- several collections
@@ -912,10 +889,10 @@ def compare(
     check_copies(reports for each in given.values() if isinstance(each, list) for reports in each)
     tables = {name: each for name, each in given.items() if not isinstance(each, list)}
     collections = {name: each for name, each in given.items() if isinstance(each, list)}
-    backends = {
+    counted = {
         name: [_backend(reports, memory_bytes, progress) for reports in each] for name, each in collections.items()
     }
-    read = tables | read_sides(backends, tables, request.errors)
+    read = tables | read_sides(counted, tables, request.errors)
     found = run({name: read[name] for name in called}, request)
     plans = [reports.plan for each in collections.values() for reports in each]
     factors = [plan.amplification for plan in plans for _ in range(plan.reports_per_person)]
@@ -958,21 +935,50 @@ def _sources(side: Any, opened: Any) -> set[Any]:
 # ---- both sides, and the guarantee
 
 
-def simulate(records: Any, plan: PublishedPlan, min_support: float | str | None = None, **options: Any) -> Any:
+Stages: TypeAlias = "Callable[[str, int, int], None] | None"
+
+
+@overload
+def simulate(
+    records: Any, plan: Plan, min_support: float | str | None = None, *, seed: int | None = None,
+    progress: Stages = None, people: int | None = None, max_itemset: int | None = None, layout: str | None = None,
+    unknown: str | None = None, repeats: str | None = None, empty: str | None = None, incomplete: str | None = None,
+) -> "Simulation": ...  # fmt: skip
+@overload
+def simulate(
+    records: Any, plan: "TablePlan", *, seed: int | None = None, progress: Stages = None,
+    separator: str | None = None, sheet: str | None = None, missing: str | Sequence[str] | None = None,
+    clip: bool = False,
+) -> "TableSimulation": ...  # fmt: skip
+@overload
+def simulate(
+    records: Any, plan: "GuidedPlan", *, seed: int | None = None, progress: Stages = None, people: int | None = None,
+    separator: str | None = None, sheet: str | None = None, missing: str | Sequence[str] | None = None,
+    classifier: str | None = None, unconcerned: int | None = None, rounds: int | None = None,
+) -> "Trial": ...  # fmt: skip
+def simulate(
+    records: Any, plan: PublishedPlan, min_support: float | str | None = None, *, seed: int | None = None,
+    progress: Stages = None, people: int | None = None, max_itemset: int | None = None, layout: str | None = None,
+    unknown: str | None = None, repeats: str | None = None, empty: str | None = None, incomplete: str | None = None,
+    separator: str | None = None, sheet: str | None = None, missing: str | Sequence[str] | None = None,
+    clip: bool = False, classifier: str | None = None, unconcerned: int | None = None, rounds: int | None = None,
+) -> "Simulation | TableSimulation | Trial":  # fmt: skip
     """Randomize records, estimate from the reports, and compare with the truth.
 
     Args:
         records: many records, as for :func:`randomize`: baskets, tables, or a file of such.
         plan: the plan to try, of any type.
         min_support: for baskets, as for :func:`mine`.
-        options: ``seed`` (makes the run repeatable; the operating system's entropy by default) and ``progress`` (called
-            with stage, done and total). For baskets also ``people`` (number of people, each with a random basket; by
-            default one person a basket), ``max_itemset`` (the plan's ``itemset_size`` by default), and ``layout``,
-            ``unknown``, ``repeats``, ``empty``, ``incomplete``, as for :func:`read_baskets`. For tables ``missing``,
-            ``separator``, ``sheet`` and ``clip``, as for :func:`randomize`. For guided plans the first three,
-            ``classifier`` (``"naive-bayes"``, ``"tree"`` or ``"logistic"``), ``people`` (random records; 5,000),
-            ``unconcerned`` (people whose raw tuples start the guidance; 0 for none), and ``rounds`` (5, each with
-            another third of the people held out for testing).
+        seed: makes the run repeatable; the operating system's entropy by default.
+        progress: called with stage, done and total.
+        people: number of people, each with a random basket; by default one person a basket. For guided plans the number
+            of random records, 5,000 by default.
+        max_itemset: for baskets, the plan's ``itemset_size`` by default.
+        layout, unknown, repeats, empty, incomplete: for baskets, as for :func:`read_baskets`.
+        separator, sheet, missing, clip: for tables, as for :func:`randomize`; for guided plans the first three.
+        classifier: for guided plans ``"naive-bayes"`` (the default), ``"tree"`` or ``"logistic"``.
+        unconcerned: for guided plans, number of people whose raw tuples start the guidance; 0 (the default) for none.
+        rounds: for guided plans, 5 by default, each with another third of the people held out for testing.
 
     Returns:
         For baskets ``itemsets`` with ``true_support`` (in whole baskets where these are estimated), ``missed`` ones,
@@ -1010,10 +1016,11 @@ def simulate(records: Any, plan: PublishedPlan, min_support: float | str | None 
     >>> [each.level for each in tried.levels], tried.original_accuracy.mean
     ([1, 2], 1.0)
     """
+    options = _given(locals())
     plan = PublishedPlan.require(plan)
-    if min_support is not None:
-        options["min_support"] = min_support
-    return load_for(plan.kind, "simulation.simulate", "tried")(records, plan, **options)
+    tried: Simulation | TableSimulation | Trial
+    tried = load_for(plan.kind, "simulation.simulate", "tried")(records, plan, **options)
+    return tried
 
 
 def audit(
@@ -1087,11 +1094,15 @@ def to_frame(table: "pd.DataFrame", backend: str) -> Any:
     """
     import narwhals as nw
 
+    from assocpriv.files.itemset_files import LightFrame
+
     if backend not in ("pandas", "polars", "pyarrow"):
         raise ValueError(f"backend must be pandas, polars or pyarrow, got {backend!r}")
     if not hasattr(table, "columns"):
         raise TypeError(f"table must be a table of itemsets, rules or distributions, got a {type(table).__name__}")
-    columns = {str(name): table[name].tolist() for name in table.columns}
+    columns = {
+        name: each.tolist() for name, each in LightFrame.from_frame(table).columns.items() if name in table.columns
+    }
     plain = {name: [sorted(each) if isinstance(each, frozenset) else each for each in values]
              for name, values in columns.items()}  # fmt: skip
     frame = nw.from_dict(plain, backend=backend)  # type: ignore[arg-type]  # one of three

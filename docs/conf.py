@@ -39,10 +39,13 @@ html_theme_options = {
 }
 html_sidebars = {"**": ["pages.html"]}
 autodoc_typehints = "none"  # signatures already have them
-autodoc_default_options = {  # methods that scikit-learn adds to estimators, with references to its own pages
+autodoc_default_options = {
+    "members": True,
+    "show-inheritance": True,
+    # methods that scikit-learn adds to estimators, with references to its own pages
     "exclude-members": ", ".join(
         f"set_{name}_request" for name in ("fit", "predict", "predict_proba", "score", "transform")
-    )
+    ),
 }
 napoleon_use_rtype = False
 _OUTSIDE = re.compile(r"(?<!!)\[([^\]]*)\]\((?:\.\./)+((?:bench|examples|clients|tests)[^)#]*)(?:#[^)]*)?\)")

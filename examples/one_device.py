@@ -8,7 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import assocpriv as ap
-from assocpriv import highest_posterior, lowest_posterior
+from assocpriv.guarantees import highest_posterior, lowest_posterior
 from assocpriv.guarantees.errors import BudgetError
 
 
@@ -20,7 +20,7 @@ def main() -> None:
     assert device_plan.plan_id == plan.plan_id
 
     baskets = {"2026-W46": {"bread", "tea"}, "2026-W47": {"bread", "tea", "jam"}, "2026-W48": {"bread"}}
-    with TemporaryDirectory() as folder, ap.Ledger.open(Path(folder) / "ledger.bin") as ledger:
+    with TemporaryDirectory() as folder, ap.device.Ledger.open(Path(folder) / "ledger.bin") as ledger:
         for week, basket in baskets.items():
             try:
                 report = ledger.report(basket, device_plan, period=week)
@@ -29,7 +29,7 @@ def main() -> None:
                 continue
             # if sending fails, the same week gives the same bytes again, which disclose nothing more
             assert ledger.report(basket, device_plan, period=week) == report
-            shown = sorted(ap.report_items(report, plan))
+            shown = sorted(ap.device.report_items(report, plan))
             print(f"{week}: sent {report.hex()}, {ledger.remaining(plan)} reports left")
             print(f"          its receiver sees: {shown}")
 

@@ -170,9 +170,7 @@ def reports() -> ap.Reports:
 def mined(support: str) -> LightFrame:
     """Return the itemsets mined from them."""
     with warnings.catch_warnings(action="ignore"):  # of few reports
-        frame = ap.mine(reports(), None if support == "auto" else support, light=True)
-    assert isinstance(frame, LightFrame)
-    return frame
+        return LightFrame.from_frame(ap.mine(reports(), None if support == "auto" else support))
 
 
 class Commands:

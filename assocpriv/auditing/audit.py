@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -46,9 +47,13 @@ from assocpriv.auditing.report_distributions import audit_distributions
 from assocpriv.auditing.tested_clients import BlackBox, OwnClient, Program, collect_reports
 from assocpriv.files.plan_files import read_plan_text
 from assocpriv.files.report_files import Reports, read_reports
-from assocpriv.guarantees.errors import NotAPlanError, PlanError, WireError
+from assocpriv.guarantees.errors import NotAPlanError, PlanError, WireError, pluralize
 from assocpriv.plans.published_plan import PublishedPlan
 from assocpriv.plans.registry import has_entry, html_renderer, load_for, parse_plan
+from assocpriv.plans.result_display import plan_bound, rows_frame, short_repr
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _DEFAULT_TYPE = "baskets"  # its subject reports the faults of a text that names no plan type
 _FORM_RECORDS = 1100  # records whose reports' form is checked
@@ -64,7 +69,15 @@ class Audit:
 
     def __repr__(self) -> str:
         not_made = count_undecided(self.findings)
-        return f"Audit({self.verdict}, {len(self.findings)} findings, {not_made} of them checks not made)"
+        rows = [f"plan {self.plan.plan_id[:12]}, {plan_bound(self.plan)}"] if self.plan else ["no usable plan"]
+        rows += [f"{each.check}, {each.name}: {each.message}" for each in self.findings if each.verdict == BROKEN]
+        answer = f"{self.verdict}, {pluralize(len(self.findings), 'finding')}, {not_made} of them checks not made"
+        return short_repr(self, answer, rows)
+
+    def to_frame(self) -> "pd.DataFrame":
+        """Return a row a finding."""
+        rows = ((each.verdict, each.check, each.name, each.client, each.message) for each in self.findings)
+        return rows_frame("verdict check name client message", rows)
 
     _repr_html_ = html_renderer("assocpriv.show.audit_views:audit")
 

@@ -14,8 +14,9 @@ from assocpriv.files.itemset_files import LightFrame
 from assocpriv.files.plan_files import read_plan
 from assocpriv.files.report_files import IS_LEDGER, gather_hint, is_ledger, read_reports
 from assocpriv.files.tree_files import read_tree
-from assocpriv.guarantees.errors import EstimateError, FileError, NotAPlanError, WireError
-from assocpriv.plans.registry import load_for
+from assocpriv.guarantees.errors import EstimateError, FileError, NotAPlanError, WireError, pluralize
+from assocpriv.plans.registry import html_renderer, load_for
+from assocpriv.plans.result_display import plan_bound, rows_frame, short_repr
 from assocpriv.server.itemsets import read_table
 
 if TYPE_CHECKING:
@@ -46,6 +47,26 @@ class FileContent:
     model: "TreeModel | None" = None
     manipulation: "ManipulationCheck | None" = None
     open: int = 0
+
+    _repr_html_ = html_renderer("assocpriv.show.audit_views:inspected")
+
+    def __repr__(self) -> str:
+        rows = [] if self.plan is None else [f"plan {self.plan.plan_id[:12]}, {plan_bound(self.plan)}"]
+        if self.manipulation is not None:
+            rows += [f"{each.name}: p-value ≤ {each.p_value:.2g}" for each in self.manipulation.tests if each.flagged]
+            rows += ["no test flags these reports as manipulated"] * (not self.manipulation.flagged)
+        return short_repr(self, {
+            PLAN: "a plan",
+            REPORTS: f"{pluralize(self.reports, 'report')} in {pluralize(self.files, 'file')}",
+            ITEMSETS: pluralize(len(self.table or ()), "itemset"),
+            MODEL: "a decision tree",
+        }[self.kind], rows)  # fmt: skip
+
+    def to_frame(self) -> "pd.DataFrame":
+        """Return one row: the kind and the numbers of reports, files, reports in an open batch, and itemsets."""
+        plan_id = self.plan and self.plan.plan_id
+        row = (self.kind, plan_id, self.reports, self.files, self.open, len(self.table or ()))
+        return rows_frame("kind plan_id reports files open itemsets", [row])
 
     @property
     def itemsets(self) -> "pd.DataFrame | None":

@@ -95,7 +95,7 @@ def _answer(table: Path, plan: Any, output: Path | None, options: dict[str, Any]
             raise ap.guided.LevelError("no guidance yet")
         progress = opt.Progress().stage("answering", in_bytes=True)
         guidance = ap.guided.read_guidance(published)
-        done = ap.randomize(table, plan, output, guidance=guidance, progress=progress, **options)
+        done: Any = ap.randomize(table, plan, output, guidance=guidance, progress=progress, **options)
     except ap.guided.LevelError as level:
         if folder is None or table.is_dir():
             raise
@@ -152,7 +152,7 @@ def report(ledger: Path, queued: bool, spent: bool, **options: Any) -> None:
         return
     limit = opt.take_guarantee(device)
     if use == "--spent":
-        opt.show(ap.show.collection_views.spent(ap.spent_budget(ledger, limit=limit)))
+        opt.show(ap.show.collection_views.spent(ap.device.spent_budget(ledger, limit=limit)))
     elif use == "writing":
         _write(ledger=ledger, limit=limit, **device)
     else:
@@ -161,7 +161,7 @@ def report(ledger: Path, queued: bool, spent: bool, **options: Any) -> None:
 
 def _write(plan_path: Path, output: Path, **device: Any) -> None:
     plan = ap.read_plan(plan_path)
-    done = ap.report(_record(), plan, output=output, inputs=[plan_path], **device)
+    done = ap.device.report(_record(), plan, output=output, inputs=[plan_path], **device)
     opt.show(ap.show.collection_views.device(done, output))
 
 
@@ -175,10 +175,10 @@ def _send_queued(url: str, relay: str | None, key_file: Path | None, **device: A
     opt.show(ap.show.collection_views.queue_sent(done, url))
 
 
-def _collector(url: str, relay: str | None, key_file: Path | None) -> "ap.Collector":
+def _collector(url: str, relay: str | None, key_file: Path | None) -> "ap.device.Collector":
     address, pinned, digests = (relay or "").partition("#")
     key = None if key_file is None else ap.collect.read_key(key_file)
-    return ap.Collector(url, key, relay=address or None, pinned_keys=digests.split(",") if pinned else ())
+    return ap.device.Collector(url, key, relay=address or None, pinned_keys=digests.split(",") if pinned else ())
 
 
 def _record() -> bytes:

@@ -56,7 +56,10 @@ def mine(
         opt.check_output(path, force, reports)
     collections = opt.open_collections(reports, spark)
     shown.check([each.plan for each in collections])
-    frame = ap.mine(collections, light=True, top=wanted, among=shown, progress=opt.Progress(), **options)
+    limits = {name: options.pop(name) for name in ("min_support", "max_itemset", "fdr")}
+    errors = ap.tables.ErrorOptions(options["confidence_level"])
+    request = ap.tables.MiningRequest(top=wanted, among=shown, errors=errors, **limits)
+    frame = ap.tables.mine_table(ap.tables.backends(collections, options["memory_bytes"], opt.Progress()), request)
     if output is not None:
         ap.write_itemsets(frame, output, force=force)
         opt.say_written(output)
@@ -65,7 +68,7 @@ def mine(
         ap.show.result_pages.write_page(frame, html, first, force=force)
         opt.say_written(html, "page")
     if not frame["selected"].any():
-        _say_nothing_selected(collections[0].plan, frame, is_given=options["min_support"] is not None)
+        _say_nothing_selected(collections[0].plan, frame, is_given=limits["min_support"] is not None)
     rows = len(frame) if wanted else opt.ROWS if top is None else top
     opt.show(ap.show.itemset_views.mined(frame, rows, shown, everything=everything or bool(wanted)))
 
@@ -122,19 +125,21 @@ def rules(
     if substitutes:
         opt.refuse_given(_OPTIONS_OF_RULES, "does not go with --substitutes")
         [collection] = opt.open_collections((given,), None)
-        found = ap.substitutes(collection, light=True, progress=opt.Progress())
+        found = ap.tables.find_substitutes(ap.tables.backends(collection, progress=opt.Progress()))
         if output is not None:
             ap.write_substitutes(found, output, everything=everything, force=force)
             opt.say_written(output)
         opt.show(ap.show.itemset_views.substitutes(found, top, everything=everything))
         return
-    frame = ap.read_itemsets(given, light=True)
-    derived = ap.association_rules(frame, light=True, **wanted)
+    least, prices = wanted.pop("min_confidence"), wanted.pop("prices")
+    frame = ap.tables.read_table(given)
+    known = None if prices is None else ap.tables.read_prices(prices)
+    derived = ap.tables.derive_rules(frame, least, ap.tables.RuleFilter(**wanted), known)
     if output is not None:
         ap.write_rules(derived, output, everything=everything, force=force)
         opt.say_written(output)
         if output.suffix == ".json":
-            opt.say([f"SHA-256 digest: {ap.digest_of(output)}"])
+            opt.say([f"SHA-256 digest: {ap.device.digest_of(output)}"])
     opt.show(ap.show.itemset_views.rules(derived, frame, top, everything=everything))
 
 
@@ -162,9 +167,8 @@ def ask(
     if not itemsets and not rules:
         raise click.UsageError("give at least one --itemset or --rule")
     chosen = [_names(text, "--itemset") for text in itemsets], [_rule(text) for text in rules]
-    collections = opt.open_collections(reports, spark)
-    answers = ap.answer(collections, *chosen, progress=opt.Progress(), **options)
-    opt.show(ap.show.itemset_views.answers(answers))
+    opened = ap.tables.backends(opt.open_collections(reports, spark), progress=opt.Progress())
+    opt.show(ap.show.itemset_views.answers(ap.tables.ask(opened, *chosen, ap.tables.ErrorOptions(**options))))
 
 
 @opt.command()

@@ -85,10 +85,12 @@ def catalogue(
         opt.refuse_given(
             ("output", "min_count", "best", "sales"), "cannot be combined with --check, which writes no catalogue"
         )
-        checked = ap.check_catalogue(ap.read_catalogue(check))
+        checked = ap.catalogues.check_catalogue(ap.read_catalogue(check))
         use = None
         if baskets:
-            use = ap.try_catalogue(checked.catalogue, baskets, progress=opt.Progress().stage("reading"), **reading)
+            use = ap.catalogues.try_catalogue(
+                checked.catalogue, baskets, progress=opt.Progress().stage("reading"), **reading
+            )
         opt.show(ap.show.collection_views.check(checked, use))
         return
     if bool(baskets) == (sales is not None):
@@ -96,9 +98,11 @@ def catalogue(
     opt.check_output(output, force, [*baskets, sales])
     if sales is not None:
         opt.refuse_given(opt.READING, "is for BASKETS; a list of sales is CSV")
-        draft = ap.best_sold(sales, best, min_count)
+        draft = ap.catalogues.draft_catalogue(min_count=min_count, best=best, sales=sales)
     else:
-        draft = ap.draft_catalogue(baskets, min_count, progress=opt.Progress().stage("reading"), best=best, **reading)
+        draft = ap.catalogues.draft_catalogue(
+            baskets, min_count, progress=opt.Progress().stage("reading"), best=best, **reading
+        )
     if output is not None:
         ap.write_catalogue(draft.catalogue, output, force=force)
     opt.show(ap.show.collection_views.draft(draft, output))
@@ -152,7 +156,7 @@ def plan(output: Path | None, force: bool, **options: Any) -> None:
 def _plan_baskets(
     output: Path | None, force: bool, detect: str | None, sample: Path | None, unlisted: str, **known: Any
 ) -> None:
-    names = ap.NameSource(**{name: known.pop(name) for name in _NAMES})
+    names = ap.catalogues.NameSource(**{name: known.pop(name) for name in _NAMES})
     reading = {name: known.pop(name) for name in opt.READING}
     if (names.items is None) == (names.catalogue is None):
         raise click.UsageError(
@@ -179,14 +183,13 @@ def _plan_baskets(
     if detect is not None:
         opt.refuse_given(("local_cap",), "goes with --central")
         known = {name: value for name, value in known.items() if name not in ("central", "local_cap")}
-        size = known["itemset_size"] or 2
         known = {name: value for name, value in known.items() if name not in _FOUND or opt.given(name)}
         if is_open and stated["prior"] is not None:
             known["prior"] = stated["prior"]
         progress = opt.Progress().stage("planning")
-        found = ap.solve_plan(detect, items, size=size, guarantee=guarantee, progress=progress, **known)
+        found = ap.plan(items, guarantee, detect=detect, progress=progress, **known)
     with opt.Progress.while_busy("planning"):
-        choice = ap.choose_plan(items, guarantee, **known) if found is None else found.choice
+        choice = ap.plan(items, guarantee, explain=True, **known) if found is None else found.choice
     if output is not None:
         ap.write_plan(choice.plan, output, force=force)
     opt.show(ap.show.plan_views.choice(choice, found, verbose=opt.verbosity() > 0))
@@ -207,7 +210,7 @@ def _plan_table(
 
 def _sizes_of(path: Path, items: Any, rules: Any, reading: dict[str, Any]) -> Any:
     """Return the sizes of the sample's baskets; print their number, and the items outside the catalogue."""
-    counts = ap.sample_sizes(path, items, rules, progress=opt.Progress().stage("reading"), **reading)
+    counts = ap.catalogues.sample_sizes(path, items, rules, progress=opt.Progress().stage("reading"), **reading)
     dropped = counts.read.unknown_dropped
     left = f"; items outside the catalogue, not counted: {dropped:,}" if dropped else ""
     opt.say([f"sample of {counts.sizes.total():,} baskets{left}"])

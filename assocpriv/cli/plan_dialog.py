@@ -117,9 +117,9 @@ def _parsed(words: _Words) -> click.Context:
 def _choose(words: _Words) -> Any:
     """Return the plan for the answers so far, under the default guarantee until one is given."""
     known = _parsed(words).params
-    items, _ = ap.NameSource(known["items"], known["catalogue"]).read("error")
+    items, _ = ap.catalogues.NameSource(known["items"], known["catalogue"]).read("error")
     guarantee = opt.take_guarantee(known) or ap.Guarantee(*_GUARANTEES[_DEFAULT][1:])
-    return ap.choose_plan(items, guarantee, reports=known["reports"], mean_size=known["mean_size"])
+    return ap.plan(items, guarantee, reports=known["reports"], mean_size=known["mean_size"], explain=True)
 
 
 def _cost(words: _Words) -> str:

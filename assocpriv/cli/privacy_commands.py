@@ -52,7 +52,7 @@ def privacy(plan: tuple[Path, ...], explain: bool, html: Path | None, force: boo
         ap.write_page(ap.read_plan(plan[0]), html, force=force)
         opt.show(_written(html))
     elif explain:
-        explained = ap.explain_guarantees(*(ap.read_plan(path, ap.Plan) for path in plan))
+        explained = ap.planning.explain_guarantees(*(ap.read_plan(path, ap.Plan) for path in plan))
         opt.show(ap.show.guarantee_views.explained(explained))
     else:
         _prove(plan, **options)
@@ -115,7 +115,8 @@ def inspect(
         opt.refuse_given(("reports", "detect"), f"describes a plan; {path} holds {content.description}")
     found = ap.show.audit_views.inspected(content, reports)
     if detect is not None:
-        found = ap.show.plan_views.needed(found, ap.reports_to_detect(ap.Plan.require(content.plan), detect), detect)
+        needed = ap.planning.reports_to_detect(ap.Plan.require(content.plan), detect)
+        found = ap.show.plan_views.needed(found, needed, detect)
     opt.show(found)
 
 

@@ -37,9 +37,9 @@ def demo(output: Path, force: bool, **options: Any) -> None:
     """
     path, reading = options.pop("baskets"), {name: options.pop(name) for name in opt.READING}
     baskets = None if path is None else (path, reading)
-    settings = ap.DemoSettings(baskets=baskets, guarantee=ap.Guarantee("5%", "50%"), **options)
+    settings = ap.simulation.DemoSettings(baskets=baskets, guarantee=ap.Guarantee("5%", "50%"), **options)
     progress = opt.Progress()
-    start = ap.start_demo(settings, output, force=force, progress=progress)
+    start = ap.simulation.start_demo(settings, output, force=force, progress=progress)
     if not opt.wants_json():
         opt.show(ap.show.audit_views.demo_start(start))
     done = start.finish(progress)
@@ -79,15 +79,15 @@ def generate(kind: str, output: Path, force: bool, **options: Any) -> None:
 
 
 def _generate_baskets(output: Path, people: int, items: int, mean_size: float, seed: int, **writing: Any) -> None:
-    chosen = ap.QuestSettings(n_baskets=people, n_items=items, mean_size=mean_size, seed=seed)
-    count = len(ap.generate_file(chosen, output, **writing))
+    chosen = ap.simulation.QuestSettings(n_baskets=people, n_items=items, mean_size=mean_size, seed=seed)
+    count = len(ap.simulation.generate_file(chosen, output, **writing))
     content = {"baskets": count, "items": items, "seed": seed, "output": str(output)}
     opt.show(opt.Record(content, ["{baskets:#basket} over {items:#item} written to {output}"]))
 
 
 def _generate_records(output: Path, people: int, seed: int, schema: Path | None, **writing: Any) -> None:
-    chosen = ap.AgrawalSettings(n_records=people, seed=seed)
-    count = ap.generate_agrawal_file(chosen, output, schema=schema, **writing)
+    chosen = ap.simulation.AgrawalSettings(n_records=people, seed=seed)
+    count = ap.simulation.generate_agrawal_file(chosen, output, schema=schema, **writing)
     content = {"records": count, "function": chosen.function, "seed": seed, "output": str(output)}
     content |= {} if schema is None else {"schema": str(schema)}
     written = ["schema written to {schema}"] * (schema is not None)

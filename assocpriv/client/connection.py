@@ -107,7 +107,7 @@ class Collector:
             relay, where it would identify the sender; a malformed digest; a negative patience.
 
     >>> import assocpriv as ap
-    >>> collector = ap.Collector("https://shop.example", key="open sesame", patience_seconds=5)
+    >>> collector = ap.device.Collector("https://shop.example", key="open sesame", patience_seconds=5)
     >>> collector.url, "sesame" in repr(collector)
     ('https://shop.example', False)
     """

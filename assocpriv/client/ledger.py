@@ -60,7 +60,7 @@ class Ledger:
     >>> from tempfile import mkdtemp
     >>> import assocpriv as ap
     >>> made = ap.plan(["milk", "tea"], transaction_size=2, guarantee=ap.Guarantee("5%", "50%"))
-    >>> with ap.Ledger.open(f"{mkdtemp()}/ledger.bin") as ledger:
+    >>> with ap.device.Ledger.open(f"{mkdtemp()}/ledger.bin") as ledger:
     ...     report = ledger.report({"milk"}, made, period="2026-W47")
     ...     ledger.report({"tea"}, made, period="2026-W47") == report, ledger.remaining(made)
     (True, 0)
@@ -143,7 +143,7 @@ class Ledger:
         return remaining_reports(self._book, plan, self._limit)
 
     def spent(self) -> BudgetSpent:
-        """Return the privacy budget spent by all reports, as :func:`assocpriv.spent_budget` does for a file."""
+        """Return the privacy budget spent by all reports, as :func:`assocpriv.device.spent_budget` does for a file."""
         return self._book.spent_budget(self._limit)
 
     def report(self, record: Any, plan: PublishedPlan, *, period: str, entropy: Entropy | None = None) -> bytes:
@@ -344,9 +344,9 @@ def spent_budget(ledger: str | Path, *, limit: Guarantee | None = None, wait_sec
     >>> import assocpriv as ap
     >>> made = ap.plan(["milk", "tea"], transaction_size=2, guarantee=ap.Guarantee("5%", "50%"))
     >>> path = f"{mkdtemp()}/ledger.bin"
-    >>> with ap.Ledger.open(path) as ledger:
+    >>> with ap.device.Ledger.open(path) as ledger:
     ...     _ = ledger.report({"milk"}, made, period="2026-W47")
-    >>> found = ap.spent_budget(path, limit=ap.Guarantee("5%", "50%"))
+    >>> found = ap.device.spent_budget(path, limit=ap.Guarantee("5%", "50%"))
     >>> found.reports, found.stated_amplification == made.amplification, found.remaining == 19 / made.amplification
     (1, True, True)
     """
@@ -429,7 +429,7 @@ def report(
     >>> import assocpriv as ap
     >>> made = ap.plan(["milk", "tea"], transaction_size=2, guarantee=ap.Guarantee("5%", "50%"))
     >>> ledger, output = Path(folder := mkdtemp(), "ledger.bin"), Path(folder, "report.bin")
-    >>> done = ap.report({"milk"}, made, ledger=ledger, period="2026-W47", output=output)
+    >>> done = ap.device.report({"milk"}, made, ledger=ledger, period="2026-W47", output=output)
     >>> done.new, done.spent, done.remaining, len(output.read_bytes())
     (True, 1, 0, 1)
     """

@@ -13,12 +13,17 @@ import math
 from collections import Counter
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 from assocpriv.client import ledger_file
 from assocpriv.guarantees.amplification import Guarantee, epsilon_from_amplification, log_up, round_amplification_up
-from assocpriv.guarantees.errors import BudgetError, PlanError
+from assocpriv.guarantees.errors import BudgetError, PlanError, pluralize
 from assocpriv.plans.published_plan import PublishedPlan
 from assocpriv.plans.registry import html_renderer
+from assocpriv.plans.result_display import bound_text, figure, gamma_and_epsilon, rows_frame, short_repr
+
+if TYPE_CHECKING:
+    from assocpriv.plans.result_display import Frame
 
 _PRODUCT_BITS = 192  # after the point of a product of γ, which is rounded up there
 _LARGEST_PRODUCT = Fraction(1 << 192)  # above the limit of every guarantee; products are capped here
@@ -75,6 +80,21 @@ class BudgetSpent:
     limit: Guarantee | None = None
 
     _repr_html_ = html_renderer("assocpriv.show.collection_views:spent")
+
+    def __repr__(self) -> str:
+        spent = "no bound" if self.stated_amplification is None else bound_text(self.stated_amplification)
+        rows = [f"{pluralize(self.unstated, 'report')} without γ, not bounded"] * bool(self.unstated)
+        rows += [f"{pluralize(self.uncovered, 'report')} with data outside γ, not bounded"] * bool(self.uncovered)
+        if self.remaining_epsilon is not None:
+            rows.append(f"ε of further reports must stay below {figure(self.remaining_epsilon, 'down')}")
+        return short_repr(self, f"{pluralize(self.reports, 'report')}, {spent}", rows)
+
+    def to_frame(self) -> "Frame":
+        """Return a row a plan: the number of its reports, and their γ and ε together."""
+        rows = (
+            (each.plan_id, each.reports, *gamma_and_epsilon(each.amplification), each.uncovered) for each in self.plans
+        )
+        return rows_frame("plan_id reports amplification epsilon uncovered", rows)
 
     @property
     def reports(self) -> int:

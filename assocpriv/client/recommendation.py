@@ -27,7 +27,7 @@ def recommend(basket: Collection[str | int], rules: Iterable[Rule], top: int = 3
 
     Args:
         basket: names (an int 7 is the name "7"); rules need not contain all of them.
-        rules: as :func:`assocpriv.read_rules` returns them, the best first.
+        rules: as :func:`assocpriv.device.read_device_rules` returns them, the best first.
         top: largest number of suggestions.
 
     Returns:
@@ -46,7 +46,7 @@ def recommend(basket: Collection[str | int], rules: Iterable[Rule], top: int = 3
         raise BasketError(f"a basket must be a set or list of names, got a {type(basket).__name__}")
     rules = tuple(rules)
     if not all(isinstance(rule, Rule) for rule in rules):
-        raise TypeError("rules must be those of read_rules, from a file of write_rules or `assocpriv rules`")
+        raise TypeError("rules must be those of read_device_rules, from a file of write_rules or `assocpriv rules`")
     held = {str(name) for name in basket}
     known, found = set(held), list[Suggestion]()
     for rule in rules:

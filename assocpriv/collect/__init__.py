@@ -574,8 +574,8 @@ def send_report(
     Args:
         record: names of items; for another plan type its record, as {"age": 34}; or bytes, the text that ``assocpriv
             report`` reads. For a guided plan the values by column: the guidance is fetched.
-        collector: its URL; or a :class:`assocpriv.Collector` with a key, another patience, or a relay, which a plan
-            with a central guarantee needs.
+        collector: its URL; or a :class:`assocpriv.device.Collector` with a key, another patience, or a relay, which a
+            plan with a central guarantee needs.
         ledger: the device's ledger; made if missing, once a report is made.
         period: the reporting period of the record; the same period gets the same report again.
         limit: a guarantee for all reports of this device together, under any plans; without it only the first plan is
@@ -595,7 +595,7 @@ def send_report(
         FileError: a ledger that cannot be used.
 
     >>> import assocpriv as ap
-    >>> collector = ap.Collector("https://shop.example", ap.collect.read_key("till-7.key"))  # doctest: +SKIP
+    >>> collector = ap.device.Collector("https://shop.example", ap.collect.read_key("till-7.key"))  # doctest: +SKIP
     >>> basket = ["milk", "tea"]
     >>> ap.collect.send_report(basket, collector, ledger="ledger.db", period="2026-W48").state  # doctest: +SKIP
     'sent'

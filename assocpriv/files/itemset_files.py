@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.files.arrow import column_chunks, is_inflated, pa, pq, to_arrow_table, to_numpy
+from assocpriv.files.arrow import column_chunks, is_inflated, pq, to_arrow_table, to_numpy
 from assocpriv.files.atomic import MAX_TABLE_BYTES, atomic_output, output_format, read_bounded
 from assocpriv.files.report_files import ITEMSETS_KEY, gather_hint
 from assocpriv.guarantees.errors import EstimateError
@@ -32,9 +32,20 @@ if TYPE_CHECKING:
 
 AnyFrame: TypeAlias = "LightFrame | pd.DataFrame"
 FORMAT = ITEMSETS_KEY.decode()
+ATTRIBUTE = "assocpriv"  # of attrs: a table's facts
 _MIN_ALLOWED = 1 << 26  # bytes of memory that any Parquet table may need
 _CSV_MARK = f"# {FORMAT} "
 SET_COLUMNS = ("itemsets", "antecedents", "consequents")
+MACHINE_COLUMNS = (
+    "common_error",
+    "truncation",
+    "truncation_error",
+    "confidence_level",
+    "posterior",
+)  # for rules and comparisons
+_POSTERIOR = MACHINE_COLUMNS[-1]  # of several numbers, (rows, numbers)
+_ROW_KEY = ("support", "std_error", "unbiased", "unbiased_error")  # rows of equal ones have equal details
+DETAILS = "assocpriv-details"  # of attrs
 Facts = dict[str, Any]
 
 
@@ -57,7 +68,10 @@ class LightFrame:
         if isinstance(frame, LightFrame):
             return frame
         columns = {str(name): _sets_or_values(str(name), frame[name]) for name in frame.columns}
-        return cls(columns, {str(name): each for name, each in getattr(frame, "attrs", {}).items()})
+        attrs = {str(name): each for name, each in getattr(frame, "attrs", {}).items()}
+        if (details := attrs.pop(DETAILS, None)) and columns.keys() >= {*_ROW_KEY}:
+            columns |= _details_of(columns, details)
+        return cls(columns, attrs)
 
     @classmethod
     def from_columns(cls, columns: Mapping[str, Any]) -> "LightFrame":
@@ -65,11 +79,15 @@ class LightFrame:
         return cls({name: as_column(values) for name, values in columns.items()})
 
     def to_pandas(self) -> "pd.DataFrame":
-        """Return the table as a pandas data frame."""
+        """Return the table as a pandas data frame; columns for machines go to its ``attrs``, by their rows' numbers."""
         import pandas as pd
 
-        frame = pd.DataFrame({name: pd.Series(each, dtype=each.dtype) for name, each in self.columns.items()})
+        shown = {name: each for name, each in self.columns.items() if name not in MACHINE_COLUMNS}
+        frame = pd.DataFrame({name: pd.Series(each, dtype=each.dtype) for name, each in shown.items()})
         frame.attrs.update(self.attrs)
+        if len(shown) < len(self.columns):
+            names = {*_ROW_KEY, *MACHINE_COLUMNS} & self.columns.keys()
+            frame.attrs[DETAILS] = _Details({name: self[name].tolist() for name in sorted(names)})
         return frame
 
     def __repr__(self) -> str:
@@ -101,8 +119,31 @@ class LightFrame:
         return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
 
 
+class _Details(dict[str, Any]):
+    """Columns for machines, as JSON content. pandas copies ``attrs`` deeply with each frame; this is shared instead."""
+
+    def __deepcopy__(self, _memo: dict[int, Any]) -> "_Details":
+        return self
+
+
+def _details_of(columns: Mapping[str, Any], details: Mapping[str, Any]) -> dict[str, NDArray[Any]]:
+    """Return the columns for machines of these rows, also if items were renamed; none if a row's numbers changed."""
+    row_of = {key: row for row, key in enumerate(_row_keys(details))}
+    rows = [row_of.get(key, -1) for key in _row_keys(columns)]
+    if -1 in rows:
+        return {}
+    return {name: np.array(each, dtype=np.float64)[rows] for name, each in details.items() if name in MACHINE_COLUMNS}
+
+
+def _row_keys(columns: Mapping[str, Any]) -> list[bytes]:
+    numbers = [np.asarray(columns[name], dtype=np.float64) for name in _ROW_KEY]
+    return [row.tobytes() for row in np.column_stack(numbers)]
+
+
 def _sets_or_values(name: str, column: Any) -> NDArray[Any]:
     """Return a column of a data frame; where it holds item sets as lists or arrays, as sets."""
+    if name == _POSTERIOR:
+        return np.array(column.to_list(), dtype=np.float64)
     if name not in SET_COLUMNS:
         return np.asarray(column.to_numpy())
     values = column.to_list()
@@ -145,7 +186,8 @@ def plain_record(row: dict[str, Any]) -> dict[str, Any]:
 
 def _write_parquet(table: LightFrame, facts: dict[str, Any], stream: BinaryIO) -> None:
     arrow = to_arrow_table(table.assign(itemsets=as_column([sorted(itemset) for itemset in table["itemsets"]])).columns)
-    pq.write_table(arrow.replace_schema_metadata({ITEMSETS_KEY: json.dumps(facts)}), stream)
+    of_pandas = {"PANDAS_ATTRS": json.dumps({ATTRIBUTE: facts})}  # where its read_parquet finds attrs
+    pq.write_table(arrow.replace_schema_metadata({ITEMSETS_KEY: json.dumps(facts)} | of_pandas), stream)
 
 
 def _write_csv(table: LightFrame, facts: dict[str, Any], stream: BinaryIO) -> None:
@@ -160,8 +202,14 @@ def _csv_of(table: LightFrame) -> bytes:
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(table.columns)
     for row in zip(*(each.tolist() for each in table.columns.values()), strict=True):
-        writer.writerow("" if isinstance(each, float) and math.isnan(each) else each for each in row)
+        writer.writerow(_cell(each) for each in row)
     return text.getvalue().encode()
+
+
+def _cell(value: Any) -> Any:
+    if isinstance(value, list):
+        return " ".join(map(repr, value))
+    return "" if isinstance(value, float) and math.isnan(value) else value
 
 
 def join_names(names: list[str]) -> str:
@@ -207,7 +255,7 @@ def _read_parquet(source: Path) -> tuple[LightFrame, dict[str, Any]]:
     others = {name: table[name] for name in table.column_names if name != "itemsets" and len(table)}
     columns = {}
     for name, each in others.items():
-        columns[name] = as_column(each.to_pylist()) if pa.types.is_string(each.type) else to_numpy(each)
+        columns[name] = np.array(each.to_pylist(), dtype=np.float64) if name == _POSTERIOR else to_numpy(each)
     itemsets = [itemset for chunk in table["itemsets"].chunks if len(chunk) for itemset in _sets_of(chunk)]
     return LightFrame(columns | {"itemsets": as_column(itemsets)}), facts
 
@@ -235,11 +283,13 @@ def _read_csv(source: Path) -> tuple[LightFrame, dict[str, Any]]:
     facts = json_fields(first.removeprefix(_CSV_MARK))
     names, *rows = csv.reader(io.StringIO(rest, newline=""))
     cells = dict(zip(names, zip(*rows, strict=True) if rows else [()] * len(names), strict=True))
-    columns = {name: _of_text(each) for name, each in cells.items() if name != "itemsets"}
+    texts = {name: each for name, each in cells.items() if name not in ("itemsets", _POSTERIOR)}
+    columns = {name: column_of_text(each) for name, each in texts.items()}
+    columns[_POSTERIOR] = np.array([each.split(" ") for each in cells[_POSTERIOR]], dtype=np.float64)
     return LightFrame(columns | {"itemsets": as_column(map(frozenset, csv.reader(cells["itemsets"])))}), facts
 
 
-def _of_text(cells: Sequence[str]) -> NDArray[Any]:
+def column_of_text(cells: Sequence[str]) -> NDArray[Any]:
     """Return a CSV column as booleans, integers or floats, the first that fits all its cells; else as text."""
     if cells and set(cells) <= {"True", "False"}:
         return np.array([each == "True" for each in cells])
@@ -263,6 +313,8 @@ def _read_json(source: Path) -> tuple[LightFrame, dict[str, Any]]:
 
 def _of_json(values: list[Any]) -> NDArray[Any]:
     """Return a JSON column; null becomes infinity."""
+    if values and isinstance(values[0], list):
+        return np.array(values, dtype=np.float64)
     return as_column([math.inf if each is None else each for each in values])
 
 

@@ -365,7 +365,7 @@ class NameSource:
         leave_out: file with one name per line; None to keep all names.
 
     >>> import assocpriv as ap
-    >>> items, names = ap.NameSource(items=1000).read(unlisted="drop")
+    >>> items, names = ap.catalogues.NameSource(items=1000).read(unlisted="drop")
     >>> items, names.unlisted
     (1000, 'drop')
     """

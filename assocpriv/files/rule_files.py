@@ -35,12 +35,15 @@ class Rule:
     confidence: float
 
 
-def rules_to_text(records: Iterable[Mapping[str, Any]], *, marked: bool = False) -> str:
-    """Return the JSON text of rules: the fields that a device needs and, if ``marked``, whether each is selected."""
+def rules_to_text(
+    records: Iterable[Mapping[str, Any]], *, marked: bool = False, facts: Mapping[str, Any] | None = None
+) -> str:
+    """Return the JSON text of rules: facts of all, the fields that a device needs and, if ``marked``, ``selected``."""
     names = [*_FIELDS, *["selected"] * marked]
     rules = [{name: _short(each[name]) for name in names if name in each} for each in records]
     lines = ",\n".join(json.dumps(rule, ensure_ascii=False) for rule in rules)
-    return f'{{"format": "{FORMAT}", "version": {VERSION}, "rules": [\n{lines}\n]}}\n'
+    head = json.dumps({"format": FORMAT, "version": VERSION, **(facts or {})})
+    return f'{head[:-1]}, "rules": [\n{lines}\n]}}\n'
 
 
 def _short(value: Any) -> Any:
@@ -59,7 +62,7 @@ def digest_of(path: str | Path) -> str:
     return _digest(_content(path))
 
 
-def read_rules(path: str | Path, integrity: str | None = None) -> tuple[Rule, ...]:
+def read_device_rules(path: str | Path, integrity: str | None = None) -> tuple[Rule, ...]:
     """Read the selected rules of a JSON file that :func:`assocpriv.write_rules` wrote.
 
     Args:
@@ -75,7 +78,7 @@ def read_rules(path: str | Path, integrity: str | None = None) -> tuple[Rule, ..
     >>> from tempfile import mkdtemp
     >>> file = Path(mkdtemp(), "rules.json")
     >>> _ = file.write_text(rules_to_text([{"antecedents": ["tea"], "consequents": ["milk"], "confidence": 0.6}]))
-    >>> read_rules(file, digest_of(file))[0].consequents
+    >>> read_device_rules(file, digest_of(file))[0].consequents
     ('milk',)
     """
     content = _content(path)

@@ -443,7 +443,7 @@ class PosteriorRange:
 
     >>> import assocpriv as ap
     >>> from fractions import Fraction
-    >>> (row,) = ap.posterior_curve(Fraction(19), [Fraction(1, 20)])
+    >>> (row,) = ap.guarantees.posterior_curve(Fraction(19), [Fraction(1, 20)])
     >>> str(row.prior), str(row.lowest), str(row.highest)
     ('1/20', '1/362', '1/2')
     """

@@ -99,7 +99,7 @@ class SystemEntropy(WordEntropy):
     """The operating system's entropy, unbuffered, so that a forked process cannot repeat another's draws.
 
     >>> import assocpriv as ap
-    >>> entropy = ap.SystemEntropy()
+    >>> entropy = ap.guarantees.SystemEntropy()
     >>> entropy.below(6) in range(6), entropy.words(2).shape
     (True, (2,))
     """

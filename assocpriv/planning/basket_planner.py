@@ -24,12 +24,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from assocpriv.guarantees.amplification import Guarantee, parse_number, parse_probability
-from assocpriv.guarantees.errors import PlanError
+from assocpriv.guarantees.errors import PlanError, pluralize
 from assocpriv.guarantees.exact_numbers import check_range
 from assocpriv.guarantees.shuffle_model import CentralGuarantee
 from assocpriv.planning.central_planner import LOCAL_CAP, OperatorConstraint, central_constraints, local_guarantee
@@ -55,9 +55,15 @@ from assocpriv.planning.operator_designs import (
 from assocpriv.planning.plan_request import DEFAULT_REPORTS, PlanRequest, as_catalogue
 from assocpriv.planning.size_reports import add_sizes_report_type, sizes_share
 from assocpriv.plans.basket_plan import Plan
+from assocpriv.plans.catalogue import name_itemsets
 from assocpriv.plans.item_names import Names
+from assocpriv.plans.registry import html_renderer
 from assocpriv.plans.report_type import ReportType
+from assocpriv.plans.result_display import bound_text, figure, plan_bound, rows_frame, share_or_nan, short_repr
 from assocpriv.server.intervals import detectable_supports
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _NEAR, _NEAR_OF_PAPER = 1.05, 1.02  # times the least error, up to which designs compete on report length
 SHORT_BYTES = 8  # report length whose cost in error is stated
@@ -103,6 +109,30 @@ class PlannedCollection:
     def reports(self) -> int:
         """The number of reports that the plan was made for."""
         return self.request.reports
+
+    _repr_html_ = html_renderer("assocpriv.show.plan_views:choice")
+
+    def __repr__(self) -> str:
+        return short_repr(self, f"{pluralize(self.reports, 'report')}, {plan_bound(self.plan)}", [
+            f"{pluralize(self.plan.n_items, 'item')}, baskets cut to {self.plan.items.transaction_size}", *self.lines()
+        ])  # fmt: skip
+
+    def lines(self) -> list[str]:
+        """Return the expected error by itemset size as text."""
+        return [
+            f"{name_itemsets(k)}: standard error {100 * each.total:.2f} percentage points at a support of "
+            f"{each.support:.1%}"
+            for k, each in self.expected.items()
+        ]
+
+    def to_frame(self) -> "pd.DataFrame":
+        """Return a row an itemset size: a common support, its standard error and that by cause, in whole baskets."""
+        thresholds = whole_basket_thresholds(self.plan, self.reports, self.request.sizes)
+        columns = "itemset_size support std_error randomization_error truncation_error detection_threshold"
+        return rows_frame(columns, (
+            (k, each.support, each.total, each.noise, each.truncation, share_or_nan(thresholds[k]))
+            for k, each in self.expected.items()
+        ))  # fmt: skip
 
 
 def make_plan(items: int | Iterable[str], guarantee: Guarantee | None, **options: Any) -> Plan:
@@ -319,6 +349,25 @@ class GuaranteeExamples:
     guarantees: tuple[GuaranteeExample, ...]
     plan: Plan | None = None
 
+    _repr_html_ = html_renderer("assocpriv.show.guarantee_views:explained")
+
+    def __repr__(self) -> str:
+        rows = []
+        for each in self.guarantees:
+            prior, posterior = figure(each.guarantee.prior, "from"), figure(each.guarantee.posterior, "to")
+            bound = bound_text(each.guarantee.amplification_limit, "<")
+            rows.append(f"{prior} → {posterior}: {bound}, {each.verdict}")
+        return short_repr(self, pluralize(len(self.guarantees), "guarantee"), rows)
+
+    def to_frame(self) -> "pd.DataFrame":
+        """Return a row a guarantee; ``thresholds`` of each have its cost."""
+        known = ((each.guarantee, each.verdict) for each in self.guarantees)
+        rows = (
+            (float(each.prior), float(each.posterior), each.epsilon, float(each.amplification_limit), verdict)
+            for each, verdict in known
+        )
+        return rows_frame("prior posterior epsilon amplification_limit verdict", rows)
+
 
 def explain_guarantees(plan: Plan | None = None) -> GuaranteeExamples:
     """Return example guarantees with their costs for 1,000 items and default basket sizes, or those of a plan.
@@ -334,7 +383,7 @@ def explain_guarantees(plan: Plan | None = None) -> GuaranteeExamples:
         PlanError: the plan is of another type.
 
     >>> import assocpriv as ap
-    >>> ap.explain_guarantees().guarantees[3].verdict
+    >>> ap.planning.explain_guarantees().guarantees[3].verdict
     'default: for everyday shopping'
     """
     if plan is not None:

@@ -13,10 +13,10 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import count as counting
 from math import comb
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 from assocpriv.guarantees import amplification as amplifications
-from assocpriv.guarantees.errors import PlanError
+from assocpriv.guarantees.errors import PlanError, pluralize
 from assocpriv.guarantees.exact_numbers import check_range
 from assocpriv.guarantees.information_bounds import information_limit
 from assocpriv.guarantees.shuffle_model import CentralBound, central_guarantee
@@ -29,9 +29,22 @@ from assocpriv.plans.basket_plan import Plan
 from assocpriv.plans.catalogue import name_itemsets
 from assocpriv.plans.operator import MAX_TRANSACTION_SIZE
 from assocpriv.plans.published_plan import MOST_REPORTS_PER_PERSON, PublishedPlan
+from assocpriv.plans.registry import html_renderer
+from assocpriv.plans.result_display import (
+    bound_text,
+    figure,
+    gamma_and_epsilon,
+    plan_bound,
+    rows_frame,
+    share_or_nan,
+    short_repr,
+)
 from assocpriv.server.intervals import DetectableSupports, detectable_supports, detection_threshold
 from assocpriv.server.manipulation import ManipulationLimits, bound_manipulation, max_targets
 from assocpriv.server.supports import Respondents
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 DEFAULT_PRIORS = ("0.1%", "1%", "5%", "10%", "25%", "50%", "75%", "90%", "99%")
 _LONGEST = 1 << 16  # maximum bits of a composed γ that is kept exact
@@ -56,8 +69,23 @@ class ComposedGuarantee:
     posteriors: tuple[amplifications.PosteriorRange, ...]
 
     def __repr__(self) -> str:
-        """Return a short form; γ of many reports has more digits than Python prints."""
-        return f"ComposedGuarantee(reports={self.reports}, epsilon<={self.epsilon:.6g})"
+        return short_repr(self, f"{pluralize(self.reports, 'report')}, {bound_text(self.amplification)}", self.lines())
+
+    def lines(self) -> list[str]:
+        """Return for each prior the range of posteriors as text."""
+        return [
+            f"a prior of {figure(each.prior, 'from')} becomes {figure(each.lowest, 'from')} to "
+            f"{figure(each.highest, 'to')}"
+            for each in self.posteriors
+        ]
+
+    def to_frame(self) -> "pd.DataFrame":
+        """Return a row a prior, with the smallest and the largest posterior."""
+        rows = [
+            (float(row.prior), -amplifications.float_up(-row.lowest), amplifications.float_up(row.highest))
+            for row in self.posteriors
+        ]
+        return rows_frame("prior lowest_posterior highest_posterior", rows)
 
     @property
     def epsilon(self) -> float:
@@ -103,6 +131,29 @@ class Privacy:
     mutual_limit: float
     central: CentralBound | None
     manipulation_limits: dict[int, ManipulationLimits | None]
+
+    _repr_html_ = html_renderer("assocpriv.show.guarantee_views:privacy")
+
+    def __repr__(self) -> str:
+        several, rows = self.together.reports > 1, []
+        if self.central is not None and self.plan.central is not None:
+            epsilon, delta = figure(self.central.epsilon, "up"), figure(self.plan.central.delta, "up")
+            rows.append(f"batches of {self.central.reports:,}: ε ≤ {epsilon} at δ = {delta}")
+        if several:
+            rows.append(f"{self.together.reports:,} reports together: {bound_text(self.together.amplification)}")
+        who = f"{self.together.reports:,} reports" if several else "a report"
+        rows.append(f"{who}: {_rise_text(self.plan.guarantee.prior, self.together.amplification)}")
+        rows.append(f"one report: at most {figure(self.mutual_limit, 'up')} bits of mutual information")
+        return short_repr(self, f"one report: {bound_text(self.one.amplification)}", rows)
+
+    def to_frame(self) -> "pd.DataFrame":
+        """Return a row a prior, with the posteriors after one report, and after several together."""
+        return self.one.to_frame().merge(self.together.to_frame(), on="prior", suffixes=("", "_together"))
+
+
+def _rise_text(prior: Fraction, amplification: Fraction) -> str:
+    highest = amplifications.highest_posterior(prior, amplification)
+    return f"a prior of {figure(prior, 'from')} becomes at most {figure(highest, 'to')}"
 
 
 def describe_privacy(
@@ -202,6 +253,25 @@ class ComposedPlans:
     plans: tuple[PlanReports, ...]
     together: ComposedGuarantee
 
+    _repr_html_ = html_renderer("assocpriv.show.guarantee_views:budget")
+
+    def __repr__(self) -> str:
+        count, rows = pluralize(self.together.reports, "report"), []
+        for each in self.plans:
+            reports, bound = pluralize(each.together.reports, "report"), bound_text(each.together.amplification)
+            beyond = "" if each.covered else f" (guarantee for {each.plan.reports_per_person:,})"
+            rows.append(f"plan {each.plan.plan_id[:12]}: {reports}{beyond}, {bound}")
+        return short_repr(self, f"{count} together: {bound_text(self.together.amplification)}", rows)
+
+    def to_frame(self) -> "pd.DataFrame":
+        """Return a row a plan; ``together.to_frame()`` has the posteriors."""
+        columns = "plan_id reports reports_per_person covered amplification epsilon"
+        return rows_frame(columns, (
+            (each.plan.plan_id, each.together.reports, each.plan.reports_per_person, each.covered,
+             *gamma_and_epsilon(each.together.amplification))
+            for each in self.plans
+        ))  # fmt: skip
+
 
 def describe_composition(uses: Iterable[PlanUse], priors: Iterable["str | float | Fraction"] = ()) -> ComposedPlans:
     """Return the composed guarantee of one person's reports under several plans.
@@ -277,6 +347,22 @@ class Forecast:
     max_targets: int
     manipulated_sizes: tuple[ManipulatedSizes, ...] = ()
 
+    _repr_html_ = html_renderer("assocpriv.show.plan_views:plan")
+
+    def __repr__(self) -> str:
+        return short_repr(self, f"{pluralize(self.reports, 'report')}, {plan_bound(self.plan)}", [
+            f"{name_itemsets(k)}: detectable support {figure(chosen, 'least')}, detection threshold "
+            f"{figure(self.detectable.threshold[k], 'least')}"
+            for k, chosen in self.detectable.chosen.items()
+        ])  # fmt: skip
+
+    def to_frame(self) -> "pd.DataFrame":
+        """Return a row an itemset size; supports are shares of cut baskets, NaN where nothing is detectable."""
+        return rows_frame("itemset_size candidates detectable_support detection_threshold", (
+            (k, comb(self.plan.n_items, k), share_or_nan(chosen), share_or_nan(self.detectable.threshold[k]))
+            for k, chosen in self.detectable.chosen.items()
+        ))  # fmt: skip
+
 
 def forecast(plan: "Plan", reports: int, *, manipulated: bool = True) -> Forecast:
     """Return what N reports of a plan can detect; the effect of ``manipulated`` sizes takes most of the time.
@@ -338,6 +424,18 @@ class PlanForDetection:
         """The guarantee, for all reports of one person."""
         return self.plan.guarantee
 
+    _repr_html_ = html_renderer("assocpriv.show.plan_views:solution")
+
+    def __repr__(self) -> str:
+        what = f"{pluralize(self.reports, 'report')}, {plan_bound(self.plan)}"
+        found = "number of reports" if self.solved == REPORTS else "ε"
+        why = f"the smallest {found} that detects all {name_itemsets(self.size)} in {figure(self.support, 'to')} of "
+        return short_repr(self, what, [f"{why}baskets", *self.choice.lines()])
+
+    def to_frame(self) -> "pd.DataFrame":
+        """Return the expected errors of the plan, a row an itemset size."""
+        return self.choice.to_frame()
+
 
 def reports_to_detect(plan: "Plan", support: "float | str | Fraction") -> dict[int, int | None]:
     """Return the number of reports that detects a support in a search over all itemsets of a size.
@@ -356,7 +454,7 @@ def reports_to_detect(plan: "Plan", support: "float | str | Fraction") -> dict[i
 
     >>> import assocpriv as ap
     >>> made = ap.plan(["milk", "tea"], ap.Guarantee("5%", "50%"), transaction_size=2, paper=True)
-    >>> ap.reports_to_detect(made, "10%")
+    >>> ap.planning.reports_to_detect(made, "10%")
     {1: 1858, 2: 853}
     """
     plan, wanted, needed = Plan.require(plan), _positive(support), dict[int, int | None]()
@@ -467,7 +565,7 @@ def _least(holds: Callable[[int], bool], most: int) -> int | None:
 
 @overload
 def privacy(  # type: ignore[overload-overlap]  # a plan of baskets returns more than any other plan
-    plans: "Plan", priors: Iterable["str | float | Fraction"] = (), **options: Any
+    plans: "Plan", priors: Iterable["str | float | Fraction"] = (), *, reports_per_person: int | None = None
 ) -> "Privacy": ...
 
 
@@ -478,7 +576,10 @@ def privacy(
 
 
 def privacy(
-    plans: "PublishedPlan | Iterable[PlanUse]", priors: Iterable["str | float | Fraction"] = (), **options: Any
+    plans: "PublishedPlan | Iterable[PlanUse]",
+    priors: Iterable["str | float | Fraction"] = (),
+    *,
+    reports_per_person: int | None = None,
 ) -> "Privacy | ComposedPlans":
     """Return the privacy that a plan proves, or the composed guarantee of one person's reports under several plans.
 
@@ -487,7 +588,7 @@ def privacy(
             ``[survey, (weekly, 52)]`` is one survey and a year of weekly reports.
         priors: prior probabilities of a property for the table; by default ``DEFAULT_PRIORS`` and those of the
             guarantees.
-        options: for one plan of baskets ``reports_per_person``, as in :func:`describe_privacy`.
+        reports_per_person: for one plan of baskets, the number of reports of one person; the plan's R by default.
 
     Returns:
         For one plan of baskets a :class:`Privacy`: ``one`` report, several ``together``, and information in bits.
@@ -506,11 +607,11 @@ def privacy(
 
     if isinstance(plans, PublishedPlan):
         if isinstance(plans, Plan):
-            return describe_privacy(plans, priors, **options)
+            return describe_privacy(plans, priors, reports_per_person=reports_per_person)
         plans = [plans]
-    if options:
+    if reports_per_person is not None:
         raise TypeError(
-            f"{next(iter(options))} applies only to one plan of baskets; give other plans as pairs (plan, reports)"
+            "reports_per_person applies only to one plan of baskets; give other plans as pairs (plan, reports)"
         )
     if not isinstance(plans, Iterable):
         raise TypeError(f"give a plan (read_plan reads one from a file) or a list, got a {type(plans).__name__}")

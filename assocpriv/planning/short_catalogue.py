@@ -22,14 +22,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.files.itemset_files import AnyFrame, LightFrame
-from assocpriv.guarantees.amplification import highest_posterior, lowest_posterior
-from assocpriv.guarantees.errors import EstimateError
+from assocpriv.guarantees.amplification import highest_posterior, lowest_posterior, round_epsilon_up
+from assocpriv.guarantees.errors import EstimateError, pluralize
 from assocpriv.guarantees.exact_numbers import check_range
 from assocpriv.planning.basket_planner import PlannedCollection, choose_plan
 from assocpriv.planning.expected_error import BasketSizes, expected_error
@@ -37,7 +37,12 @@ from assocpriv.planning.operator_designs import MOST_REPORTS
 from assocpriv.plans.basket_plan import Plan
 from assocpriv.plans.catalogue import MAX_ITEMS
 from assocpriv.plans.item_names import Names
+from assocpriv.plans.registry import html_renderer
+from assocpriv.plans.result_display import bound_text, plan_bound, rows_frame, short_repr
 from assocpriv.server.itemsets import mining_facts, read_table
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Floats = NDArray[np.float64]
 BEST = 100  # items of a short catalogue
@@ -141,6 +146,25 @@ class Refinement:
     def lowest_posterior(self) -> Fraction:
         """Strict lower bound of the posterior for a prior of the guarantee's posterior, under both plans."""
         return lowest_posterior(self.plan.guarantee.posterior, self.amplification_limit)
+
+    _repr_html_ = html_renderer("assocpriv.show.plan_views:refinement")
+
+    def __repr__(self) -> str:
+        pays = "pays" if self.short.pays else "does not pay"
+        return short_repr(self, f"{pays}: errors of pairs are {self.short.error:.0%} of the first plan's", [
+            f"{pluralize(self.short.items, 'item')} with {self.short.share:.0%} of all purchases, "
+            f"{self.short.held:.3g} in a basket on average",
+            f"{pluralize(self.reports, 'report')}, {plan_bound(self.plan)}",
+            f"a person who reports under both plans: {bound_text(self.amplification_limit, '<')}",
+        ])  # fmt: skip
+
+    def to_frame(self) -> "pd.DataFrame":
+        """Return one row: the effect of the short catalogue, and ε of the second plan and of both plans."""
+        short, limits = self.short, (self.plan.guarantee.amplification_limit, self.amplification_limit)
+        epsilons = (round_epsilon_up(limit) for limit in limits)
+        columns = "items share items_per_basket relative_error pays reports epsilon epsilon_both"
+        row = (short.items, short.share, short.held, short.error, short.pays, self.reports, *epsilons)
+        return rows_frame(columns, [row])
 
 
 def refine(

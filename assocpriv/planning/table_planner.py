@@ -35,13 +35,13 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import lcm
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.guarantees.amplification import Guarantee, check_guarantee, float_up, root_of_limit
-from assocpriv.guarantees.errors import PlanError
+from assocpriv.guarantees.errors import PlanError, pluralize
 from assocpriv.guarantees.exact_numbers import check_range, check_whole
 from assocpriv.planning.operator_designs import MOST_REPORTS
 from assocpriv.planning.table_schema import (
@@ -59,6 +59,8 @@ from assocpriv.planning.table_schema import (
 )
 from assocpriv.plans.guided_plan import TUPLE_BITS, GuidedPlan, TupleMix
 from assocpriv.plans.published_plan import MOST_REPORTS_PER_PERSON
+from assocpriv.plans.registry import html_renderer
+from assocpriv.plans.result_display import bound_text, gamma_and_epsilon, plan_bound, rows_frame, short_repr
 from assocpriv.plans.table_columns import (
     COLUMNS,
     LARGEST_TOTAL,
@@ -77,6 +79,9 @@ from assocpriv.plans.table_columns import (
 )
 from assocpriv.plans.table_plan import TablePlan, check_protected_values, shortened
 from assocpriv.server.intervals import normal_cdf
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _LOG = logging.getLogger("assocpriv")  # notes about schemas; the command line prints them
 _ROOT_BITS = 48  # binary places of the limit of γ for one column
@@ -495,6 +500,11 @@ class ColumnFacts:
     scale: float | None = None
     distance: float | None = None
 
+    @property
+    def amplification(self) -> Fraction | None:
+        """γ of the column in one report; None if there is none."""
+        return self.column.mechanism.amplification
+
 
 @dataclass(frozen=True)
 class TableFacts:
@@ -504,6 +514,23 @@ class TableFacts:
     reports: int
     columns: tuple[ColumnFacts, ...]
     costs: tuple[SamplingCost, ...]
+
+    _repr_html_ = html_renderer("assocpriv.show.table_views:plan")
+
+    def __repr__(self) -> str:
+        rows = [
+            f"{each.column.name}: {each.release}, {bound_text(each.amplification) if each.amplification else 'no γ'}"
+            for each in self.columns
+        ]
+        return short_repr(self, f"{pluralize(self.reports, 'report')}, {plan_bound(self.plan)}", rows)
+
+    def to_frame(self) -> "pd.DataFrame":
+        """Return a row a column: its release and guarantee, and the scale of its noise."""
+        return rows_frame("column kind release amplification epsilon scale distance", (
+            (each.column.name, each.column.kind, each.release, *gamma_and_epsilon(each.amplification), each.scale,
+             each.distance)
+            for each in self.columns
+        ))  # fmt: skip
 
 
 def forecast_table(plan: TablePlan, reports: int) -> TableFacts:
@@ -612,6 +639,19 @@ class GuidedFacts:
         """q, the share of reports about a random tuple; None with another safeguard."""
         safeguard = self.plan.safeguard
         return 1 - Fraction(safeguard.honest, 1 << TUPLE_BITS) if isinstance(safeguard, TupleMix) else None
+
+    _repr_html_ = html_renderer("assocpriv.show.guided_views:plan")
+
+    def __repr__(self) -> str:
+        return short_repr(self, f"{pluralize(self.reports, 'report')}, {plan_bound(self.plan)}", [
+            f"guidance is published {pluralize(self.guidances, 'time')}, after every {self.plan.batch:,} reports",
+            f"{pluralize(len(self.plan.attributes), 'attribute')}, {pluralize(self.plan.width, 'bit')}; "
+            f"the class {self.plan.label.name} is raw",
+        ])  # fmt: skip
+
+    def to_frame(self) -> "pd.DataFrame":
+        """Return a row an attribute, with its number of values, each a bit of a report."""
+        return rows_frame("column values", ((each.name, each.inputs) for each in self.plan.attributes))
 
 
 def forecast_guided(plan: GuidedPlan, reports: int) -> GuidedFacts:

@@ -306,7 +306,7 @@ def report_items(report: bytes, plan: Plan) -> frozenset[str]:
 
     >>> import assocpriv as ap
     >>> made = ap.plan(["milk", "tea"], transaction_size=2, guarantee=ap.Guarantee("5%", "50%"))
-    >>> ap.report_items(ap.randomize({"milk"}, made), made) <= {"milk", "tea"}
+    >>> ap.device.report_items(ap.randomize({"milk"}, made), made) <= {"milk", "tea"}
     True
     """
     Plan.require(plan)

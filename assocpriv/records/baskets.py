@@ -214,12 +214,22 @@ class Baskets:
         return assemble_in_order(known, catalogue, "error"), len(items) - len(known.codes)
 
 
-def to_baskets(data: Any, **options: Any) -> Baskets:
+def to_baskets(
+    data: Any,
+    layout: str | None = None,
+    *,
+    catalogue: Catalogue | None = None,
+    unknown: str = "error",
+    repeats: str = "error",
+    empty: str = "error",
+    incomplete: str = "refuse",
+) -> Baskets:
     """Make baskets of a table, or of an iterable of iterables of item names.
 
     Args:
         data: the table or lists; Baskets are returned unchanged.
-        options: those of :meth:`Baskets.from_frame` or :meth:`Baskets.from_sets`.
+        layout, catalogue, unknown, repeats, empty, incomplete: as for :meth:`Baskets.from_frame`; ``incomplete`` is for
+            tables only.
 
     Returns:
         The baskets.
@@ -233,7 +243,11 @@ def to_baskets(data: Any, **options: Any) -> Baskets:
     """
     if isinstance(data, Baskets):
         return data
-    return Baskets.from_frame(data, **options) if is_frame(data) else Baskets.from_sets(data, **options)
+    if is_frame(data):
+        return Baskets.from_frame(
+            data, layout, catalogue=catalogue, unknown=unknown, repeats=repeats, empty=empty, incomplete=incomplete
+        )
+    return Baskets.from_sets(data, catalogue, unknown=unknown, repeats=repeats, empty=empty, layout=layout)
 
 
 def named_baskets(data: Any, catalogue: Catalogue | None, options: ReadOptions = STRICT) -> tuple[Baskets, int]:

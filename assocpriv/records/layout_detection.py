@@ -700,6 +700,8 @@ def _kind_of_table(rows: FirstRows, texts: Sequence[bool], held: Sequence[int], 
         return "list" if held else "one-hot"
     if len(names) == 2 and not held and (any(usual) or sum(texts) == 1):
         return "long"
+    if not rows.body:
+        raise BasketError("the table has no rows that show its layout; pass layout='one-hot' or another")
     _refuse_wide(rows, [place for place, each in enumerate(texts) if each])
     long = likely_long_layout(rows) if len(names) > 1 and rows.body else "long transaction=#1 item=#2"
     if len(names) == 1 and any(texts) and (mark := find_item_separator(cells_of_names(rows.body))):

@@ -13,10 +13,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.files.itemset_files import LightFrame
-from assocpriv.guarantees.errors import EstimateError, as_list
+from assocpriv.files.itemset_files import ATTRIBUTE, LightFrame
+from assocpriv.guarantees.errors import EstimateError, as_list, pluralize
+from assocpriv.plans.registry import html_renderer
+from assocpriv.plans.result_display import figure, short_repr
 from assocpriv.server.counting import CountingBackend
-from assocpriv.server.itemsets import ATTRIBUTE, COLUMNS, MiningFacts, itemset_frame, with_named_intervals
+from assocpriv.server.itemsets import COLUMNS, MiningFacts, itemset_frame, with_named_intervals
 from assocpriv.server.mining import MiningRequest, check_max_itemset, collect_facts, rows_to_keep, search_reports
 from assocpriv.server.posterior import ItemsetLevel, PosteriorModel
 from assocpriv.server.rounds import Rounds, longest_catalogue_first, merge_catalogues
@@ -24,6 +26,8 @@ from assocpriv.server.rules import chosen_rules, empty_rules
 from assocpriv.server.search import SearchResult
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from assocpriv.plans.basket_plan import Plan
     from assocpriv.plans.catalogue import Catalogue
     from assocpriv.server.intervals import ErrorOptions
@@ -47,6 +51,26 @@ class AskResult:
     rules: LightFrame
     facts: MiningFacts
 
+    _repr_html_ = html_renderer("assocpriv.show.itemset_views:answers")
+
+    def __repr__(self) -> str:
+        rows = [
+            f"{{{figure(row['itemsets'], 'names')}}}: support {row['support']:.2%} "
+            f"({row['ci_low']:.2%} to {row['ci_high']:.2%})"
+            for row in self.itemsets.to_dict()
+        ]
+        rows += [
+            f"{figure(row['antecedents'], 'names')} → {figure(row['consequents'], 'names')}: "
+            f"confidence {row['confidence']:.2%} ({row['confidence_ci_low']:.2%} to {row['confidence_ci_high']:.2%})"
+            for row in self.rules.to_dict()
+        ]
+        counts = f"{pluralize(len(self.itemsets), 'itemset')}, {pluralize(len(self.rules), 'rule')}"
+        return short_repr(self, f"{counts}; {pluralize(self.facts.reports, 'report')}", rows)
+
+    def to_frame(self) -> "pd.DataFrame":
+        """Return a row an itemset; ``rules.to_pandas()`` has the rules."""
+        return self.itemsets.to_pandas()
+
 
 def ask(
     backends: Sequence[CountingBackend],
@@ -54,7 +78,7 @@ def ask(
     rules: Iterable[tuple[Names, Names]],
     errors: "ErrorOptions",
 ) -> AskResult:
-    """Estimate the supports of itemsets and the confidences of rules, as :func:`assocpriv.answer`.
+    """Estimate the supports of itemsets and the confidences of rules, in one pass over the reports.
 
     Raises:
         EstimateError: There are no reports; a name is unknown or repeated; an itemset or a rule is larger than the

@@ -46,6 +46,7 @@ from numpy.typing import NDArray
 from assocpriv.files.itemset_files import AnyFrame, LightFrame, as_column, concat_frames, plain_record, write_plain
 from assocpriv.guarantees.errors import EstimateError
 from assocpriv.plans.registry import html_renderer
+from assocpriv.plans.result_display import figure, short_repr
 from assocpriv.server.ask import SearchedReports
 from assocpriv.server.counting import CountingBackend
 from assocpriv.server.false_discovery import SPLIT, benjamini_hochberg, parse_fdr
@@ -69,6 +70,7 @@ _POWER = 0.75  # of the support in a component's width: between changes in point
 _NONE_SHARE, _PSEUDO, _STEPS = 0.9, 10.0, 300  # EM start: weight of the narrowest component, pseudo-counts, steps
 POWER = 0.8
 _LEAST_SIZES = 3
+_MOST_SHOWN = 4  # itemsets of a repr
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,11 +120,22 @@ class Comparison:
 
     def __repr__(self) -> str:
         selected = [f"{int(table['selected'].sum())} of {len(table)}" for table in (self.itemsets, self.rules)]
-        return f"Comparison({', '.join(self.names)}; {selected[0]} itemsets selected, {selected[1]} rules)"
+        spent = self.facts.get("epsilon_in_all")
+        rows = [f"people on all sides: ε ≤ {figure(spent, 'up')} in total"] * (spent is not None)
+        rows += [
+            f"{{{figure(row['itemsets'], 'names')}}}: {row['difference']:+.2%} "
+            f"({row['ci_low']:+.2%} to {row['ci_high']:+.2%})"
+            for row in self.itemsets.head(_MOST_SHOWN).to_dict()
+            if row["selected"]
+        ]
+        answer = f"{', '.join(self.names)}; {selected[0]} itemsets selected, {selected[1]} rules"
+        return short_repr(self, answer, rows)
 
-    def to_pandas(self) -> "pd.DataFrame":
-        """Return itemsets, then rules, as one data frame with separate columns for each side."""
-        return to_flat_table(self).to_pandas()
+    def to_frame(self) -> "pd.DataFrame":
+        """Return a row an itemset, with separate columns for each side; ``rules.to_pandas()`` has the rules."""
+        flat = to_flat_table(self).head(len(self.itemsets))
+        kept = [name for name in flat.columns if name not in ("of", *SIDES)]
+        return LightFrame({name.replace("value ", "support ", 1): flat[name] for name in kept}).to_pandas()
 
 
 def compare(sides: Mapping[str, AnyFrame], request: CompareRequest) -> Comparison:
@@ -132,16 +145,17 @@ def compare(sides: Mapping[str, AnyFrame], request: CompareRequest) -> Compariso
         EstimateError: The tables have no itemset in common, or their supports have different meanings.
     """
     names, facts = list(sides), [mining_facts(table) for table in sides.values()]
+    light = [LightFrame.from_frame(table) for table in sides.values()]
     if len({each.whole for each in facts}) > 1:
         raise EstimateError(
             "some of these supports refer to whole baskets and some to truncated baskets, which cannot be compared; "
             "use plans with a report type about sizes, and enough reports of that type"
         )
-    present = [{*table["itemsets"]} for table in sides.values()]
+    present = [{*table["itemsets"]} for table in light]
     known = set.intersection(*present)
     if not known:
         raise EstimateError("no itemset is estimated on all sides; compare reports whose plans have items in common")
-    tables = [_rows_of(LightFrame.from_frame(table), known) for table in sides.values()]
+    tables = [_rows_of(table, known) for table in light]
     least = max(each.min_support for each in facts)
     sizes = [each.transaction_size if len(each.plan_ids) == 1 else 0 for each in facts]
     shared = len({*sizes}) == 1 and sizes[0] > 0 and facts[0].whole

@@ -55,6 +55,7 @@ from assocpriv.guarantees.errors import EstimateError, pluralize
 from assocpriv.guarantees.exact_numbers import rounded
 from assocpriv.kernels.parallel import parallel_map
 from assocpriv.plans.registry import html_renderer
+from assocpriv.plans.result_display import figure, short_repr
 from assocpriv.plans.table_columns import CategoryColumn, Clear, Column, GaussianNoise, NumberColumn, transition
 from assocpriv.server import confidence_bands
 from assocpriv.server.confidence_bands import ClassCounts, LinearEstimate
@@ -90,6 +91,7 @@ Progress = Callable[[int, int], None]
 _MOST_JOINT_INPUTS = 256  # pairs of inputs of two columns: the number of rows of their covariance matrix
 _MOST_VALUES = 40  # of one column in a pair, so that the other keeps ten intervals
 _BARS = 10  # of a histogram
+_SHARES_SHOWN = 4  # of values in a repr
 _BINS_EACH = 4  # bins an interval, for a column in a pair
 _SINGLE = ("ems", "bayes", "least-squares")  # methods for one column at a time
 
@@ -198,9 +200,17 @@ class Distribution:
         shares = {"share": self.share, "std_error": self.std_error}
         return LightFrame.from_columns({"column": [self.name] * n} | places | shares | bands)
 
-    def frame(self) -> "pd.DataFrame":
+    def to_frame(self) -> "pd.DataFrame":
         """Return :meth:`table` as a data frame."""
         return _frame(self.table())
+
+    def summary(self) -> str:
+        """Return the mean with its interval, or the largest shares, as text."""
+        if self.numbers is not None:
+            mean = _fields(self.numbers.mean)
+            return f"mean {figure(mean['value'], 'number')} ({figure(mean, 'interval')})" if mean else "no mean"
+        largest = np.argsort(-self.share, kind="stable")[:_SHARES_SHOWN].tolist()
+        return ", ".join(f"{self.values[place]} {self.share[place]:.2%}" for place in largest)
 
 
 @dataclass(frozen=True, eq=False)
@@ -235,7 +245,7 @@ class JointDistribution:
         table |= {"first": [one for one, _ in pairs], "second": [two for _, two in pairs]}
         return LightFrame.from_columns(table | {"share": self.share.ravel(), "std_error": self.std_error.ravel()})
 
-    def frame(self) -> "pd.DataFrame":
+    def to_frame(self) -> "pd.DataFrame":
         """Return :meth:`table` as a data frame."""
         return _frame(self.table())
 
@@ -260,7 +270,9 @@ class Distributions:
 
     def __repr__(self) -> str:
         by = f", by {len(self.classes)} classes of {self.by}" if self.by is not None else ""
-        return f"Distributions({', '.join(self.columns)}; {self.reports:,} reports{by})"
+        rows = [f"{name}: {each.summary()}" for name, each in self.columns.items()]
+        answer = " × ".join(self.joint.names) if self.joint is not None else ", ".join(self.columns)
+        return short_repr(self, f"{answer}; {self.reports:,} reports{by}", rows)
 
     def __getitem__(self, name: str) -> Distribution:
         return self.columns[name]
@@ -271,7 +283,7 @@ class Distributions:
         for value, columns in self.classes.items():
             yield from ((value, each) for each in columns.values())
 
-    def frame(self) -> "pd.DataFrame":
+    def to_frame(self) -> "pd.DataFrame":
         """Return a row for each interval or value, for each class if there are any; or for each pair of a joint."""
         return _frame(self._table())
 
@@ -304,7 +316,7 @@ class Distributions:
         return found
 
     def write(self, path: str | Path, *, force: bool = False) -> None:
-        """Write :meth:`frame` as Parquet or CSV, or :meth:`record` as JSON, chosen by extension.
+        """Write :meth:`to_frame` as Parquet or CSV, or :meth:`record` as JSON, chosen by extension.
 
         Raises:
             FileError: The extension is unknown, the file exists and ``force`` is not set, or it cannot be written.

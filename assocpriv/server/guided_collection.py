@@ -58,6 +58,8 @@ from assocpriv.files.report_files import MESSAGE_ENDING, Reports, read_messages,
 from assocpriv.guarantees.errors import EstimateError, FileError, GuidanceError, PlanError, WireError, pluralize
 from assocpriv.plans.guidance import UNIT, Guidance, largest_ratio, mixing_weight, random_share, weight_bounds
 from assocpriv.plans.guided_plan import GuidedPlan, TupleMix
+from assocpriv.plans.registry import html_renderer
+from assocpriv.plans.result_display import plan_bound, rows_frame, short_repr
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -200,7 +202,18 @@ class MinerState:
     collected: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
-        return f"MinerState(of {self.plan.plan_id[:12]}, {self.tuples:,} tuples, {len(self.guidances)} guidances kept)"
+        kept = f"{self.tuples:,} tuples, {len(self.guidances)} guidances kept"
+        return short_repr(self, f"of {self.plan.plan_id[:12]}, {kept}", [plan_bound(self.plan)])
+
+    _repr_html_ = html_renderer("assocpriv.show.guided_views:collected")
+
+    def to_frame(self) -> "pd.DataFrame":
+        """Return a row a class and value: the value's estimated share in the class."""
+        return rows_frame("class value share", (
+            (label, value, share)
+            for label, shares in zip(self.plan.labels, self.shares.tolist(), strict=True)
+            for value, share in zip(self.plan.bit_names, shares, strict=True)
+        ))  # fmt: skip
 
     @property
     def tuples(self) -> int:

@@ -5,7 +5,7 @@ mean of the posterior (posterior.py), ``std_error`` its standard deviation, ``ci
 interval, and ``probability`` the posterior probability of a support of at least the minimum. ``expected_support`` is
 the support expected under independence (posterior.py). Rules also need ``common_error``, the part of the error shared
 by all itemsets of the size, and ``posterior``: for each node of the upper bound on the support (mixtures.py) weight,
-mean and standard deviation of a normal distribution, separated by blanks. Comparisons need ``truncation`` and
+mean and standard deviation of a normal distribution, (rows, 9). Comparisons need ``truncation`` and
 ``truncation_error``: the truncation correction and the part of ``unbiased_error`` that comes from it (comparison.py).
 
 Facts name the plans and reports of the itemsets, the request, and what was counted. A table carries them as JSON
@@ -27,7 +27,16 @@ from numpy.typing import NDArray
 
 from assocpriv.files.arrow import parquet_errors
 from assocpriv.files.atomic import FORMATS, atomic_output, check_regular, output_format
-from assocpriv.files.itemset_files import FORMAT, READERS, WRITERS, AnyFrame, LightFrame, as_column
+from assocpriv.files.itemset_files import (
+    ATTRIBUTE,
+    FORMAT,
+    MACHINE_COLUMNS,
+    READERS,
+    WRITERS,
+    AnyFrame,
+    LightFrame,
+    as_column,
+)
 from assocpriv.files.report_files import gather_hint, holds_reports
 from assocpriv.guarantees.errors import EstimateError, FileError, pluralize
 from assocpriv.plans.catalogue import name_itemsets
@@ -42,19 +51,24 @@ if TYPE_CHECKING:
     from assocpriv.server.posterior import ItemsetLevel
 
 
-VERSION = 6
-ATTRIBUTE = "assocpriv"
+VERSION = 7
 _OF_FILES = ("format", "version", "meaning")  # besides facts
 _NUMBERS = [
     "std_error", "ci_low", "ci_high", "length", "probability", "selected", "expected_support", "unbiased",
-    "unbiased_error", "sampled", "sampled_error", "common_error", "truncation", "truncation_error",
+    "unbiased_error", "sampled", "sampled_error",
 ]  # fmt: skip
-COLUMNS = ["support", "itemsets", *_NUMBERS, "posterior"]
+SHOWN_COLUMNS = ["support", "itemsets", *_NUMBERS]
+COLUMNS = [*SHOWN_COLUMNS, *MACHINE_COLUMNS]
 FDR_COLUMNS = ["p_value", "significant"]  # of tables mined with fdr
 FEW_REPORTS = 5_000
+_LOST = (
+    "the table lacks the facts that standard errors need (plan, number of reports, posteriors), which pandas keeps in "
+    "attrs and loses where tables are merged or leave pandas; pass it as assocpriv.mine returned it, filtered or "
+    "sorted, or read its file with read_itemsets"
+)
 _PLAIN: dict[Any, Any] = {str: str, int: int, float: int | float, bool: bool}
 _Frame = TypeVar("_Frame", LightFrame, "pd.DataFrame")
-_TYPES: dict[str, Any] = dict.fromkeys(["support", *_NUMBERS, "p_value"], np.float64) | {
+_TYPES: dict[str, Any] = dict.fromkeys(["support", *_NUMBERS, "p_value", *MACHINE_COLUMNS], np.float64) | {
     "length": np.int64, "selected": np.bool_, "significant": np.bool_,
 }  # fmt: skip
 _KINDS = {np.float64: "fiu", np.bool_: "b", np.int64: "iu"}  # of numbers accepted in a column
@@ -117,6 +131,7 @@ class MiningFacts:
         top: the number of itemsets of largest support requested; 0 without.
         fdr: the FDR control, where itemsets were tested.
         sizes: facts about basket sizes, where the reports have any.
+        epsilon: largest ε of all reports of one person under a plan, rounded up.
     """
 
     plan_ids: list[str]
@@ -132,6 +147,7 @@ class MiningFacts:
     top: int = 0
     fdr: FdrControl | None = None
     sizes: SizeFacts | None = None
+    epsilon: float = 0.0
 
     def to_json(self) -> dict[str, Any]:
         """Return the facts as JSON content, without those that are None."""
@@ -255,7 +271,8 @@ def posterior_columns(
         "common_error": level.common[rows],
         "truncation": level.truncation[rows],
         "truncation_error": level.truncation_error[rows],
-        "posterior": as_column([" ".join(map(repr, row)) for row in numbers.tolist()]),
+        "confidence_level": np.full(len(rows), facts.confidence_level),
+        "posterior": numbers,
     }
 
 
@@ -278,10 +295,25 @@ def _widened(ends: NDArray[np.float64], x: NDArray[Any], error: NDArray[Any], le
     return np.asarray(np.clip(both, 0.0, 1.0))
 
 
+def _check_is_table(itemsets: object) -> None:
+    if not hasattr(itemsets, "columns"):
+        raise TypeError(
+            f"itemsets must be a table from mine (read_itemsets reads one from a file), got a {type(itemsets).__name__}"
+        )
+
+
+def light_table(itemsets: AnyFrame) -> LightFrame:
+    """Return a table of itemsets with its columns for machines; EstimateError or TypeError where it has none."""
+    _check_is_table(itemsets)
+    frame = LightFrame.from_frame(itemsets)
+    if not {*COLUMNS} <= frame.columns.keys():
+        raise EstimateError(_LOST)
+    return frame
+
+
 def posterior_components(frame: LightFrame) -> NDArray[np.float64]:
-    """Return the column ``posterior``: weight, mean, standard deviation of each node, (rows, nodes, 3)."""
-    components = [[float(word) for word in text.split(" ")] for text in frame["posterior"].tolist()]
-    return np.array(components, dtype=np.float64).reshape(len(components), len(NODES), 3)
+    """Return weight, mean and standard deviation of each node, (rows, nodes, 3)."""
+    return np.asarray(frame["posterior"], dtype=np.float64).reshape(len(frame), len(NODES), 3)
 
 
 def with_facts(frame: _Frame, facts: MiningFacts) -> _Frame:
@@ -305,22 +337,16 @@ def _typed(frame: LightFrame) -> LightFrame:
 
 def mining_facts(frame: AnyFrame) -> MiningFacts:
     """Return the facts of a table of itemsets; EstimateError where it carries none."""
-    if not hasattr(frame, "columns"):
-        raise TypeError(
-            f"itemsets must be a table from mine (read_itemsets reads one from a file), got a {type(frame).__name__}"
-        )
+    _check_is_table(frame)
     return _read_facts(
-        {} if any(name not in frame.columns for name in COLUMNS) else getattr(frame, "attrs", {}).get(ATTRIBUTE)
+        {} if any(name not in frame.columns for name in SHOWN_COLUMNS) else getattr(frame, "attrs", {}).get(ATTRIBUTE)
     )
 
 
 def _read_facts(content: Any) -> MiningFacts:
     known = isinstance(content, dict) and content.get("format") == FORMAT
     if not known or content.get("version") != VERSION:
-        raise EstimateError(
-            "the table lacks the facts that standard errors need (plan, number of reports, counts); pass it as "
-            "assocpriv.mine returned it, or read its file with read_itemsets"
-        )
+        raise EstimateError(_LOST)
     return MiningFacts.from_json({name: each for name, each in content.items() if name not in _OF_FILES})
 
 
@@ -347,25 +373,25 @@ def write_itemsets(frame: AnyFrame, path: str | Path, *, force: bool = False) ->
     """
     extension = output_format(path)
     facts = mining_facts(frame)
-    table = LightFrame.from_frame(frame)
+    table = light_table(frame)
     known = LightFrame({name: table[name] for name in column_names(facts)})  # without added columns
     with atomic_output(path, force=force) as stream:
         WRITERS[extension](known, facts.to_json(), stream)
 
 
-def read_itemsets(path: str | Path, *, light: bool = False) -> Any:
+def read_itemsets(source: "str | Path | pd.DataFrame") -> "pd.DataFrame":
     """Return a table of itemsets from a file of :func:`write_itemsets`, as pandas' data frame.
 
     Args:
-        path: a file of .parquet, .csv or .json.
-        light: return a light table, made without pandas; its ``to_pandas()`` makes the data frame.
+        source: a file of .parquet, .csv or .json; or a frame that pandas read from such a Parquet file or from one that
+            it wrote of a mined table.
 
     Returns:
         The table as :func:`assocpriv.mine` returned it.
 
     Raises:
-        EstimateError: the file is not such a table, or is damaged.
-        FileError: it cannot be read, or has another extension.
+        EstimateError: it is not such a table, or is damaged.
+        FileError: the file cannot be read, or has another extension.
 
     >>> from tempfile import mkdtemp
     >>> import assocpriv as ap
@@ -375,11 +401,12 @@ def read_itemsets(path: str | Path, *, light: bool = False) -> Any:
     >>> ap.read_itemsets(file).equals(found)
     True
     """
-    if light:
-        return read_table(path)
     from assocpriv.server.result_frames import to_result_frame
 
-    return to_result_frame(read_table(path))
+    if isinstance(source, str | Path):
+        return to_result_frame(read_table(source))
+    table = light_table(source)
+    return to_result_frame(_known_table(table, table.attrs.get(ATTRIBUTE)))
 
 
 def read_table(path: str | Path) -> LightFrame:
@@ -391,18 +418,24 @@ def read_table(path: str | Path) -> LightFrame:
     try:
         check_regular(source)
         frame, content = READERS[extension](source)
-        facts = _read_facts(content)
-        if not set(frame.columns) <= set(column_names(facts)):
+        if not set(frame.columns) <= set(column_names(_read_facts(content))):
             raise EstimateError("it has unknown columns")
-        if not len(frame):  # then columns have no types
-            frame = LightFrame({name: np.empty(0, dtype=object) for name in column_names(facts)})
-        frame = with_facts(_typed(LightFrame({name: frame[name] for name in column_names(facts)})), facts)
-        _check_table(frame, facts)
+        return _known_table(frame, content)
     except OSError as error:
         raise FileError(f"cannot read {source}: {error.strerror or 'it is damaged'}") from None
     except damage as error:
         reason = str(error).splitlines()[0] if isinstance(error, EstimateError) else _describe_other_file(source)
         raise EstimateError(f"{source} is not a file of mined itemsets: {reason}") from None
+
+
+def _known_table(frame: LightFrame, content: Any) -> LightFrame:
+    """Return the table that mine wrote, without further columns, from a file's columns and facts."""
+    facts = _read_facts(content)
+    names = column_names(facts)
+    if not len(frame):  # then columns have no types
+        frame = LightFrame({name: np.empty(0, dtype=object) for name in names})
+    frame = with_facts(_typed(LightFrame({name: frame[name] for name in names})), facts)
+    _check_table(frame, facts)
     return frame
 
 
@@ -474,7 +507,7 @@ def to_efficient_apriori(itemsets: "pd.DataFrame") -> dict[int, dict[tuple[str, 
     >>> import assocpriv as ap
     >>> made = ap.plan(["milk", "tea"], transaction_size=2, guarantee=ap.Guarantee("5%", "50%"))
     >>> found = ap.mine(ap.randomize([{"milk", "tea"}] * 20_000, made), 0.5)
-    >>> sorted(ap.to_efficient_apriori(found)[1]), list(ap.to_efficient_apriori(found)[2])
+    >>> sorted(ap.exports.to_efficient_apriori(found)[1]), list(ap.exports.to_efficient_apriori(found)[2])
     ([('milk',), ('tea',)], [('milk', 'tea')])
     """
     found: dict[int, dict[tuple[str, ...], int]] = {}
@@ -500,7 +533,7 @@ def write_spmf(itemsets: "pd.DataFrame", path: "str | Path", *, force: bool = Fa
     >>> import assocpriv as ap
     >>> made = ap.plan(["milk", "tea"], transaction_size=2, guarantee=ap.Guarantee("5%", "50%"))
     >>> found = ap.mine(ap.randomize([{"milk", "tea"}] * 20_000, made), 0.5)
-    >>> ap.write_spmf(found, file := Path(mkdtemp(), "found.txt"))
+    >>> ap.exports.write_spmf(found, file := Path(mkdtemp(), "found.txt"))
     >>> sorted(line.split(" #SUP: ")[0] for line in file.read_text().splitlines())
     ['milk', 'milk tea', 'tea']
     """
@@ -511,14 +544,15 @@ def write_spmf(itemsets: "pd.DataFrame", path: "str | Path", *, force: bool = Fa
 def write_fimi(itemsets: "pd.DataFrame", path: "str | Path", *, force: bool = False) -> None:
     """Write selected itemsets as FIMI's miners do: ``1 2 3 (120)``, a line each.
 
-    Args, errors: as for :func:`write_spmf`.
+    Args:
+        itemsets, path, force: as for :func:`write_spmf`, and so the errors.
 
     >>> from pathlib import Path
     >>> from tempfile import mkdtemp
     >>> import assocpriv as ap
     >>> made = ap.plan(["milk", "tea"], transaction_size=2, guarantee=ap.Guarantee("5%", "50%"))
     >>> found = ap.mine(ap.randomize([{"milk", "tea"}] * 20_000, made), 0.5)
-    >>> ap.write_fimi(found, file := Path(mkdtemp(), "found.txt"))
+    >>> ap.exports.write_fimi(found, file := Path(mkdtemp(), "found.txt"))
     >>> sorted(line.split(" (")[0] for line in file.read_text().splitlines())
     ['milk', 'milk tea', 'tea']
     """

@@ -214,7 +214,7 @@ def collect_facts(
     return MiningFacts(
         [each.plan_id for each in plans], first.transaction_size, rounds.n_reports, least,
         request.errors.confidence_level, result.counted, rounds.whole, result.incomplete_sizes, plans[0].names.unlisted,
-        request.threshold is None, int(request.top or 0), None, sizes,
+        request.threshold is None, int(request.top or 0), None, sizes, max(each.epsilon or 0.0 for each in plans),
     )  # fmt: skip
 
 

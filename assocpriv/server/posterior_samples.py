@@ -9,10 +9,10 @@ subset are cut to it.
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.files.itemset_files import AnyFrame, LightFrame
+from assocpriv.files.itemset_files import LightFrame
 from assocpriv.guarantees.errors import EstimateError
 from assocpriv.guarantees.exact_numbers import as_whole
-from assocpriv.server.itemsets import mining_facts, posterior_components
+from assocpriv.server.itemsets import posterior_components
 from assocpriv.server.mixtures import NODES
 from assocpriv.server.truncation import shared_errors
 
@@ -21,26 +21,28 @@ _MOST = 10_000_000  # samples
 Floats = NDArray[np.float64]
 
 
-def draw_supports(itemsets: AnyFrame, count: int, seed: int) -> Floats:
+def draw_supports(frame: LightFrame, count: int, seed: int) -> Floats:
     """Return sampled supports, float64 (samples, itemsets), as :func:`assocpriv.draws`."""
-    mining_facts(itemsets)  # checks the table
     number, chosen = as_whole(count), as_whole(seed)
     if number is None or not 1 <= number <= _MOST or chosen is None or chosen < 0:
         raise EstimateError(f"give 1 to {_MOST:,} samples and a seed of at least 0, got {count!r} and {seed!r}")
-    frame, rng = LightFrame.from_frame(itemsets), np.random.default_rng(chosen)
+    rng = np.random.default_rng(chosen)
     rows = {itemset: row for row, itemset in enumerate(frame["itemsets"].tolist())}
     support, error = frame["support"], frame["std_error"]
     common = shared_errors(frame["common_error"] * support, frame["truncation_error"])
     components, samples = posterior_components(frame), np.zeros((number, len(frame)))
     common_normal = rng.standard_normal(number)
-    for itemset, row in rows.items():  # smaller itemsets come first
+    for itemset in sorted(rows, key=len):
+        row = rows[itemset]
         shared = min(common[row], error[row])
         own = rng.standard_normal(number)
         if len(itemset) == 1:
             value = support[row] + shared * common_normal + np.sqrt(error[row] ** 2 - shared**2) * own
             samples[:, row] = np.clip(value, 0.0, 1.0)
             continue
-        subsets = [rows[itemset - {name}] for name in itemset]
+        subsets = [rows.get(itemset - {name}, -1) for name in sorted(itemset)]
+        if -1 in subsets:
+            raise EstimateError(f"the table lacks a subset of the itemset in row {row}; pass the whole table")
         rarest = min(subsets, key=lambda each: (support[each], each))
         scores = (samples[:, rarest] - support[rarest]) / max(error[rarest], 1e-12)
         mean, variance = _interpolate(components[row], scores)

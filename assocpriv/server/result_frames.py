@@ -5,10 +5,10 @@ from zlib import crc32
 
 import pandas as pd
 
-from assocpriv.files.itemset_files import SET_COLUMNS
+from assocpriv.files.itemset_files import ATTRIBUTE, SET_COLUMNS
 from assocpriv.plans.catalogue import sort_key
 from assocpriv.plans.registry import load
-from assocpriv.server.itemsets import COLUMNS
+from assocpriv.server.itemsets import SHOWN_COLUMNS
 from assocpriv.server.rules import INTERVALS, SIDES
 from assocpriv.server.selection import METRICS
 
@@ -53,10 +53,12 @@ class _ShownFrame(pd.DataFrame):
             for name in sets:
                 plain[name] = [f"{each[: room - 1]}…" if len(str(each)) > room else each for each in plain[name]]
             text = repr(plain[printed])
-        return f"{text}\n({len(self.columns) - len(printed)} more in .columns)"
+        epsilon = self.attrs.get(ATTRIBUTE, {}).get("epsilon")
+        bound = f"; ε ≤ {epsilon} for each person" if epsilon else ""
+        return f"{text}\n({len(self.columns) - len(printed)} more in .columns{bound})"
 
     def _repr_html_(self) -> Any:
-        if self._fingerprint and self._fingerprint == _fingerprint(self):
+        if is_as_returned(self):
             return load(self._shown_by)(self)._repr_html_()
         return self._plain()._repr_html_()  # type: ignore[operator]
 
@@ -74,6 +76,11 @@ def _braced(names: frozenset[str]) -> str:
     return f"{{{', '.join(sorted(names, key=sort_key))}}}"
 
 
+def is_as_returned(table: Any) -> bool:
+    """Return whether a table is one of these with its rows, their order, columns and values as they were returned."""
+    return isinstance(table, _ShownFrame) and table._fingerprint == _fingerprint(table)
+
+
 def _fingerprint(frame: pd.DataFrame) -> tuple[Any, ...]:
     """Return what differs between two tables if their rows, the order of these, columns or values differ."""
     index = frame.index
@@ -89,7 +96,7 @@ class ItemsetFrame(_ShownFrame):
     """A mined table."""
 
     _shown_by = "assocpriv.show.itemset_views:mined"
-    _known = frozenset(COLUMNS)
+    _known = frozenset(SHOWN_COLUMNS)
     _printed = ("itemsets", "support", "ci_low", "ci_high", "selected")
 
 
@@ -99,6 +106,13 @@ class RuleFrame(_ShownFrame):
     _shown_by = "assocpriv.show.itemset_views:rules"
     _known = frozenset({*SIDES, *METRICS, *INTERVALS, "probability", "selected", "selected_strict"})
     _printed = (*SIDES, "confidence", "confidence_ci_low", "confidence_ci_high")
+
+
+class AnswerFrame(_ShownFrame):
+    """A table of chosen itemsets or rules."""
+
+    _shown_by = "assocpriv.show.itemset_views:asked"
+    _known = ItemsetFrame._known | RuleFrame._known
 
 
 class SubstituteFrame(_ShownFrame):

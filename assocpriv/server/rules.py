@@ -34,30 +34,47 @@ FDR). ``selected_strict`` marks those within one in twenty. The other rules that
 table, not selected.
 """
 
+import csv
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.files.itemset_files import AnyFrame, LightFrame, as_column, plain_record, write_plain
+from assocpriv.files.arrow import parquet_errors
+from assocpriv.files.atomic import check_regular, output_format
+from assocpriv.files.itemset_files import (
+    ATTRIBUTE,
+    AnyFrame,
+    LightFrame,
+    as_column,
+    column_of_text,
+    plain_record,
+    write_plain,
+)
 from assocpriv.files.rule_files import rules_to_text
-from assocpriv.guarantees.errors import EstimateError, pluralize
+from assocpriv.guarantees.errors import EstimateError, FileError, pluralize
+from assocpriv.guarantees.json_text import json_fields
 from assocpriv.server.counting import find_itemsets
 from assocpriv.server.intervals import read_share
-from assocpriv.server.itemsets import ATTRIBUTE, mining_facts, posterior_components
+from assocpriv.server.itemsets import light_table, posterior_components
 from assocpriv.server.mixtures import NODE_WEIGHTS, NODES, find_intervals, find_quantiles, mixture_cdf
 from assocpriv.server.search import LEAST_PROBABILITY, select_by_fdr
 from assocpriv.server.selection import METRICS, RuleFilter
 from assocpriv.server.supports import normal_quantile
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 Floats = NDArray[np.float64]
 Rows = NDArray[np.int64]
 SIDES = ["antecedents", "consequents"]
 INTERVALS = ["confidence_ci_low", "confidence_ci_high", "lift_ci_low", "lift_ci_high"]
+_OF_ALL = ("min_confidence", "epsilon")  # facts that files keep
 VALUES = ["value", "value_ci_low", "value_ci_high"]  # per thousand baskets, where prices are given
 RULE_FDR, STRICT_FDR = 0.10, 0.05
 MIN_CONFIDENCE = "50%"
@@ -72,7 +89,7 @@ _BLOCK = 1 << 15  # rules at a time
 
 def check_rules(table: AnyFrame) -> None:
     """Raise EstimateError for what is no table of rules."""
-    if not {*SIDES, "support", "confidence", "lift", *INTERVALS} <= set(getattr(table, "columns", ())):
+    if not {*SIDES, "support", "confidence", "lift", *INTERVALS[:2]} <= set(getattr(table, "columns", ())):
         raise EstimateError("this is not a table of rules; association_rules makes one from the itemsets of mine")
 
 
@@ -91,8 +108,8 @@ def derive_rules(
         EstimateError: the table does not carry what is needed, or a number is out of range.
     """
     threshold = float(read_share(min_confidence, "the minimum confidence"))
-    facts = mining_facts(itemsets)
-    frame = LightFrame.from_frame(itemsets)
+    frame = light_table(itemsets)
+    level = float(frame["confidence_level"].max(initial=0.0))  # of an empty table any
     table = _Table.from_frame(frame)
     groups = [
         _Rules.from_table(table, sides, whole, rarest)
@@ -100,9 +117,10 @@ def derive_rules(
         for sides, whole, rarest in _splits(subsets, table.support)
     ]
     worth = None if prices is None else _itemset_prices(frame, prices)
-    rules = _rule_frame(frame, _keep_likely(groups, threshold), table, threshold, facts.confidence_level, worth)
+    rules = _rule_frame(frame, _keep_likely(groups, threshold), table, threshold, level, worth)
     content: dict[str, Any] = {
         "min_confidence": threshold,
+        "epsilon": frame.attrs.get(ATTRIBUTE, {}).get("epsilon"),
         "sort": wanted.sort if wanted else None,
         "selected": int(rules["selected"].sum()),
         "expected_false": float((1 - rules["probability"])[rules["selected"]].sum()),
@@ -434,7 +452,88 @@ def write_rules(rules: AnyFrame, path: str | Path, *, everything: bool = False, 
     """
     check_rules(rules)
     chosen = LightFrame.from_frame(rules) if everything else selected_rules(rules)
-    write_plain(chosen, SIDES, lambda: rules_to_text(rule_records(chosen), marked=everything), path, force=force)
+    known = {name: chosen.attrs.get(ATTRIBUTE, {}).get(name) for name in _OF_ALL}
+    if known["min_confidence"] is None:
+        known = {}
+    chosen = chosen.assign(**{name: np.full(len(chosen), each) for name, each in known.items()})
+    facts = known and known | {"expected_false": _counts_of_selected(chosen)["expected_false"]}
+    text = partial(rules_to_text, rule_records(chosen), marked=everything, facts=facts)
+    write_plain(chosen, SIDES, text, path, force=force)
+
+
+def _counts_of_selected(frame: LightFrame) -> dict[str, Any]:
+    """Return how many rules are selected, and how many of these are expected to be false, if that is known."""
+    chosen = np.asarray(frame.columns.get("selected", np.ones(len(frame))), dtype=np.bool_)
+    false = (
+        {"expected_false": float((1 - frame["probability"])[chosen].sum())} if "probability" in frame.columns else {}
+    )
+    return {"selected": int(chosen.sum()), "hidden": 0} | false
+
+
+def read_rules(source: "str | Path | pd.DataFrame") -> "pd.DataFrame":
+    """Return rules from a file of :func:`write_rules`, as pandas' data frame.
+
+    Args:
+        source: a file of .parquet, .csv or .json (its numbers have four digits); or a frame of pandas or polars that
+            such a file was read into.
+
+    Returns:
+        The table as :func:`assocpriv.association_rules` returned it, of the rules that were written.
+
+    Raises:
+        EstimateError: it is no table of rules, or is damaged.
+        FileError: the file cannot be read, or has another extension.
+
+    >>> from tempfile import mkdtemp
+    >>> import assocpriv as ap
+    >>> made = ap.plan(["milk", "tea"], transaction_size=2, guarantee=ap.Guarantee("5%", "50%"))
+    >>> rules = ap.association_rules(ap.mine(ap.randomize([{"milk", "tea"}] * 20_000, made), 0.5), "60%")
+    >>> ap.write_rules(rules, file := f"{mkdtemp()}/rules.csv")
+    >>> ap.read_rules(file).equals(rules)
+    True
+    """
+    from assocpriv.server.result_frames import RuleFrame, to_result_frame
+
+    frame = _rules_of_file(Path(source)) if isinstance(source, str | Path) else source
+    check_rules(frame)
+    table = LightFrame.from_frame(frame)
+    columns = {name: each for name, each in table.columns.items() if name not in _OF_ALL}
+    if len(table) and table.columns.keys() >= {*_OF_ALL}:
+        table.attrs[ATTRIBUTE] = {name: table[name].tolist()[0] for name in _OF_ALL}
+    if facts := table.attrs.get(ATTRIBUTE):
+        facts |= _counts_of_selected(table)
+    return to_result_frame(LightFrame(columns, table.attrs), RuleFrame)
+
+
+def _rules_of_file(path: Path) -> AnyFrame:
+    """Return the columns of a file of rules, with lists of names on both sides."""
+    import pandas as pd
+
+    kind = output_format(path)
+    damage: tuple[type[BaseException], ...] = (*parquet_errors(), csv.Error, AttributeError)
+    try:
+        check_regular(path)
+        if kind == "parquet":
+            return pd.read_parquet(path)
+        if kind == "json":
+            content = json_fields(path.read_text(encoding="utf-8"))
+            frame = pd.DataFrame(content["rules"]) if content["rules"] else empty_rules().to_pandas()
+            if "min_confidence" in content:
+                frame.attrs[ATTRIBUTE] = {name: content[name] for name in (*_OF_ALL, "expected_false")}
+            return frame
+        with path.open(encoding="utf-8", newline="") as stream:
+            names, *rows = csv.reader(stream)
+        cells = dict(zip(names, zip(*rows, strict=True) if rows else [()] * len(names), strict=True))
+        return LightFrame(
+            {
+                name: as_column(map(frozenset, csv.reader(each))) if name in SIDES else column_of_text(each)
+                for name, each in cells.items()
+            }
+        )
+    except OSError as error:
+        raise FileError(f"cannot read {path}: {error.strerror or 'it is damaged'}") from None
+    except damage:
+        raise EstimateError(f"{path} holds no rules; assocpriv rules writes them, or ap.write_rules") from None
 
 
 def to_arules(rules: Any) -> Any:
@@ -453,7 +552,7 @@ def to_arules(rules: Any) -> Any:
     >>> import assocpriv as ap
     >>> made = ap.plan(["milk", "tea"], transaction_size=2, guarantee=ap.Guarantee("5%", "50%"))
     >>> found = ap.mine(ap.randomize([{"milk", "tea"}] * 20_000, made), 0.5)
-    >>> sorted(ap.to_arules(ap.association_rules(found, "60%"))["rules"])
+    >>> sorted(ap.exports.to_arules(ap.association_rules(found, "60%"))["rules"])
     ['{milk} => {tea}', '{tea} => {milk}']
     """
     import pandas as pd
@@ -463,4 +562,5 @@ def to_arules(rules: Any) -> Any:
     texts = [f"{left} => {right}" for left, right in zip(*sides, strict=True)]
     measures = {"support": "support", "confidence": "confidence", "coverage": "antecedent support", "lift": "lift"}
     columns = {name: rules[ours].to_numpy() for name, ours in measures.items()}
-    return pd.DataFrame({"rules": texts} | columns | {name: rules[name].to_numpy() for name in INTERVALS})
+    columns |= {name: rules[name].to_numpy() for name in INTERVALS if name in rules}
+    return pd.DataFrame({"rules": texts} | columns)

@@ -23,11 +23,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.files.itemset_files import AnyFrame, LightFrame, as_column, itemset_records, write_plain
+from assocpriv.files.itemset_files import ATTRIBUTE, AnyFrame, LightFrame, as_column, itemset_records, write_plain
 from assocpriv.guarantees.errors import EstimateError
 from assocpriv.server.counting import CountingBackend
 from assocpriv.server.intervals import ErrorOptions, read_share
-from assocpriv.server.itemsets import ATTRIBUTE
 from assocpriv.server.mining import MiningRequest, collect_facts
 from assocpriv.server.mixtures import NODES, find_intervals, mixture_cdf
 from assocpriv.server.posterior import ItemsetLevel, PosteriorModel
@@ -49,7 +48,10 @@ _LARGEST = 100.0  # lift
 
 
 def find_substitutes(
-    backends: Sequence[CountingBackend], below: float | str, categories: Mapping[str, str] | None, errors: ErrorOptions
+    backends: Sequence[CountingBackend],
+    below: float | str = 0.8,
+    categories: Mapping[str, str] | None = None,
+    errors: ErrorOptions = ErrorOptions(),  # noqa: B008  # frozen
 ) -> LightFrame:
     """Return pairs that are bought together less than expected under independence, as :func:`assocpriv.substitutes`.
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from assocpriv.auditing.findings import BROKEN, CANNOT_SEE, UNDECIDED, count_undecided
 from assocpriv.auditing.inspection import ITEMSETS, MODEL, PLAN, REPORTS, FileContent
 from assocpriv.guarantees.amplification import epsilon_from_amplification
+from assocpriv.planning.plan_request import DEFAULT_REPORTS
 from assocpriv.plans.registry import load_for
 from assocpriv.server.itemsets import describe_limits, mining_facts
 from assocpriv.show import itemset_views, plan_views, table_views
@@ -105,7 +106,7 @@ def demo(done: "Demo", top: int) -> Record:
 # ---- inspections
 
 
-def inspected(content: FileContent, reports: int) -> Record:
+def inspected(content: FileContent, reports: int = DEFAULT_REPORTS) -> Record:
     """Return the content of a file; a plan is described for a number of reports."""
     found: Record = _INSPECTED[content.kind](content, reports)
     return replace(found, content={"kind": content.kind, **found.content})

@@ -1,8 +1,8 @@
 """Charts as SVG: rows of tables in, a :class:`Chart` out, which pages place and notebooks and files hold by itself.
 
 A chart is a picture of what a table beside it says in figures. Its rules stand in templates/charts.css, all below
-the class ``chart``; within a page the colours are the page's. By itself it has them inside, light and dark ones, with
-values in place of variables, which drawing programs do not know.
+the class ``chart``; within a page the colours are the page's. By itself it has them inside, with values in place of
+variables, which drawing programs do not know; in notebooks dark ones too.
 """
 
 import math
@@ -11,8 +11,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from importlib.resources import files
-from itertools import accumulate
+from itertools import accumulate, count
 from pathlib import Path
+from statistics import fmean
 from textwrap import wrap
 from typing import Any
 
@@ -21,15 +22,16 @@ from assocpriv.guarantees.errors import FileError
 from assocpriv.show.number_format import names, size_name
 
 _WIDTH, _LEFT, _RIGHT = 440.0, 48.0, 14.0
-_LINE, _LETTERS = 22.0, 44  # of a list of intervals: the height of a line, letters of a name
+_LINE, _LETTERS = 22.0, 48  # of a list of intervals: the height of a line, letters of a name
 _LIFTS = (0.9, 1.1, 2.0, 5.0)  # where one shade ends and the next begins
 _SHADES = ("below", "even", "some", "more", "most")
 SHADED_LEGEND = list(
     zip(("below 0.9", "0.9 to 1.1: as by chance", "1.1 to 2", "2 to 5", "5 and more"), _SHADES, strict=True)
 )
-_EDGES, _NODES, _LABEL = 40, 20, 13  # of the graph: rules, items, letters of one
+_ARROWS, _NODES, _LABEL, _RADIUS = 40, 20, 24, 120.0  # of the graph: arrows, items, letters of one, of its ring
+MOST_RANGES = 40  # of rules, more of which cover each other
 MOST_CLASSES, MOST_VALUES = 5, 30  # shown of a column
-_ROW, _LETTER = 18, 6.2  # pixels of text below a chart: a line, a letter on average
+_ROW, _LETTER = 18, 6.8  # pixels of text below a chart: a line, a letter on average, in wide fonts
 _UNFIT = re.compile(  # what XML cannot hold, and what turns the direction of names beside it
     "[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]|[\u202a-\u202e\u2066-\u2069]"
 )
@@ -59,11 +61,12 @@ class Chart:
         return f'<svg class="chart" role="img" {box} aria-label="{escape(self.title)}">{_fit(self.inner)}</svg>'
 
     def _repr_html_(self) -> str:
-        return self.svg
+        """Return it for notebooks, with dark colours too, which word processors would mix with the light ones."""
+        return self.svg.replace("</style>", f"@media (prefers-color-scheme:dark){{{_style(1)}}}</style>", 1)
 
     @property
     def svg(self) -> str:
-        """It by itself: with title, legend, notes, background and colours."""
+        """It by itself: with title, legend, notes, background and light colours, in CSS that simple readers know."""
         heads, lines = _broken([self.title], 0.8 * self.width), _broken(self.notes, self.width)
         top = 10 + 16 * len(heads)
         end = self.height + top + 22
@@ -74,8 +77,8 @@ class Chart:
         title = "".join(_text(16, 18 + 16 * place, line, "title") for place, line in enumerate(heads))
         return _fit(
             f'<svg xmlns="http://www.w3.org/2000/svg" class="chart" role="img" {size} {box} '
-            f'aria-label="{escape(self.title)}"><style>{_style()}</style><rect class="back" {size}/>'
-            f'{title}<g transform="translate(0 {top})">{self.inner}</g>{below_text}{below}</svg>'
+            f'aria-label="{escape(self.title)}"><style>{_style(0)}</style><rect class="back" fill="#fff" {size}/>'
+            f'{title}<g class="chart" transform="translate(0 {top})">{self.inner}</g>{below_text}{below}</svg>'
         )
 
     def save(self, path: str | Path, *, force: bool = False) -> None:
@@ -114,8 +117,19 @@ def _text(x: float, y: float, words: str, name: str = "", anchor: str = "start",
     return f'<text{of} x="{x:.1f}" y="{y:g}" text-anchor="{anchor}"{more}>{escape(words)}</text>'
 
 
-def _cut(name: str, most: int) -> str:
-    return name if len(name) <= most else f"{name[: most - 1]}…"
+def _if_not_selected(row: Mapping[str, Any], name: str) -> str:
+    return "" if row.get("selected", True) else name
+
+
+def _cut(name: str, most: int, end: int = 0) -> str:
+    """Cut a name; ``end`` letters of its end remain, since names often differ there."""
+    return name if len(name) <= most else f"{name[: most - end - 1]}…{name[len(name) - end :]}"
+
+
+def join_items(items: Sequence[str]) -> str:
+    """Return the items of an itemset as one name, each of them cut where they are too long together."""
+    whole, most = ", ".join(items), max(_LETTERS // len(items) - 2, 6)
+    return whole if len(whole) <= _LETTERS else ", ".join(_cut(each, most, most // 4) for each in items)
 
 
 def _broken(notes: Sequence[str], width: float) -> list[str]:
@@ -177,20 +191,12 @@ def _legend(keys: Sequence[tuple[str, str]], y: float, width: float) -> tuple[st
     return "".join(parts), rows + bool(keys)
 
 
-def _style() -> str:
-    """Return the rules of charts with values for their colours: light ones, and dark ones where those are wanted."""
+def _style(scheme: int) -> str:
+    """Return the rules of charts with values for their colours: light ones (0) or dark ones (1)."""
     folder = files("assocpriv.show") / "templates"
     rules, page = ((folder / name).read_text(encoding="utf-8") for name in ("charts.css", "style.css"))
-    light, dark = (
-        dict(re.findall(r"(--[\w-]+):([^;}]+)", block)) for block in re.findall(r":root\{([^}]*)\}", page)[:2]
-    )
-    rules = rules.replace("\n", "")
-    coloured = "".join(re.findall(r"[^{}]+\{[^{}]*var\([^{}]*\}", rules))
-    return f"{_coloured(rules, light)}@media (prefers-color-scheme:dark){{{_coloured(coloured, dark)}}}"
-
-
-def _coloured(rules: str, colours: Mapping[str, str]) -> str:
-    return re.sub(r"var\((--[\w-]+)\)", lambda name: colours[name[1]], rules)
+    colours = dict(re.findall(r"(--[\w-]+):([^;}]+)", re.findall(r":root\{([^}]*)\}", page)[scheme]))
+    return re.sub(r"var\((--[\w-]+)\)", lambda name: colours[name[1]], rules.replace("\n", ""))
 
 
 # ---- itemsets
@@ -228,10 +234,10 @@ def intervals(rows: Sequence[Mapping[str, Any]], title: str) -> Chart:
     """
     if not rows:
         return NOTHING
-    most = max(max(min(row["ci_high"], 1.0), row.get("true_support", 0.0)) for row in rows)
+    most = max(1e-6, *(max(min(row["ci_high"], 1.0), row.get("true_support", 0.0)) for row in rows))
     height = _LINE * len(rows) + 40
     step = next(c * 10.0**e for e in range(-6, 1) for c in (1, 2, 5) if most <= 5 * c * 10.0**e)
-    shown = [_cut(row["name"], _LETTERS) for row in rows]
+    shown = [_cut(row["name"], _LETTERS, _LETTERS // 4) for row in rows]
     left = 14 + 6.8 * max(map(len, shown))  # for names
     width = max(_WIDTH, left + 240)
     scale, parts = (width - left - _RIGHT - 12) / most, []
@@ -240,7 +246,7 @@ def intervals(rows: Sequence[Mapping[str, Any]], title: str) -> Chart:
         parts.append(f'<path class="grid" d="M{x:.1f} 6V{height - 24:g}"/>')
         parts.append(_text(x, height - 8, f"{100 * tick * step:.6g}%", anchor="middle"))
     for place, row in enumerate(rows):
-        y, doubt = 20 + _LINE * place, "" if row.get("selected", True) else " doubt"
+        y, doubt = 20 + _LINE * place, _if_not_selected(row, " doubt")
         low, at, high = (left + min(max(row[each], 0.0), 1.0) * scale for each in ("ci_low", "support", "ci_high"))
         parts.append(_text(left - 8, y + 4, shown[place], anchor="end"))
         parts.append(
@@ -256,58 +262,114 @@ def intervals(rows: Sequence[Mapping[str, Any]], title: str) -> Chart:
 
 
 def rules_chart(rules: Sequence[Mapping[str, Any]]) -> Chart:
-    """Draw rules by support (logarithmic) and confidence, coloured by lift."""
-    drawn = [row for row in rules if row["support"] > 0]
-    if not drawn:
+    """Draw rules by support (logarithmic, above 0) and confidence, coloured by lift; the first with their intervals."""
+    if not rules:
         return NOTHING
     height = 300.0
-    low, high = _ends(min(row["support"] for row in drawn), max(row["support"] for row in drawn))
+    low, high = _ends(min(row["support"] for row in rules), max(row["support"] for row in rules))
+    spots = [(_at(row["support"], low, high), _up(row["confidence"], height)) for row in rules]
     parts = [_axis(low, high, height), *_shares(height)]
-    for row in drawn:
-        x, y = _at(row["support"], low, high), _up(row["confidence"], height)
-        title = f"<title>{escape(_rule(row))}</title>"
-        parts.append(f'<circle class="{shade(row["lift"])}" cx="{x:.1f}" cy="{y:.1f}" r="4.5">{title}</circle>')
+    ranges = [
+        f"M{x:.1f} {_up(row['confidence_ci_low'], height):.1f}V{_up(row['confidence_ci_high'], height):.1f}"
+        for row, (x, _) in zip(rules[:MOST_RANGES], spots, strict=False)
+        if "confidence_ci_low" in row
+    ]
+    parts.append(f'<path class="range doubt" d="{"".join(ranges)}"/>')
+    for row, (x, y) in zip(rules, spots, strict=True):
+        parts.append(_dot(row, x, y, f"<title>{escape(_rule(row))}</title>"))
     return Chart("Rules by support and confidence", height, "".join(parts))
 
 
-def rules_graph(rules: Sequence[Mapping[str, Any]]) -> Chart:
-    """Draw the first rules between single items, as arrows on a circle."""
-    items: dict[str, int] = {}
-    edges: list[tuple[int, int, Mapping[str, Any]]] = []
+def _dot(row: Mapping[str, Any], x: float, y: float, title: str = "") -> str:
+    look = f"{_if_not_selected(row, 'hollow ')}{shade(row['lift'])}"  # LibreOffice heeds the first class
+    return f'<circle class="{look}" cx="{x:.1f}" cy="{y:.1f}" r="4">{title}</circle>'
+
+
+def rules_of_graph(rules: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Return the first rules whose items and arrows have a place in a graph."""
+    items, arrows, placed = set[str](), 0, []
     for row in rules:
-        ends = [*row["antecedents"], *row["consequents"]]
-        if len(ends) == 2 and len({*items, *ends}) <= _NODES and len(edges) < _EDGES:
-            source, target = (items.setdefault(name, len(items)) for name in ends)
-            edges.append((source, target, row))
-    if not edges:
+        own = {*row["antecedents"], *row["consequents"]}
+        more = len(own) if len(own) > 2 else 1
+        if len(items | own) <= _NODES and arrows + more <= _ARROWS:
+            items, arrows = items | own, arrows + more
+            placed.append(row)
+    return placed
+
+
+def rules_graph(rules: Sequence[Mapping[str, Any]]) -> Chart:
+    """Draw rules as arrows between items on a ring; a rule of three items or more through a dot of its own."""
+    items = list(dict.fromkeys(name for row in rules for name in (*row["antecedents"], *row["consequents"])))
+    if not items:
         return NOTHING
-    middle, radius = _WIDTH / 2, 112.0
-    height = 2 * radius + 70
-    turns = [2 * math.pi * place / len(items) - math.pi / 2 for place in range(len(items))]
-    spots = [(middle + radius * math.cos(turn), height / 2 + radius * math.sin(turn)) for turn in turns]
-    parts = ['<marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="5" markerHeight="5" orient="auto">'
-             '<path class="tip" d="M0 0L8 4L0 8z"/></marker>']  # fmt: skip
-    for source, target, row in edges:
-        (x, y), (to_x, to_y) = spots[source], spots[target]
-        # bent towards the middle, so that there and back are two lines
-        bend_x, bend_y = (x + to_x + middle) / 3 + (to_y - y) / 12, (y + to_y + height / 2) / 3 - (to_x - x) / 12
-        parts.append(
-            f'<path class="edge {shade(row["lift"])}" stroke-width="{1 + 2 * row["confidence"]:.1f}" '
-            f'marker-end="url(#tip)" d="M{x:.1f} {y:.1f}Q{bend_x:.1f} {bend_y:.1f} {to_x:.1f} {to_y:.1f}">'
-            f"<title>{escape(_rule(row))}</title></path>"
-        )
-    for name, turn, (x, y) in zip(items, turns, spots, strict=True):
-        side = math.cos(turn)
-        anchor = "middle" if abs(side) < 0.3 else "start" if side > 0 else "end"
-        lift = 16 if math.sin(turn) > 0.7 else -8 if math.sin(turn) < -0.7 else 4
+    spots, middle, width = _ring(items)
+    dots, taken = list[str](), list(spots.values())
+    parts = ['<marker id="tip" viewBox="0 0 8 8" refX="12" refY="4" markerWidth="7" markerHeight="7" '
+             'markerUnits="userSpaceOnUse" orient="auto"><path class="tip" d="M0 1L8 4L0 7z"/></marker>']  # fmt: skip
+    for row in rules:
+        sources, targets = ([spots[name] for name in row[side]] for side in ("antecedents", "consequents"))
+        look = f'class="edge {shade(row["lift"])}{_if_not_selected(row, " dashed")}" '
+        look += f'stroke-width="{0.5 + 2 * row["confidence"]:.1f}"'
+        title = f"<title>{escape(_rule(row))}</title>"
+        if len(sources) == len(targets) == 1:
+            lines = [_bent(*sources[0], *targets[0], *middle)]
+        else:
+            taken.append(hub := _free_spot(sources, targets, middle, taken))
+            lines = [_straight(hub, spot) for spot in targets]
+            parts.append(f'<path {look} d="{"".join(_straight(spot, hub) for spot in sources)}"/>')
+            dots.append(_dot(row, *hub, title))
+            title = ""
+        parts += [f'<path {look} marker-end="url(#tip)" d="{line}">{title}</path>' for line in lines]
+    parts += dots
+    for name, (x, y) in spots.items():
+        side, anchor = (8, "start") if x > middle[0] else (-8, "end")
         parts.append(f'<circle class="node" cx="{x:.1f}" cy="{y:.1f}" r="3.5"/>')
-        parts.append(_text(x + 8 * side, round(y + lift, 1), _cut(name, _LABEL), "", anchor, ' unicode-bidi="isolate"'))
-    return Chart("Rules as arrows from what somebody has to what is also had", height, "".join(parts))
+        parts.append(_text(x + side, round(y + 4, 1), _cut(name, _LABEL), "", anchor, ' unicode-bidi="isolate"'))
+    return Chart("Rules as arrows from antecedents to consequents", 2 * middle[1], "".join(parts), width=width)
+
+
+_Spot = tuple[float, float]
+
+
+def _ring(items: Sequence[str]) -> tuple[dict[str, _Spot], _Spot, float]:
+    """Return the items' places, each half at equal heights so that labels do not meet, the middle, and the width."""
+    sides = items[::2], items[1::2]
+    left, right = (22 + 7 * max(min(len(name), _LABEL) for name in side) for side in sides)
+    width = max(_WIDTH, 2 * _RADIUS + left + right)
+    tall = _RADIUS * min((len(items) + 4) / 12, 1.0)
+    middle = (width + left - right) / 2, tall + 14
+    spots = {}
+    for side, way in zip(sides, (-1, 1), strict=True):
+        for place, name in enumerate(side):
+            down = 0.95 * ((2 * place + 1) / len(side) - 1)
+            spots[name] = middle[0] + way * _RADIUS * math.sqrt(1 - down**2), middle[1] + tall * down
+    return spots, middle, width
+
+
+def _bent(x: float, y: float, to_x: float, to_y: float, mid_x: float, mid_y: float) -> str:
+    """Return a line bent towards the middle, so that there and back are two lines."""
+    bend_x, bend_y = (x + to_x + mid_x) / 3 + (to_y - y) / 12, (y + to_y + mid_y) / 3 - (to_x - x) / 12
+    return f"M{x:.1f} {y:.1f}Q{bend_x:.1f} {bend_y:.1f} {to_x:.1f} {to_y:.1f}"
+
+
+def _straight(start: _Spot, end: _Spot) -> str:
+    return f"M{start[0]:.1f} {start[1]:.1f}L{end[0]:.1f} {end[1]:.1f}"
+
+
+def _free_spot(sources: Sequence[_Spot], targets: Sequence[_Spot], middle: _Spot, taken: Sequence[_Spot]) -> _Spot:
+    """Return a spot between both sides and the middle: the first on a spiral that is apart from those taken."""
+    x, y = (
+        0.4 * fmean(spot[axis] for spot in sources) + 0.4 * fmean(spot[axis] for spot in targets) + 0.2 * middle[axis]
+        for axis in (0, 1)
+    )
+    spiral = ((x + 4 * step**0.5 * math.cos(2.4 * step), y + 4 * step**0.5 * math.sin(2.4 * step)) for step in count())
+    return next(spot for spot in spiral if all(math.dist(spot, each) >= 14 for each in taken))
 
 
 def _rule(row: Mapping[str, Any]) -> str:
     sides = (", ".join(names(row[side])) for side in ("antecedents", "consequents"))
-    return f"{' → '.join(sides)}: confidence {row['confidence']:.1%}, lift {row['lift']:.2f}"
+    text = f"{' → '.join(sides)}: confidence {row['confidence']:.1%}, lift {row['lift']:.2f}"
+    return text + _if_not_selected(row, " (not selected)")
 
 
 # ---- columns

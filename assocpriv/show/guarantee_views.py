@@ -454,8 +454,9 @@ def _information(content: Mapping[str, Any], *, several: bool) -> list[str]:
 # ---- several plans
 
 
-def budget(budget: ComposedPlans, names: Mapping[str, str]) -> Record:
+def budget(budget: ComposedPlans, names: Mapping[str, str] | None = None) -> Record:
     """Return the composed guarantee of one person's reports of several plans; ``names`` holds plan names by id."""
+    names = names or {each.plan.plan_id: each.plan.plan_id[:12] for each in budget.plans}
     content: dict[str, Any] = {
         "plans": [
             {

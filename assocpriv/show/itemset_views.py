@@ -5,9 +5,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from assocpriv.files.itemset_files import AnyFrame, LightFrame, itemset_records
+from assocpriv.files.itemset_files import ATTRIBUTE, MACHINE_COLUMNS, AnyFrame, LightFrame, itemset_records
+from assocpriv.guarantees.errors import pluralize
 from assocpriv.plans.catalogue import name_itemsets
-from assocpriv.server.itemsets import ATTRIBUTE, MiningFacts, describe_limits, mining_facts, with_named_intervals
+from assocpriv.server.itemsets import MiningFacts, describe_limits, mining_facts, with_named_intervals
 from assocpriv.server.rules import rule_records, selected_rules
 from assocpriv.server.search import LEAST_PROBABILITY as LEAST
 from assocpriv.server.selection import NO_FILTER, ItemsetFilter, rows_to_show
@@ -23,11 +24,9 @@ if TYPE_CHECKING:
     from assocpriv.server.ask import AskResult
 
 MOST_RULES = 250  # on a page
-_INTERNAL = ("posterior", "common_error", "truncation", "truncation_error")  # columns for rules and comparisons only
 _SELECTION = (
     "Itemsets are selected as long as at most one in twenty of them is expected to be below the minimum support."
 )
-STRIPS = "Each mark is an itemset at its support; pale marks are not selected. Dashed: the minimum support."
 _REFINE = (
     "{not_selected:#} more are probable, but not selected. A second collection about a shorter "
     "catalogue, from other people, can confirm them: `assocpriv refine`."
@@ -70,7 +69,9 @@ def _mined_content(frame: LightFrame) -> dict[str, Any]:
 
 
 def _records(frame: LightFrame) -> list[dict[str, Any]]:
-    return itemset_records(LightFrame({name: each for name, each in frame.columns.items() if name not in _INTERNAL}))
+    return itemset_records(
+        LightFrame({name: each for name, each in frame.columns.items() if name not in MACHINE_COLUMNS})
+    )
 
 
 def is_likely(frame: LightFrame) -> "NDArray[np.bool_]":
@@ -287,8 +288,17 @@ def substitutes(table: AnyFrame, top: int = 15, *, everything: bool = False) -> 
 
 def answers(found: "AskResult") -> Record:
     """Return the itemsets and then the rules asked for, in the order asked."""
-    content = found.facts.to_json()
-    itemsets, derived = _records(found.itemsets), rule_records(found.rules)
+    return _answers(found.facts.to_json(), _records(found.itemsets), rule_records(found.rules))
+
+
+def asked(table: AnyFrame) -> Record:
+    """Return a table of the itemsets, or of the rules, asked for."""
+    frame = LightFrame.from_frame(table)
+    of_rules = "antecedents" in frame.columns
+    return _answers(frame.attrs[ATTRIBUTE], *(([], rule_records(frame)) if of_rules else (_records(frame), [])))
+
+
+def _answers(content: dict[str, Any], itemsets: list[dict[str, Any]], derived: list[dict[str, Any]]) -> Record:
     parts = _describe_supports(content)
     if itemsets:
         columns = [
@@ -334,25 +344,43 @@ def _reliability(frame: LightFrame, facts: MiningFacts, content: Mapping[str, An
         f"{_SELECTION}{f' {_REFINE}' if content['not_selected'] else ''}",
         *_describe_supports(content)[1:],
         *(f"{each[:1].upper()}{each[1:]}." for each in describe_limits(facts)),
-        sizes_picture(frame),
+        sizes_picture(frame.take(np.flatnonzero(is_likely(frame))), facts.min_support),
     ]
 
 
-def sizes_picture(table: AnyFrame, rows: int | None = None) -> Picture:
-    """Return a chart of the supports of each size, of at most ``rows`` selected or likely itemsets."""
-    frame, least = LightFrame.from_frame(table), mining_facts(table).min_support
-    drawn = frame.take(np.flatnonzero(is_likely(frame)))
-    marks = list(zip(*(drawn[name].tolist() for name in ("length", "support", "selected")), strict=True))[:rows]
-    return Picture(lambda: charts.supports_chart(least, marks), STRIPS)
+def not_drawn(*counts: tuple[int, str, str]) -> str:
+    """Return a sentence on what a chart leaves out; each is a number, of what, and which of these."""
+    left = [f"{pluralize(count, what)}{which}" for count, what, which in counts if count]
+    return f" Not drawn: {', '.join(left)}." * bool(left)
 
 
-def rules_pictures(rows: Sequence[Mapping[str, Any]]) -> dict[str, Picture]:
-    """Return charts of rules: by support and confidence, and as a graph."""
-    scatter = "Rules by support (to the right) and confidence (upwards). Lift:"
-    graph = "An arrow leads from antecedent to consequent. Thick: high confidence. Lift:"
+def sizes_picture(frame: LightFrame, min_support: float, left: str = "") -> Picture:
+    """Return a chart of the supports of each size, of all these itemsets; ``left`` says what is not among them."""
+    lengths = [len(names) for names in frame["itemsets"]]
+    flags = frame.columns.get("selected", np.ones(len(frame), dtype=np.bool_))
+    marks = list(zip(lengths, frame["support"].tolist(), flags.tolist(), strict=True))
+    caption = "Each mark is an itemset at its support." + " Pale: not selected." * (not flags.all())
+    caption += " Dashed: the minimum support." * (min_support > 0) + left
+    return Picture(lambda: charts.supports_chart(min_support, marks), caption if marks else left)
+
+
+def rules_pictures(rows: Sequence[Mapping[str, Any]], beyond: int = 0) -> dict[str, Picture]:
+    """Return charts of rules: by support and confidence, and as a graph; ``beyond`` rules follow these."""
+    points, placed = [row for row in rows if row["support"] > 0], charts.rules_of_graph(rows)
+    most, after = charts.MOST_RANGES, (beyond, "further rule", "")
+    scatter = "Rules by support (to the right) and confidence (upwards). Vertical lines: intervals of the confidence"
+    scatter += f", for the first {most} rules." if len(points) > most else "."
+    graph = "A rule of three items or more has a dot of its own. Thick: high confidence."
+    scatter += " Hollow: not selected." * any(not row.get("selected", True) for row in points)
+    graph += " Dashed: not selected." * any(not row.get("selected", True) for row in placed)
+    left = not_drawn((len(rows) - len(points), "rule", " with a support of 0"), after)
+    no_place = not_drawn((len(rows) - len(placed), "rule", " without a place in the graph"), after)
+    legend = charts.SHADED_LEGEND
     return {
-        "scatter": Picture(lambda: charts.rules_chart(rows), scatter, charts.SHADED_LEGEND),
-        "graph": Picture(lambda: charts.rules_graph(rows), graph, charts.SHADED_LEGEND),
+        "scatter": Picture(lambda: charts.rules_chart(points), f"{scatter}{left} Lift:" if points else left, legend),
+        "graph": Picture(
+            lambda: charts.rules_graph(placed), f"{graph}{no_place} Lift:" if placed else no_place, legend
+        ),
     }
 
 
@@ -363,5 +391,7 @@ def _rule_sections(derived: LightFrame, content: Mapping[str, Any], rows: int) -
     )
     return [
         Section("Which rules follow?", [Record(own, parts)], "rules"),
-        Section("The rules, drawn", list(rules_pictures(drawn).values()), "drawn", aside=True),
+        Section(
+            "The rules, drawn", list(rules_pictures(drawn, len(derived) - len(drawn)).values()), "drawn", aside=True
+        ),
     ]

@@ -241,6 +241,11 @@ def choice(choice: "PlannedCollection", found: "PlanForDetection | None" = None,
     return Record(content, parts, "Plan")
 
 
+def solution(found: "PlanForDetection") -> Record:
+    """Return the plan that detects a support, as :func:`choice`."""
+    return choice(found.choice, found)
+
+
 def _found(found: "PlanForDetection") -> Facts:
     """Return the number of reports, or the guarantee, that a support needs."""
     what = f"detects all {name_itemsets(found.size)} in {{detect[support]:to}} of baskets"

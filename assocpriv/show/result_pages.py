@@ -19,7 +19,7 @@ from assocpriv.plans.published_plan import PublishedPlan
 from assocpriv.plans.tree_model import TreeModel
 from assocpriv.server.comparison import Comparison
 from assocpriv.server.distributions import Distributions
-from assocpriv.server.itemsets import mining_facts, read_table
+from assocpriv.server.itemsets import MiningFacts, mining_facts, read_table
 from assocpriv.server.rules import check_rules, derive_rules, rule_records
 from assocpriv.server.selection import NO_FILTER, rows_to_show
 from assocpriv.show import (
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     Shown = AnyFrame | Comparison | Distributions | TreeModel | PublishedPlan | dict[str, Any] | str | Path
 
 _INTERVALS, _RULES = 30, 250  # drawn in a chart
+_DRAWN = {"itemsets", "support", "ci_low", "ci_high"}  # columns without which no chart of itemsets is drawn
 
 
 def page(
@@ -144,7 +145,8 @@ def write_page(
     plan: "PublishedPlan | str | Path | None" = None,
     *,
     force: bool = False,
-    **options: Any,
+    min_confidence: float | str = "50%",
+    title: str | None = None,
 ) -> None:
     """Write the page of a result to a file.
 
@@ -152,7 +154,7 @@ def write_page(
         found, plan: as for :func:`page`.
         output: the file, .html.
         force: replace an existing file.
-        options: ``min_confidence`` and ``title``, as for :func:`page`.
+        min_confidence, title: as for :func:`page`.
 
     Raises:
         FileError: the file exists and ``force`` is not set, does not end in .html, or cannot be written.
@@ -165,7 +167,7 @@ def write_page(
     >>> ap.write_page(found, f"{mkdtemp()}/found.html", made, title="Breakfast")
     """
     check_page_output(output, force=force)
-    text = page(found, plan, **options)
+    text = page(found, plan, min_confidence=min_confidence, title=title)
     with atomic_output(output, force=force) as stream:
         stream.write(text.encode("utf-8"))
 
@@ -178,14 +180,15 @@ def chart(
 ) -> charts.Chart:
     """Return a chart of a result: SVG that notebooks show and ``save`` writes to a file.
 
-    A selection of rows is drawn like a table: ``ap.chart(itemsets[itemsets["length"] == 2])``.
+    Rows that you chose are drawn in your order: ``ap.chart(itemsets.sort_values("length").head(10))``. Of a table as
+    :func:`assocpriv.mine` returned it, only likely rows are drawn. The note below says what is not drawn.
 
     Args:
         found: a result of :func:`assocpriv.mine`, :func:`assocpriv.association_rules` or
             :func:`assocpriv.reconstruct`.
         kind: of itemsets ``intervals`` (default) or ``sizes`` (a line a size, with the minimum support); of rules
             ``scatter`` (default; support and confidence) or ``graph``; of a column nothing.
-        rows: maximum number of rows; 30 intervals or 250 rules by default.
+        rows: maximum number of rows; 30 intervals, 30 values of a column or 250 rules by default.
         column: which of several columns.
 
     Returns:
@@ -208,7 +211,7 @@ def chart(
     elif "antecedents" in getattr(found, "columns", ()):
         drawn = {each: partial(_rules_picture, found, each) for each in ("scatter", "graph")}
     else:
-        drawn = {"intervals": partial(_intervals_picture, found), "sizes": partial(itemset_views.sizes_picture, found)}
+        drawn = {each: partial(_itemsets_picture, found, each) for each in ("intervals", "sizes")}
     kind = next(iter(drawn)) if kind is None else check_type("kind", kind, str)
     if kind not in drawn:
         kinds = ", ".join(filter(None, drawn)) or "one kind"
@@ -217,26 +220,60 @@ def chart(
     if rows is not None and (not isinstance(rows, int) or rows < 1):
         raise EstimateError(f"rows must be a number of at least 1, got {rows!r}")
     picture = drawn[kind](rows)
-    shown = picture.draw()
-    return replace(shown, notes=(Writer().fill(picture.caption, content),), keys=picture.legend) if shown else shown
+    shown, notes = picture.draw(), [Writer().fill(picture.caption, content).strip()]
+    return replace(shown, notes=notes, keys=picture.legend if shown else ())
 
 
-def _intervals_picture(table: "AnyFrame", rows: int | None) -> Picture:
-    facts, frame = mining_facts(table), LightFrame.from_frame(table)
-    frame = frame.take(np.flatnonzero(itemset_views.is_likely(frame)))
-    shown = frame.take(rows_to_show(frame, NO_FILTER, rows or _INTERVALS))
-    drawn = [row | {"name": ", ".join(sorted(row["itemsets"]))} for row in shown.to_dict()]
-    caption = f"{pluralize(facts.reports, 'report')}; minimum support {percent_as_given(facts.min_support, 4)}"
-    caption += "" if shown["selected"].all() else "; pale: not selected"
-    more = len(frame) - len(drawn)
-    caption += f"; {more:,} more are not drawn" if more else ""
-    title = f"Supports with intervals of {percent_as_given(facts.confidence_level)}"
-    return Picture(lambda: charts.intervals(drawn, title), caption)
+def _itemsets_picture(table: "AnyFrame", kind: str, rows: int | None) -> Picture:
+    """Draw the caller's rows in their order; of a table as it was returned, likely rows of every size."""
+    facts, frame = _facts_or_none(table), LightFrame.from_frame(table)
+    drawn, most = frame, rows or (_INTERVALS if kind == "intervals" else len(frame))
+    shown = frame.head(most)
+    if facts and _is_as_returned(table):
+        drawn = frame.take(np.flatnonzero(itemset_views.is_likely(frame)))
+        shown = drawn.take(rows_to_show(drawn, NO_FILTER, most))
+    left = itemset_views.not_drawn(
+        (len(drawn) - len(shown), "further itemset", ""),
+        (len(frame) - len(drawn), "itemset", " estimated below the minimum support"),
+    )
+    if kind == "sizes":
+        return itemset_views.sizes_picture(shown, facts.min_support if facts else 0.0, left)
+    return _intervals_picture(shown, facts, left)
+
+
+def _intervals_picture(frame: LightFrame, facts: MiningFacts | None, left: str) -> Picture:
+    marks = [row | {"name": charts.join_items(sorted(row["itemsets"]))} for row in frame.to_dict()]
+    title, caption = "Supports with intervals", ""
+    if facts:
+        title += f" of {percent_as_given(facts.confidence_level)}"
+        caption = f"{pluralize(facts.reports, 'report')}; minimum support {percent_as_given(facts.min_support, 4)}."
+    caption += " Pale: not selected." * any(not row.get("selected", True) for row in marks)
+    return Picture(lambda: charts.intervals(marks, title), caption + left)
+
+
+def _is_as_returned(table: "AnyFrame") -> bool:
+    if isinstance(table, LightFrame):
+        return False  # it does not know, and pandas need not be loaded
+    from assocpriv.server.result_frames import is_as_returned
+
+    return is_as_returned(table)
+
+
+def _facts_or_none(table: "AnyFrame") -> MiningFacts | None:
+    """Return the facts of a table of itemsets; None if pandas or polars lost them, but not the columns to draw."""
+    try:
+        return mining_facts(table)
+    except EstimateError:
+        if not _DRAWN.issubset(table.columns):
+            raise
+        return None
 
 
 def _rules_picture(table: "AnyFrame", kind: str, rows: int | None) -> Picture:
     check_rules(table)
-    return itemset_views.rules_pictures(rule_records(LightFrame.from_frame(table).head(rows or _RULES)))[kind]
+    frame = LightFrame.from_frame(table)
+    shown = frame.head(rows or _RULES)
+    return itemset_views.rules_pictures(rule_records(shown), len(frame) - len(shown))[kind]
 
 
 def _column_picture(found: Distributions, content: dict[str, Any], column: str | None, rows: int | None) -> Picture:

@@ -1,13 +1,18 @@
 """Suppression as records: inferences above their bounds, and releases with hidden cells.
 
-Each record is made from the JSON content that ``assocpriv.suppress.record`` returns and ``suppress --json`` prints.
+Each record is made from a result, or from the JSON content that ``assocpriv.suppress.record`` returns and ``suppress
+--json`` prints.
 """
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from assocpriv.show.result_record import Column, Facts, Page, Part, Record, Say, Section, Table, more
+from assocpriv.suppress.release import record
+
+if TYPE_CHECKING:
+    from assocpriv.suppress.release import CheckResult, ReleaseReport
 
 _ROWS = 50  # of a table
 _CONFIDENCE, _BOUND = Column("confidence", "{confidence:above}"), Column("allowed", "{bound:given}")
@@ -26,12 +31,13 @@ _MODES = {
 }
 
 
-def check(content: Mapping[str, Any]) -> Record:
+def check(found: "CheckResult | Mapping[str, Any]") -> Record:
     """Return the inferences above their bounds, highest confidence first."""
+    content = found if isinstance(found, Mapping) else record(found)
     things = _things(content)
     rows = sorted(map(_row, content["violations"]), key=lambda row: -row["confidence"])
     columns = [_CONFIDENCE, _BOUND, Column(things, "{support:,}"), _INFERENCE]
-    found = _table("above", columns, rows, _ROWS, "Inferences above the highest confidence allowed:")
+    table = _table("above", columns, rows, _ROWS, "Inferences above the highest confidence allowed:")
     passed: list[Part] = ["no inference is above its bound"]
     released = (
         "this is a release, counted over all columns of all channels; the check cannot verify that random bits chose "
@@ -39,7 +45,7 @@ def check(content: Mapping[str, Any]) -> Record:
     )
     notes = _people(content) + [released] * content["is_release"]
     notes += ["no basket has {absent:some}: dropped for all baskets, or misspelled"] * bool(content["absent"])
-    return Record(content, [f"{{{things}:#{things[:-1]}}}", *_bins(content), *(found if rows else passed)], notes=notes)
+    return Record(content, [f"{{{things}:#{things[:-1]}}}", *_bins(content), *(table if rows else passed)], notes=notes)
 
 
 def release(content: Mapping[str, Any], output: Path) -> Record:
@@ -56,8 +62,9 @@ def release(content: Mapping[str, Any], output: Path) -> Record:
     return Record(content, [*_released(content, _ROWS), written], notes=notes)
 
 
-def page(content: Mapping[str, Any], title: str = "Hidden cells", rows: int = 500) -> Record:
+def page(released: "ReleaseReport | Mapping[str, Any]", title: str = "Hidden cells", rows: int = 500) -> Record:
     """Return the report of a suppression as a page for the owner."""
+    content = released if isinstance(released, Mapping) else record(released)
     answer, *rest = _released(content, rows)
     last = Section("May I publish this?", [_PUBLIC], "publish")
     people = Page([Say(each, kind="wrong") for each in _people(content)])

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from assocpriv.guarantees.amplification import epsilon_from_amplification, float_up
+from assocpriv.guarantees.errors import pluralize
 from assocpriv.guarantees.exact_numbers import rounded
 from assocpriv.planning.table_planner import CONFIDENCES, ColumnFacts, TableFacts
 from assocpriv.planning.table_schema import AS_IS, GAUSSIAN, MEMBERSHIP, UNIFORM
@@ -276,15 +277,19 @@ def column_picture(content: Mapping[str, Any], name: str, most: int = charts.MOS
     """Return the distribution function of a column, with those of classes, or its most frequent values."""
     column, reach = content["columns"][name], errors_of(content["confidence_level"])
     classes = {value: own["columns"] for value, own in content.get("classes", {}).items()}
-    own = [(value, of[name]) for value, of in classes.items() if name in of][: charts.MOST_CLASSES]
+    of_classes = [(value, of[name]) for value, of in classes.items() if name in of]
+    own, left = of_classes[: charts.MOST_CLASSES], len(of_classes) - charts.MOST_CLASSES
     legend = [(value, f"line{place}") for place, (value, _) in enumerate(own, 1)]
     if "edges" in column:
         caption = "Share of people below each value; the grey band holds the whole curve with "
-        caption += "{confidence_level:given} confidence." + " Other lines, by {by:name}:" * bool(own)
+        caption += "{confidence_level:given} confidence."
+        caption += f" Not drawn: {pluralize(left, 'further class')}." if left > 0 else ""
+        caption += " Other lines, by {by:name}:" * bool(own)
     else:
         rarer, legend = len(column["values"]) - most, []
         caption = "Shares with {confidence_level:given} intervals."
         caption += f" {rarer:,} rarer values are not drawn." if rarer > 0 else ""
+        caption += " Classes are not drawn." if own else ""
     return Picture(lambda: charts.column_chart(name, column, own, reach, most), caption, legend)
 
 

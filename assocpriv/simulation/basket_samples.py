@@ -45,7 +45,7 @@ def sample_sizes(
     names: Names | None = None,
     layout: str | None = None,
     progress: "Progress | None" = None,
-    **reading: str,
+    incomplete: str = "refuse",
 ) -> BasketCounts:
     """Return the basket sizes of a sample, and counts of items outside the catalogue.
 
@@ -55,13 +55,13 @@ def sample_sizes(
         names: The handling of a basket's names.
         layout: The layout of a file or table, as for ``read_baskets``.
         progress: Called with (bytes read, bytes of the file).
-        reading: ``incomplete``, as for ``read_baskets``.
+        incomplete: As for ``read_baskets``.
 
     Raises:
         BasketError: A sample that cannot be read, or without any item of the catalogue.
     """
     plan = make_plan(items, Guarantee("5%", "50%"), transaction_size=1, names=names or Names(), paper=True)
-    given = {"layout": layout, **_SAMPLE, "unknown": "drop", "progress": progress} | reading
+    given = {"layout": layout, **_SAMPLE, "unknown": "drop", "progress": progress, "incomplete": incomplete}
     options = build_options(ReadOptions, given)
     counts = read_transactions(source, plan, options)[1]
     if not any(counts.sizes):
@@ -103,38 +103,48 @@ class CatalogueUse:
 
 
 def draft_catalogue(
-    sources: Iterable[Any],
+    sources: Iterable[Any] = (),
     min_count: int = 1,
     layout: str | None = None,
     progress: "Progress | None" = None,
     *,
     best: int | None = None,
-    **reading: str,
+    sales: "Mapping[str, int] | str | Path | None" = None,
+    incomplete: str = "refuse",
 ) -> CatalogueDraft:
-    """Return a catalogue of the normalized and sorted item names of baskets.
+    """Return a catalogue of the normalized and sorted item names of baskets, or of a list of sales.
 
     Args:
         sources: Files, or data that ``to_baskets`` takes.
-        min_count: Minimum number of baskets with a name, counting all forms that become one name.
+        min_count: Minimum number of baskets with a name, counting all forms that become one name; or number sold.
         layout: The layout of the files and tables, as for ``read_baskets``.
         progress: Called with (bytes read, bytes of the file) for each file.
-        best: Maximum number of names, those in most baskets; all by default.
-        reading: ``incomplete``, as for ``read_baskets``.
+        best: Maximum number of names, those in most baskets or sold most; all by default.
+        sales: Instead of baskets, a CSV file with a name and a number sold per line (a first line without a digit in
+            its second cell is a header), or a mapping from names to numbers.
+        incomplete: As for ``read_baskets``.
 
     Returns:
-        The ``catalogue``, the number of ``baskets``, the numbers of names that were too ``rare`` or ``rewritten``, and
-        ``near_duplicates``, groups of names that people may confuse.
+        The ``catalogue``, the number of ``baskets``, the numbers of names that were too ``rare`` or ``rewritten``,
+        ``near_duplicates``, groups of names that people may confuse, and ``share``, the catalogue's share of all items.
 
     Raises:
-        BasketError: As ``read_baskets``; no item is in ``min_count`` baskets, or more items than a catalogue can hold.
+        BasketError: As ``read_baskets``; no item is in ``min_count`` baskets, or more items than a catalogue can hold;
+            or a line of a list of sales with another form, with its number.
+        PlanError: A list of sales that cannot be read.
 
     >>> import assocpriv as ap
-    >>> draft = ap.draft_catalogue([[["tea", "milk"], ["tea"]]], min_count=2)
+    >>> draft = ap.catalogues.draft_catalogue([[["tea", "milk"], ["tea"]]], min_count=2)
     >>> list(draft.catalogue), draft.baskets, draft.rare
     (['tea'], 2, 1)
+    >>> draft = ap.catalogues.draft_catalogue(sales={"tea": 30, "milk": 60, "rye": 10}, best=2)
+    >>> list(draft.catalogue), draft.share
+    (['milk', 'tea'], 0.9)
     """
+    if sales is not None:
+        return _of_sales(sales, best, min_count)
     forms = dict[str, str]()
-    options = build_options(ReadOptions, {"layout": layout, **_SAMPLE, "progress": progress} | reading)
+    options = _sample_options(layout, progress, incomplete)
     total, counts = _counted(sources, options, lambda name: forms.setdefault(name, normalize_name(name)))
     if not counts:
         raise BasketError("no basket has an item; check that the files are the right ones")
@@ -161,27 +171,11 @@ def _draft(counts: Counter[str], min_count: int, best: int | None, baskets: int,
     )
 
 
-def best_sold(sales: Any, best: int | None = None, min_count: int = 1) -> CatalogueDraft:
-    """Return a catalogue of the items, or of the best-selling items, in a list of sales; needs no baskets.
+def _sample_options(layout: str | None, progress: "Progress | None", incomplete: str) -> ReadOptions:
+    return build_options(ReadOptions, {"layout": layout, **_SAMPLE, "progress": progress, "incomplete": incomplete})
 
-    Args:
-        sales: A CSV file with a name and a number sold per line (a first line without a digit in its second cell is a
-            header), or a mapping from names to numbers.
-        best: Maximum number of names, those sold most.
-        min_count: Minimum number sold of an item.
 
-    Returns:
-        As :func:`draft_catalogue`, without baskets; ``share`` is the catalogue's share of all items sold.
-
-    Raises:
-        PlanError: A file that cannot be read.
-        BasketError: A line of another form, with its number.
-
-    >>> import assocpriv as ap
-    >>> draft = ap.best_sold({"tea": 30, "milk": 60, "rye": 10}, best=2)
-    >>> list(draft.catalogue), draft.share
-    (['milk', 'tea'], 0.9)
-    """
+def _of_sales(sales: "Mapping[str, int] | str | Path", best: int | None, min_count: int) -> CatalogueDraft:
     rows = sales.items() if isinstance(sales, Mapping) else _sales_of(Path(sales))
     counts, rewritten = Counter[str](), 0
     for name, count in rows:
@@ -207,19 +201,23 @@ def try_catalogue(
     sources: Iterable[Any],
     layout: str | None = None,
     progress: "Progress | None" = None,
-    **reading: str,
+    incomplete: str = "refuse",
 ) -> CatalogueUse:
-    """Compare baskets with a catalogue; arguments and errors are those of :func:`draft_catalogue`.
+    """Compare baskets with a catalogue.
+
+    Args:
+        catalogue: the catalogue.
+        sources, layout, progress, incomplete: as for :func:`draft_catalogue`, and so the errors.
 
     Returns:
         The numbers of ``baskets``, of ``unknown`` items in them, and of ``unused`` names of the catalogue.
 
     >>> import assocpriv as ap
-    >>> use = ap.try_catalogue(ap.Catalogue(["tea", "rye"]), [[["tea", "milk"], ["tea"]]])
+    >>> use = ap.catalogues.try_catalogue(ap.Catalogue(["tea", "rye"]), [[["tea", "milk"], ["tea"]]])
     >>> use.baskets, use.unknown, use.unused
     (2, 1, 1)
     """
-    options = build_options(ReadOptions, {"layout": layout, **_SAMPLE, "progress": progress} | reading)
+    options = _sample_options(layout, progress, incomplete)
     known = check_type("catalogue", catalogue, Catalogue).index_of
     total, counts = _counted(sources, options, catalogue=catalogue)
     unknown = sum(count for name, count in counts.items() if name not in known)
@@ -261,17 +259,19 @@ def _batches(sources: list[Any], options: ReadOptions) -> Iterator[Baskets]:
 def catalogue(
     *sources: Any,
     min_count: int = 1,
+    best: int | None = None,
+    sales: "Mapping[str, int] | str | Path | None" = None,
     layout: str | None = None,
     incomplete: str = "refuse",
     progress: "Progress | None" = None,
 ) -> Catalogue:
-    """Return a catalogue of the item names in raw baskets; it is published with the plan.
+    """Return a catalogue of the item names in raw baskets, or in a list of sales; it is published with the plan.
 
     Names are converted to Unicode form NFC with single blanks, so baskets that write them in another way do not match.
 
     Args:
         sources: Files of baskets, or baskets in memory (see ``to_baskets``).
-        min_count: Minimum number of baskets with a name.
+        min_count, best, sales: As for :func:`assocpriv.catalogues.draft_catalogue`, which also returns counts.
         layout, incomplete: As for :func:`assocpriv.read_baskets`.
         progress: Called with (bytes read, bytes of the file) for each file.
 
@@ -290,12 +290,12 @@ def catalogue(
     ['tea']
     """
 
-    draft = draft_catalogue(sources, min_count, layout, progress, incomplete=incomplete)
+    draft = draft_catalogue(sources, min_count, layout, progress, best=best, sales=sales, incomplete=incomplete)
     if draft.near_duplicates:
         groups = pluralize(len(draft.near_duplicates), "group")
         warnings.warn(
             f"{groups} of names differ in case, Unicode form, blanks or leading zeros only; "
-            "assocpriv.check_catalogue(…).near_duplicates has them",
+            "assocpriv.catalogues.check_catalogue(…).near_duplicates has them",
             stacklevel=2,
         )
     return draft.catalogue

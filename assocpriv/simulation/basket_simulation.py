@@ -16,13 +16,14 @@ from numpy.typing import NDArray
 from assocpriv.client.bulk_client import randomize_chunks
 from assocpriv.client.transactions import BasketCounts, read_transactions
 from assocpriv.files.report_files import Reports
-from assocpriv.guarantees.errors import build_options
+from assocpriv.guarantees.errors import build_options, pluralize
 from assocpriv.guarantees.exact_numbers import check_range, check_whole
 from assocpriv.kernels.parallel import add_up, default_memory
 from assocpriv.planning.operator_designs import MOST_REPORTS
 from assocpriv.planning.truncation_loss import measure_truncation_loss, warn_of_truncation
 from assocpriv.plans.basket_plan import Plan
 from assocpriv.plans.registry import html_renderer
+from assocpriv.plans.result_display import figure, plan_bound, short_repr
 from assocpriv.records.basket_sources import is_file
 from assocpriv.records.baskets import Baskets, count_sizes
 from assocpriv.records.layout import ReadOptions
@@ -126,7 +127,15 @@ class Simulation:
     _repr_html_ = html_renderer("assocpriv.show.audit_views:simulated")
 
     def __repr__(self) -> str:
-        return f"Simulation({self.found_count} found, {self.missed_count} missed, {self.false_count} false)"
+        counts = f"{self.found_count:,} selected, {self.missed_count:,} missed, {self.false_count:,} false"
+        least = figure(mining_facts(self.itemsets).min_support, "support")
+        return short_repr(self, f"{pluralize(self.found_count + self.missed_count, 'frequent itemset')}: {counts}", [
+            f"{pluralize(len(self.reports), 'report')}, minimum support {least}, {plan_bound(self.reports.plan)}"
+        ])  # fmt: skip
+
+    def to_frame(self) -> "pd.DataFrame":
+        """Return the mined itemsets with their true supports; ``missed`` has the others that are frequent."""
+        return self.itemsets
 
     @property
     def missed_count(self) -> int:

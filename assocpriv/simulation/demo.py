@@ -50,7 +50,7 @@ class DemoSettings:
         AssocprivError: an invalid minimum support or confidence.
 
     >>> import assocpriv as ap
-    >>> settings = ap.DemoSettings(None, 100, 50, ap.Guarantee("5%", "50%"), None, seed=1)
+    >>> settings = ap.simulation.DemoSettings(None, 100, 50, ap.Guarantee("5%", "50%"), None, seed=1)
     >>> settings.size, settings.items
     (100, 50)
     """
@@ -125,8 +125,8 @@ def start_demo(settings: DemoSettings, folder: Path, *, force: bool, progress: P
     >>> from pathlib import Path
     >>> from tempfile import mkdtemp
     >>> import assocpriv as ap
-    >>> settings = ap.DemoSettings(None, 100, 50, ap.Guarantee("5%", "50%"), None, seed=1)
-    >>> ap.start_demo(settings, Path(mkdtemp()), force=False, progress=lambda *_: None).baskets
+    >>> settings = ap.simulation.DemoSettings(None, 100, 50, ap.Guarantee("5%", "50%"), None, seed=1)
+    >>> ap.simulation.start_demo(settings, Path(mkdtemp()), force=False, progress=lambda *_: None).baskets
     Baskets(100 baskets over 50 items)
     """
     paths = _check_folder(folder, force)

@@ -44,6 +44,7 @@ from assocpriv.planning.table_schema import NUMBER, read_schema, warn_of_near_du
 from assocpriv.plans.guidance import MIXED_TOTAL, Guidance, bit_weights, mix_weights, mixing_weight, random_share
 from assocpriv.plans.guided_plan import BATCH, GuidedPlan, category, class_label, number, plan_guided
 from assocpriv.plans.registry import html_renderer
+from assocpriv.plans.result_display import plan_bound, rows_frame, short_repr
 from assocpriv.records.basket_sources import MemoryBudget, prefix_errors
 from assocpriv.records.columns import open_table
 from assocpriv.records.number_columns import all_numbers, explain_words_among_numbers
@@ -373,6 +374,26 @@ class Trial:
     majority: RoundMean
     levels: tuple[LevelTrial, ...]
     _repr_html_ = html_renderer("assocpriv.show.guided_views:simulated")
+
+    def __repr__(self) -> str:
+        raw = f"accuracy on raw tuples {self.original_accuracy.mean:.1%}"
+        return short_repr(self, f"{self.people:,} people, {raw}, {plan_bound(self.plan)}", [
+            f"level {each.level}: discloses {each.disclosure.mean:.1%}, accuracy {each.accuracy.mean:.1%}"
+            for each in self.levels
+        ])  # fmt: skip
+
+    def to_frame(self) -> "pd.DataFrame":
+        """Return a row a level: what it discloses and the accuracy of a classifier, with standard errors."""
+        return rows_frame(
+            "level mu disclosure disclosure_std_error disclosure_bound information_low information_high accuracy "
+            "accuracy_std_error estimate estimate_std_error",
+            (
+                (each.level, each.share, each.disclosure.mean, each.disclosure.std_error, each.disclosure_bound,
+                 each.information.low, each.information.high, each.accuracy.mean, each.accuracy.std_error,
+                 each.estimate.mean, each.estimate.std_error)
+                for each in self.levels
+            ),
+        )  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False, slots=True)

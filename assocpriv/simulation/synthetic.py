@@ -342,7 +342,8 @@ def generate_file(
     >>> from pathlib import Path
     >>> from tempfile import mkdtemp
     >>> import assocpriv as ap
-    >>> ap.generate_file(ap.QuestSettings(n_baskets=100, n_items=50), Path(mkdtemp(), "shop.csv"), force=False)
+    >>> settings = ap.simulation.QuestSettings(n_baskets=100, n_items=50)
+    >>> ap.simulation.generate_file(settings, Path(mkdtemp(), "shop.csv"), force=False)
     Baskets(100 baskets over 50 items)
     """
     if path.suffix not in FILE_FORMATS:
@@ -572,7 +573,8 @@ def generate_agrawal_file(
 
     >>> from tempfile import mkdtemp
     >>> import assocpriv as ap
-    >>> ap.generate_agrawal_file(ap.AgrawalSettings(function=1, n_records=100), f"{mkdtemp()}/people.csv")
+    >>> settings = ap.simulation.AgrawalSettings(function=1, n_records=100)
+    >>> ap.simulation.generate_agrawal_file(settings, f"{mkdtemp()}/people.csv")
     100
     """
     check_record_output(path)

@@ -4,27 +4,38 @@ Records are randomized, the distribution of each column is reconstructed from th
 records: shares by the cells of the plan's grid, means and quantiles by the values themselves.
 """
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 from time import perf_counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.client.table_client import randomize_inputs
 from assocpriv.files.report_files import Reports
-from assocpriv.guarantees.errors import build_options
+from assocpriv.guarantees.errors import build_options, pluralize
 from assocpriv.planning.table_schema import read_schema
 from assocpriv.plans.registry import html_renderer
+from assocpriv.plans.result_display import plan_bound, rows_frame, short_repr
 from assocpriv.plans.table_columns import Clear, Column, NumberColumn
 from assocpriv.plans.table_plan import TablePlan
 from assocpriv.records.table_files import TableCounts, TableOptions, stream_table
-from assocpriv.server.distributions import Distribution, Distributions, ReconstructionRequest, reconstruct
+from assocpriv.server.distributions import (
+    Distribution,
+    Distributions,
+    IntervalEstimate,
+    ReconstructionRequest,
+    reconstruct,
+)
 from assocpriv.server.maximum_likelihood import coarse_channel
 from assocpriv.server.supports import normal_quantile
 from assocpriv.simulation.enumeration import entropy_source
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _ROUNDING = 1e-9  # tolerance for sums of shares
 
@@ -64,6 +75,25 @@ class TableSimulation:
     read: TableCounts = field(repr=False)
     seconds: dict[str, float] = field(repr=False)
     _repr_html_ = html_renderer("assocpriv.show.table_views:simulated")
+
+    def __repr__(self) -> str:
+        return short_repr(self, f"{pluralize(len(self.reports), 'report')}, {plan_bound(self.reports.plan)}", [
+            f"{name}: distance {each.distance:.2%} from the truth, covered {each.covered:,} of {each.tested:,}"
+            for name, each in self.columns.items()
+        ])  # fmt: skip
+
+    def to_frame(self) -> "pd.DataFrame":
+        """Return a row a column: the distance of its estimated distribution from the true one, and both means."""
+        columns = "column reports distance covered tested missing true_missing mean mean_std_error true_mean"
+        return rows_frame(columns, (_trial_row(name, each) for name, each in self.columns.items()))
+
+
+def _trial_row(name: str, trial: ColumnTrial) -> tuple[Any, ...]:
+    found, nothing = trial.found, IntervalEstimate(math.nan, math.nan, math.nan, math.nan)
+    mean = (found.numbers and found.numbers.mean) or nothing
+    counts = (name, found.reports, trial.distance, trial.covered, trial.tested)
+    missing = ((found.missing or nothing).value, trial.true_missing)
+    return (*counts, *missing, mean.value, mean.std_error, trial.true_mean)
 
 
 def find_whole_columns(schema: Any, table: Any, **reading: Any) -> list[str]:

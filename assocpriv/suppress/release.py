@@ -9,14 +9,16 @@ from fractions import Fraction
 from hashlib import blake2b
 from os import PathLike
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
 from assocpriv.files.arrow_rows import Order
 from assocpriv.files.atomic import atomic_output, check_writable
-from assocpriv.guarantees.errors import FileError, TemplateError, build_options
+from assocpriv.guarantees.errors import FileError, TemplateError, build_options, pluralize
 from assocpriv.kernels.parallel import default_memory
+from assocpriv.plans.registry import html_renderer
+from assocpriv.plans.result_display import rows_frame, short_repr
 from assocpriv.records.basket_sources import PARQUET, WORKBOOKS, prefix_errors
 from assocpriv.records.columns import as_table, check_table_name, frame_columns
 from assocpriv.records.layout import ReadOptions
@@ -39,6 +41,9 @@ from assocpriv.suppress.inferences import inferences, masking_columns
 from assocpriv.suppress.randomization import ReleaseKey, key_path
 from assocpriv.suppress.release_checks import Inference, count_columns, count_file
 from assocpriv.suppress.release_files import TableRelease, released_table, write_file
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _WARNING = (
     "the paper's mode does not protect against an adversary who knows the algorithm: in 2,209 small tables such an "
@@ -152,6 +157,18 @@ class CheckResult:
     absent: tuple[str, ...] = ()
     weights: tuple[str, ...] = ()
 
+    _repr_html_ = html_renderer("assocpriv.show.suppression_views:check")
+
+    def __repr__(self) -> str:
+        above = f"{pluralize(len(self.violations), 'inference')} above the bound"
+        count = pluralize(self.records, self.things.removesuffix("s"))
+        rows = [f"{each.bound}: {float(each.confidence):.1%} of {each.support:,}" for each in self.violations]
+        return short_repr(self, f"{count}, {above if rows else 'no inference above its bound'}", rows)
+
+    def to_frame(self) -> "pd.DataFrame":
+        """Return a row an inference above its bound."""
+        return rows_frame("column value channel support confidence bound", map(_inference_row, self.violations))
+
     @property
     def passed(self) -> bool:
         """Whether no inference is above its bound."""
@@ -175,6 +192,25 @@ class ReleaseReport:
     respelled: tuple[str, ...] = ()
     dropped: tuple[str, ...] = ()
     weights: tuple[str, ...] = ()
+
+    _repr_html_ = html_renderer("assocpriv.show.suppression_views:page")
+
+    def __repr__(self) -> str:
+        count = pluralize(self.records, self.things.removesuffix("s"))
+        hidden = pluralize(sum(self.details["cells"].values()), "cell")
+        return short_repr(self, f"{count}, {hidden} hidden, {self.details['shown']:.1%} shown", [
+            f"{each.bound}: at most {float(each.confidence):.1%} in the release" for each in self.checked
+        ])  # fmt: skip
+
+    def to_frame(self) -> "pd.DataFrame":
+        """Return a row a bound: its inference of highest confidence in the released data."""
+        return rows_frame("column value channel support confidence bound", map(_inference_row, self.checked))
+
+
+def _inference_row(found: Inference) -> tuple[Any, ...]:
+    bound = found.bound
+    known = dict(zip(bound.channel, found.values, strict=True)) if found.values else list(bound.channel)
+    return bound.column, bound.value, known, found.support, float(found.confidence), float(bound.confidence)
 
 
 # ---- public functions

@@ -57,7 +57,9 @@ def send_all(task: Mapping[str, Any]) -> None:
     """Let each device report its basket in each reporting period; print one line per report once all are accepted."""
     baskets, periods, folder = task["baskets"], task["periods"], Path(task["folder"])
     plan = ap.read_plan(task["plan"])
-    collector = [ap.Collector(task["collector"], relay=task["relay"], patience_seconds=_PATIENCE) for _ in baskets]
+    collector = [
+        ap.device.Collector(task["collector"], relay=task["relay"], patience_seconds=_PATIENCE) for _ in baskets
+    ]
 
     def made(number: int) -> tuple[int, list[bytes]]:
         ledger = folder / f"{number}.bin"
@@ -66,7 +68,7 @@ def send_all(task: Mapping[str, Any]) -> None:
                 baskets[number], collector[number], ledger=ledger, period=period))
             for each in periods
         ]  # fmt: skip
-        with ap.Ledger.open(ledger) as opened:
+        with ap.device.Ledger.open(ledger) as opened:
             made = [opened.submit([], plan, period=each) for each in periods]
         return min(each.send_time or 0 for each in sent), [each.submission_id + each.report for each in made]
 

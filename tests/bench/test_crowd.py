@@ -38,5 +38,5 @@ def test_no_report_is_lost_or_duplicated_and_data_stay_separate(
     proved = ap.privacy(plan)
     assert proved.together.reports == EACH
     assert proved.central.epsilon <= 4
-    with ap.Ledger.open(tmp_path / "python" / "0.bin") as ledger, pytest.raises(BudgetError):
+    with ap.device.Ledger.open(tmp_path / "python" / "0.bin") as ledger, pytest.raises(BudgetError):
         ledger.report(["1"], plan, period="a third")

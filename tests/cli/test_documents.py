@@ -199,7 +199,7 @@ def released_votes(folder: Path) -> Path:
 
 def ledger_with_report(home: Path, folder: Path) -> Path:
     """Return a ledger with one report."""
-    with ap.Ledger.open(folder / "l.bin") as ledger:
+    with ap.device.Ledger.open(folder / "l.bin") as ledger:
         ledger.report(["1"], ap.read_plan(home / "plan.json"), period="now")
     return folder / "l.bin"
 

@@ -51,10 +51,13 @@ def test_the_pages_other_figures() -> None:
     assert ap.Guarantee.from_epsilon("ln 19") == ap.Guarantee("5%", "50%")
     assert 52 * Fraction("0.05") == Fraction("2.6")
     assert "`--epsilon 2.6 --reports-per-person 52` is the second way" in PAGE
-    each, other = ap.choose_plan(ITEMS, ap.Guarantee("5%", "50%"), reports=10**6, reports_per_person=52), 10**6 // 52
+    each, other = (
+        ap.plan(ITEMS, ap.Guarantee("5%", "50%"), reports=10**6, reports_per_person=52, explain=True),
+        10**6 // 52,
+    )
     assert 52 * math.log(19) < 154
     assert 0.056 < epsilon_from_amplification(each.plan.amplification) < 0.057
-    weekly = ap.choose_plan(ITEMS, ap.Guarantee("5%", "50%"), reports=other)
+    weekly = ap.plan(ITEMS, ap.Guarantee("5%", "50%"), reports=other, explain=True)
     levels = whole_basket_thresholds(weekly.plan, other, weekly.request.sizes)
     assert (f"{levels[1]:.1%}", f"{levels[2]:.1%}", levels[3] > 1) == ("11.1%", "32.4%", True)
     costs = {reports: levels[1] for reports, levels in explain_guarantees().guarantees[3].thresholds.items()}
@@ -67,7 +70,7 @@ def test_costs_are_those_of_plans() -> None:
     docs/limits.md has the same, with errors.
     """
     worked = explain_guarantees().guarantees[3]
-    choice = ap.choose_plan(ITEMS, worked.guarantee, reports=10**5)
+    choice = ap.plan(ITEMS, worked.guarantee, reports=10**5, explain=True)
     record = shown_choice(choice).content["expected"]
     limits = (DOCS / "limits.md").read_text(encoding="utf-8")
     errors = ", ".join(f"{100 * each['error']:.1f}" for each in record.values())
@@ -173,7 +176,7 @@ def test_long_budgets_are_rounded_up() -> None:
     exact = plan.amplification**3000
     above = budget.together.amplification / exact - 1
     assert bool(0 < above < Fraction(1, 10**30))  # numbers with more digits than Python writes
-    assert "reports=3000" in repr(budget)
+    assert "3,000 reports" in repr(budget)
     assert budget.together.amplification.denominator.bit_length() <= 129
 
 

@@ -176,7 +176,7 @@ def test_rules_have_a_value_with_prices(home: Path, tmp_path: Path) -> None:
     assert {"value", "value_ci_low", "value_ci_high"} <= set(run_json(*request)["rules"][0])
     done = run(*request, "-o", tmp_path / "r.json")
     assert "value per 1,000 baskets" in done.stdout
-    assert f"SHA-256 digest: {ap.digest_of(tmp_path / 'r.json')}" in done.stderr
+    assert f"SHA-256 digest: {ap.device.digest_of(tmp_path / 'r.json')}" in done.stderr
 
 
 def test_substitutes_come_from_reports(home: Path, tmp_path: Path) -> None:

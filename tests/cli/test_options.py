@@ -16,7 +16,7 @@ SHAPE = ["plan", "--items", 40, "--transaction-size", 3]
 
 def test_the_command_finds_reports(tmp_path: Path) -> None:
     """``plan --detect`` with a guarantee gives the number of reports, and writes that plan if a file is named."""
-    found = ap.solve_plan("5%", 40, size=2, guarantee=USUAL, transaction_size=3)
+    found = ap.plan(40, detect="5%", itemset_size=2, guarantee=USUAL, transaction_size=3)
     record = run_json(*SHAPE, "--prior", "5%", "--posterior", "50%", "--detect", "5%", "-o", tmp_path / "p.json")
     assert record["detect"] == record["detect"] | {"support": "1/20", "size": 2, "solved": "reports"}
     assert (record["reports"], record["plan_id"]) == (found.reports, found.plan.plan_id)
@@ -27,7 +27,7 @@ def test_the_command_finds_reports(tmp_path: Path) -> None:
 def test_the_command_finds_the_guarantee() -> None:
     """``plan --detect --reports`` gives the smallest ε of two decimals, at the given prior."""
     report_type = [*SHAPE, "--detect", "30%", "--itemset-size", 1, "--reports", 5_000]
-    found = ap.solve_plan("30%", 40, size=1, reports=5_000, prior="1%", transaction_size=3, itemset_size=1)
+    found = ap.plan(40, detect="30%", itemset_size=1, reports=5_000, prior="1%", transaction_size=3)
     record = run_json(*report_type, "--prior", "1%")
     assert record["guarantee"] == {"prior": "1/100", "posterior": str(found.guarantee.posterior)}
     assert record["detect"]["solved"] == "guarantee"

@@ -264,7 +264,7 @@ def test_the_door_of_catalogues(baskets: Path, tmp_path: Path) -> None:
     """In Python, files, lists and frames make a catalogue, with near-duplicates warned of; it is written and read."""
     with pytest.warns(UserWarning, match=r"1 group of names differ in case") as warned:
         made = ap.catalogue(baskets)
-    assert "milk" not in (str(warned[0].message) + repr(ap.draft_catalogue([baskets]))).lower()
+    assert "milk" not in (str(warned[0].message) + repr(ap.catalogues.draft_catalogue([baskets]))).lower()
     frame = pd.DataFrame({"order": [1, 1, 2], "product": ["tea", "salt", "tea"]})
     assert list(ap.catalogue([["salt", "oil"], ["oil"]], frame, min_count=2)) == ["oil", "salt", "tea"]
     ap.write_catalogue(made, tmp_path / "n.txt")
@@ -284,10 +284,10 @@ def test_the_best_of_baskets_and_of_sales(baskets: Path, tmp_path: Path) -> None
     assert result.stdout.split() == ["milk", "tea"]
     record = run_json("catalogue", "--sales", sales)
     assert (record["names"], record["items"]) == (["milk", "rye", "tea"], 3)
-    assert ap.best_sold(sales, best=2).share == 0.9
+    assert ap.catalogues.draft_catalogue(sales=sales, best=2).share == 0.9
     refused_without_output(tmp_path, "catalogue", "--sales", sales, "-o", sales, "--force")
     sales.write_bytes("Artikel;Menge\r\nKäse;10\r\nMilch 3,5%;50\r\n".encode("cp1252"))  # of a spreadsheet
-    assert ap.best_sold(sales, best=1).share == 5 / 6
+    assert ap.catalogues.draft_catalogue(sales=sales, best=1).share == 5 / 6
 
 
 @pytest.mark.parametrize(

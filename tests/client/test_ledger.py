@@ -28,7 +28,6 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from naive import fixed_plan, small_plan
 
 import assocpriv as ap
-from assocpriv import report as device_report
 from assocpriv.cli.main import main
 from assocpriv.client import ledger as ledger_module
 from assocpriv.client import ledger_file
@@ -37,6 +36,7 @@ from assocpriv.client.ledger import Ledger, hash_period, parse_record
 from assocpriv.client.ledger_book import Submission
 from assocpriv.client.ledger_file import HEADER, parse_ledger
 from assocpriv.client.transactions import transaction_of
+from assocpriv.device import report as device_report
 from assocpriv.files.plan_files import write_plan
 from assocpriv.guarantees.amplification import Guarantee
 from assocpriv.guarantees.entropy import Entropy, SystemEntropy
@@ -456,7 +456,8 @@ def test_the_command_reports(folder: Path) -> None:
     sent = (folder / "r.bin").read_bytes()
     assert first == {
         "plan_id": NAMED.plan_id, "new": True, "report_bytes": len(sent), "spent": 1, "remaining": 2,
-        "amplification": "3/1", "epsilon": ap.epsilon_from_amplification(NAMED.amplification), "unbounded": None,
+        "amplification": "3/1", "epsilon": ap.guarantees.epsilon_from_amplification(NAMED.amplification),
+        "unbounded": None,
     }  # fmt: skip
     assert "exists already" in report(folder, period="w2").stderr
     assert json.loads(report(folder, "--json", "--force", basket="").stdout) == first | {"new": False}

@@ -82,26 +82,26 @@ def test_the_guarantee_holds_for_any_requests(monkeypatch: Any, limit: ap.Guaran
 def test_the_remaining_budget_decides_about_reports(path: Path) -> None:
     """Under a limit a plan has a report left only if its γ is below the remaining one; at equality it has none."""
     plan = fixed_plan(2, 1, 1, 1, shares=[1, 3])  # γ = 3
-    with ap.Ledger.open(path) as ledger:
+    with ap.device.Ledger.open(path) as ledger:
         ledger.report(["1"], plan, period="w1")
     for limit, left in ((Fraction(2), Fraction(1)), (Fraction(3), Fraction(1)), (Fraction(9), Fraction(3)),
                         (Fraction(91, 10), Fraction(91, 30))):  # fmt: skip
         guarantee = ap.Guarantee(1 / (1 + limit), Fraction(1, 2))
-        found = ap.spent_budget(path, limit=guarantee)
+        found = ap.device.spent_budget(path, limit=guarantee)
         assert found.remaining == left
-        assert found.remaining_epsilon == pytest.approx(float(ap.epsilon_from_amplification(left)))
-        with ap.Ledger.open(path, limit=guarantee) as ledger:
+        assert found.remaining_epsilon == pytest.approx(float(ap.guarantees.epsilon_from_amplification(left)))
+        with ap.device.Ledger.open(path, limit=guarantee) as ledger:
             other = fixed_plan(3, 1, 1, 1, shares=[1, 3])  # of another id, and the same γ
             assert (ledger.remaining(other) > 0) == (other.amplification < left)
 
 
 def test_data_outside_the_guarantee_is_recorded(path: Path) -> None:
     """An unprotected column counts as uncovered, and after it no limit holds, also if set later."""
-    with ap.Ledger.open(path) as ledger:
+    with ap.device.Ledger.open(path) as ledger:
         ledger.report({"age": 37, "class": "B"}, CLEAR, period="w1")
-    found = ap.spent_budget(path, limit=ap.Guarantee("1e-9", "1/2"))
+    found = ap.device.spent_budget(path, limit=ap.Guarantee("1e-9", "1/2"))
     assert (found.uncovered, found.remaining, found.stated_amplification) == (1, None, CLEAR.amplification)
-    with ap.Ledger.open(path, limit=ap.Guarantee("1e-9", "1/2")) as ledger:
+    with ap.device.Ledger.open(path, limit=ap.Guarantee("1e-9", "1/2")) as ledger:
         assert ledger.remaining(PLAN) == 0
         with pytest.raises(PlanError, match="follows a report of data that γ does not cover"):
             ledger.report(["1"], PLAN, period="w2")
@@ -114,7 +114,7 @@ def test_reading_changes_nothing(path: Path) -> None:
     for left, reports in ((content[:-8], 2), (content[:-20], 1), (content[:20], 0), (content[:7], 0), (content, 2)):
         path.write_bytes(left)
         path.chmod(0o444)
-        assert ap.spent_budget(path).reports == reports
+        assert ap.device.spent_budget(path).reports == reports
         assert (path.read_bytes(), path.stat().st_mode & 0o777) == (left, 0o444)
         path.chmod(0o600)
     assert os.listdir(path.parent) == ["ledger.bin"]
@@ -125,19 +125,19 @@ def test_reading_waits_for_a_report(path: Path, monkeypatch: pytest.MonkeyPatch,
     """A reader waits while a device has its ledger open; two readers do not wait for each other."""
     monkeypatch.setattr(ledger_file, "_HAS_FLOCK", lock_kind)
     found: list[int] = []
-    with ap.Ledger.open(path) as ledger:
+    with ap.device.Ledger.open(path) as ledger:
         with pytest.raises(FileError, match="is in use by another process"):
-            ap.spent_budget(path, wait_seconds=0)
-        reader = threading.Thread(target=lambda: found.append(ap.spent_budget(path).reports))
+            ap.device.spent_budget(path, wait_seconds=0)
+        reader = threading.Thread(target=lambda: found.append(ap.device.spent_budget(path).reports))
         reader.start()
         ledger.report(["1"], PLAN, period="w1")
     reader.join()
     assert found == [1]
     if lock_kind:
         held = ledger_file.LedgerFile(path, 0.0, only_read=True)
-        assert ap.spent_budget(path, wait_seconds=0).reports == 1
+        assert ap.device.spent_budget(path, wait_seconds=0).reports == 1
         with pytest.raises(FileError, match="is in use"):
-            ap.Ledger.open(path, wait_seconds=0)
+            ap.device.Ledger.open(path, wait_seconds=0)
         held.release()
     assert os.listdir(path.parent) == ["ledger.bin"]
 
@@ -149,7 +149,7 @@ def command(path: Path, *options: str) -> Any:
 
 def test_the_command_prints_the_spent_budget(path: Path) -> None:
     """Two lines, with a limit also the rest; no item and no reporting period; JSON has the figures."""
-    with ap.Ledger.open(path) as ledger:
+    with ap.device.Ledger.open(path) as ledger:
         ledger.report(["milk"], NAMED, period=PERIOD)
     printed = command(path).stdout
     made, spent = printed.splitlines()

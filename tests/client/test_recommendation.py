@@ -8,7 +8,7 @@ import pytest
 from command_line import NAME, NUMBER, marks_in, shown_by
 
 from assocpriv.client.recommendation import recommend
-from assocpriv.files.rule_files import Rule, read_rules, rules_to_text
+from assocpriv.files.rule_files import Rule, read_device_rules, rules_to_text
 from assocpriv.guarantees.errors import BasketError
 
 NAMES = [f"item {number}" for number in range(30)] + ["Käse", "\U0001f600", "7", "__proto__"]
@@ -51,7 +51,7 @@ def test_python_and_javascript_equal_a_naive_implementation(tmp_path):
         ]
         top = chance.randint(1, 4)
         wanted = naive(basket, json.loads(text)["rules"], top)
-        found = recommend(basket, read_rules(tmp_path / "r.json"), top)
+        found = recommend(basket, read_device_rules(tmp_path / "r.json"), top)
         assert [(list(each.items), each.confidence) for each in found] == wanted
         lines.append({"basket": basket, "text": text, "top": top})
         expected.append([list(each) for each in wanted])
@@ -77,8 +77,8 @@ def test_a_shop_page_loads_little():
 
 @pytest.mark.parametrize("rules", ["antecedents", {"antecedents": []}, [{"antecedents": ["tea"]}]])
 def test_rules_must_come_from_read_rules(rules):
-    """Other types, as records or a frame's column names, raise an error that names read_rules."""
-    with pytest.raises(TypeError, match="must be those of read_rules"):
+    """Other types, as records or a frame's column names, raise an error that names read_device_rules."""
+    with pytest.raises(TypeError, match="must be those of read_device_rules"):
         recommend({"tea"}, rules)
 
 

@@ -14,12 +14,12 @@ from naive import small_plan
 from running_collector import Reply, answering
 
 import assocpriv as ap
-from assocpriv import Collector
 from assocpriv.cli.main import main
 from assocpriv.client.connection import Clock
 from assocpriv.client.ledger import Ledger
 from assocpriv.client.upload import QueueResult, SentReport
 from assocpriv.collect import send_queued, send_report
+from assocpriv.device import Collector
 from assocpriv.files.oblivious_http import (
     GATEWAY_PATH,
     KEY_PROBLEM,
@@ -271,7 +271,7 @@ def test_the_command_sends_through_a_relay(channel: Channel, path: Path, monkeyp
     assert (found["sent"], len(found["later"])) == (0, 1)
     assert "1 report scheduled; run this again from 20" in CliRunner().invoke(main, [*words, "--queued"]).stdout
     late = replace(Clock(), wall=lambda: found["later"][0])
-    monkeypatch.setattr(ap, "Collector", lambda *given, **settings: Collector(*given, clock=late, **settings))
+    monkeypatch.setattr(ap.device, "Collector", lambda *given, **settings: Collector(*given, clock=late, **settings))
     assert "1 report sent to" in CliRunner().invoke(main, [*words, "--queued"]).stdout
     refused = CliRunner().invoke(main, [*words[:3], *words[5:], "--period", "w1"], input="1\n")
     assert (refused.exit_code, "--relay" in refused.stderr) == (1, True)

@@ -211,7 +211,7 @@ def test_dropping_all_items_is_refused(kind: str, tmp_path: Path) -> None:
     for call in (
         lambda: ap.randomize(source, PLAIN, tmp_path / "r.parquet", unknown="drop", empty="keep"),
         lambda: ap.simulate(source, PLAIN, "50%", unknown="drop", empty="keep", seed=1),
-        lambda: ap.sample_sizes(source, ["a", "b"]),
+        lambda: ap.catalogues.sample_sizes(source, ["a", "b"]),
         lambda: ap.plan(["a", "b"], ap.Guarantee("5%", "50%"), sample=source),
     ):
         with pytest.raises(BasketError, match="none of the 3 items is in the catalogue of 2") as caught:
@@ -246,8 +246,8 @@ def test_catalogues_of_frames_take_a_layout() -> None:
     frame = pd.DataFrame({"day": [1, 1, 2], "shop": ["x", "x", "x"], "sold": ["rye", "tea", "tea"]})
     layout = "long transaction=day item=sold"
     assert list(ap.catalogue(frame, layout=layout)) == ["rye", "tea"]
-    assert ap.draft_catalogue([frame], layout=layout).baskets == 2
-    assert ap.try_catalogue(ap.Catalogue(["tea"]), [frame], layout).unknown == 1
+    assert ap.catalogues.draft_catalogue([frame], layout=layout).baskets == 2
+    assert ap.catalogues.try_catalogue(ap.Catalogue(["tea"]), [frame], layout).unknown == 1
     with pytest.raises(BasketError, match="a layout applies only to files and tables"):
         ap.catalogue([["tea"]], layout=layout)
 

@@ -21,13 +21,13 @@ from naive import small_plan
 from running_collector import Reply, answering
 
 import assocpriv as ap
-from assocpriv import Collector
 from assocpriv.cli.main import main
 from assocpriv.client import connection
 from assocpriv.client.connection import Clock
 from assocpriv.client.ledger import Ledger
 from assocpriv.client.upload import QueueResult, SentReport
 from assocpriv.collect import read_key, send_queued, send_report
+from assocpriv.device import Collector
 from assocpriv.guarantees.amplification import Guarantee
 from assocpriv.guarantees.errors import AssocprivError, BasketError, BudgetError, CollectorError, PlanError
 from assocpriv.plans.catalogue import Catalogue
@@ -411,7 +411,7 @@ def test_the_command_sends(served: Scripted, path: Path, tmp_path: Path, monkeyp
     again = json.loads(command(served, path, *options, "--json", text="").stdout)
     assert (again["state"], again["new"]) == ("already sent", False)
     served.faults = [(503, {}, REFUSAL)] * 2
-    monkeypatch.setattr(ap, "Collector", partial(ap.Collector, patience_seconds=0.0))
+    monkeypatch.setattr(ap.device, "Collector", partial(ap.device.Collector, patience_seconds=0.0))
     failed = command(served, path, "--period", "w2", *options[2:])
     assert (failed.exit_code, failed.stdout) == (1, "")
     assert "till-7" not in failed.output

@@ -181,7 +181,7 @@ def test_devices_through_relays(forks: Forks, gateway: tuple[Collector, int], tm
     collector, port = gateway
     url = f"http://127.0.0.1:{collector.port}"
     with relay(forks, tmp_path, collector.port) as address:
-        behind = ap.Collector(url, relay=address)
+        behind = ap.device.Collector(url, relay=address)
         done = ap.collect.send_report(["milk"], behind, ledger=tmp_path / "python", period="w1")
         assert done.state == "scheduled"
         assert done.send_time is not None
@@ -214,9 +214,9 @@ def test_a_gateway_of_other_libraries(tmp_path: Path) -> None:
         assert relay.stdout is not None
         address = relay.stdout.readline().strip()
         by_name = address.replace("127.0.0.1", "localhost")  # the same server with the same keys
-        collector = ap.Collector(by_name, relay=address)
+        collector = ap.device.Collector(by_name, relay=address)
         assert ap.collect.send_report(["milk"], collector, ledger=tmp_path / "l", period="w1").state == "sent"
-        with ap.Ledger.open(tmp_path / "l") as ledger:
+        with ap.device.Ledger.open(tmp_path / "l") as ledger:
             sent = ledger.submit([], plan, period="w1")
         assert relay.stdout.readline().strip() == (sent.submission_id + sent.report).hex()
 

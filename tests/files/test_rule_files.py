@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from assocpriv.files.rule_files import FORMAT, digest_of, read_prices, read_rules, rules_to_text
+from assocpriv.files.rule_files import FORMAT, digest_of, read_device_rules, read_prices, rules_to_text
 from assocpriv.guarantees.errors import EstimateError, FileError
 
 RULE = {"antecedents": ["tea", "cake"], "consequents": ["Käse"], "confidence": 0.612345, "lift": 1.5, "kulczynski": 1.0}
@@ -16,15 +16,15 @@ def test_rules_come_back_and_the_digest_holds_each_byte(tmp_path):
     """All that a device needs is kept, shares with four digits; each byte changes the digest."""
     file = tmp_path / "r.json"
     file.write_text(rules_to_text([RULE, RULE]), encoding="utf-8")
-    first, second = read_rules(file, digest_of(file))
+    first, second = read_device_rules(file, digest_of(file))
     assert first == second
     assert (first.antecedents, first.consequents, first.confidence) == (frozenset({"tea", "cake"}), ("Käse",), 0.6123)
     assert "kulczynski" not in file.read_text(encoding="utf-8")
     before = digest_of(file)
     file.write_text(file.read_text(encoding="utf-8").replace("0.6123", "0.6124"), encoding="utf-8")
-    assert len(read_rules(file)) == 2
+    assert len(read_device_rules(file)) == 2
     with pytest.raises(FileError, match="does not have the digest"):
-        read_rules(file, before)
+        read_device_rules(file, before)
 
 
 def test_the_document_has_the_fields():
@@ -49,7 +49,7 @@ def test_an_invalid_rule_is_named_by_its_number(tmp_path, change):
     content = {"format": FORMAT, "version": 1, "rules": [RULE, RULE | change]}
     (tmp_path / "r.json").write_text(json.dumps(content))
     with pytest.raises(FileError, match=r"r\.json, rule 2: ") as caught:
-        read_rules(tmp_path / "r.json")
+        read_device_rules(tmp_path / "r.json")
     assert "tea" not in str(caught.value)
 
 
@@ -60,9 +60,9 @@ def test_other_files_are_refused(tmp_path, text):
     """A file is refused unless it states that it holds published rules of this version."""
     (tmp_path / "r.json").write_text(text)
     with pytest.raises(FileError, match="no published rules"):
-        read_rules(tmp_path / "r.json")
+        read_device_rules(tmp_path / "r.json")
     with pytest.raises(FileError, match="cannot read"):
-        read_rules(tmp_path / "none.json")
+        read_device_rules(tmp_path / "none.json")
 
 
 def test_prices_are_read(tmp_path):

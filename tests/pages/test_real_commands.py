@@ -45,7 +45,7 @@ def test_a_collection_of_baskets(tmp_path: Path) -> None:
     assert re.search(r"<bdi>1</bdi> → <bdi>2</bdi><td", now)
     assert "No test flags these reports as manipulated" in now
     assert "3,000 reports: below 5,000" in now
-    needed = ap.reports_to_detect(PLAN, "0.1%")
+    needed = ap.planning.reports_to_detect(PLAN, "0.1%")
     assert f">{needed[1]:,}<td>not yet known" in wanted
     assert f">{needed[2]:,}<td>not yet known" in wanted
 

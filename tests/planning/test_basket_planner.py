@@ -216,7 +216,7 @@ def test_stricter_guarantees_have_higher_thresholds() -> None:
 @pytest.mark.parametrize("items", [1, 2])
 def test_few_items_have_no_larger_itemsets(items: int, size: int | None) -> None:
     """K is at most the number of items, for any M."""
-    made = ap.choose_plan(items, ap.Guarantee.from_epsilon(0.1), transaction_size=size)
+    made = ap.plan(items, ap.Guarantee.from_epsilon(0.1), transaction_size=size, explain=True)
     assert made.plan.items.itemset_size <= items
     assert ap.show.plan_views.choice(made, None, verbose=True).to_json()
     with pytest.raises(PlanError, match=f"itemset_size .K. must be in 1..{min(items, size or items)}, got 3"):

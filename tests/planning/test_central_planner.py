@@ -162,5 +162,5 @@ def test_the_local_guarantee_is_tight(value: Fraction) -> None:
     """γ is strictly below the guarantee's limit, and 1 − posterior is rounded by less than a tenth."""
     guarantee = local_guarantee(value)
     assert value < guarantee.amplification_limit
-    left = 1 - ap.highest_posterior(Fraction(1, 20), value)
+    left = 1 - ap.guarantees.highest_posterior(Fraction(1, 20), value)
     assert 0 < left - (1 - guarantee.posterior) <= left / 10

@@ -81,7 +81,7 @@ def detects(choice: Any, reports: int, support: float, size: int) -> bool:
         ("5%", 1000, DEFAULT, 2, {}),
         ("1%", 40, ap.Guarantee.from_epsilon(1), 1, {"mean_size": 4}),
         (0.3, 12, DEFAULT, 3, {"sample": {2: 5, 4: 1}}),
-        ("50%", 50, ap.Guarantee("1%", "90%"), 2, {"itemset_size": 3}),
+        ("50%", 50, ap.Guarantee("1%", "90%"), 3, {}),
         ("0.5%", 300, DEFAULT, 1, {"reports_per_person": 2}),
     ],
 )
@@ -89,53 +89,55 @@ def test_one_step_fewer_reports_do_not_detect(
     support: Any, items: int, guarantee: ap.Guarantee, size: int, known: dict[str, Any]
 ) -> None:
     """The plan for the solved number of reports, of two digits, detects the support; one step less does not."""
-    found = ap.solve_plan(support, items, size=size, guarantee=guarantee, **known)
+    found = ap.plan(items, detect=support, itemset_size=size, guarantee=guarantee, **known)
     known = {"itemset_size": size} | known
     assert (found.guarantee, found.solved, found.size) == (guarantee, "reports", size)
     assert len(str(found.reports).rstrip("0")) <= 2
-    assert detects(ap.choose_plan(items, guarantee, reports=found.reports, **known), found.reports, found.support, size)
+    assert detects(
+        ap.plan(items, guarantee, reports=found.reports, **known, explain=True), found.reports, found.support, size
+    )
     step = 10 ** max(0, len(str(found.reports - 1)) - 2)
     fewer = found.reports - step
-    assert not detects(ap.choose_plan(items, guarantee, reports=fewer, **known), fewer, found.support, size)
+    assert not detects(ap.plan(items, guarantee, reports=fewer, **known, explain=True), fewer, found.support, size)
 
 
 @pytest.mark.parametrize(
     ("support", "items", "reports", "known"),
-    [("5%", 1000, 1_000_000, {}), ("20%", 12, 5000, {"size": 1, "prior": "1%"})],
+    [("5%", 1000, 1_000_000, {}), ("20%", 12, 5000, {"itemset_size": 1, "prior": "1%"})],
 )
 def test_a_stricter_guarantee_does_not_detect(support: str, items: int, reports: int, known: dict[str, Any]) -> None:
     """With the solved ε, of two decimals, these reports detect the support; with an ε smaller by 0.01 they do not."""
-    found = ap.solve_plan(support, items, reports=reports, **known)
+    found = ap.plan(items, detect=support, reports=reports, **known)
     steps = round(100 * epsilon_from_amplification(found.guarantee.amplification_limit))
     assert found.solved == "guarantee"
     assert found.guarantee == ap.Guarantee.from_epsilon(Fraction(steps, 100), known.get("prior", "5%"))
     stricter = ap.Guarantee.from_epsilon(Fraction(steps - 1, 100))
     for guarantee, does in ((found.guarantee, True), (stricter, False)):
-        choice = ap.choose_plan(items, guarantee, reports=reports, itemset_size=found.size)
+        choice = ap.plan(items, guarantee, reports=reports, itemset_size=found.size, explain=True)
         assert detects(choice, reports, found.support, found.size) == does
 
 
 def test_a_guarantee_bounds_the_search() -> None:
     """With both given, the result is the smallest ε up to the guarantee's; the message names the reports needed."""
-    known: Any = {"size": 1, "transaction_size": 3}
-    free = ap.solve_plan("20%", 12, **known, reports=5_000)
-    bounded = ap.solve_plan("20%", 12, **known, reports=5_000, guarantee=ap.Guarantee.from_epsilon(4))
+    known: Any = {"itemset_size": 1, "transaction_size": 3}
+    free = ap.plan(12, detect="20%", reports=5_000, **known)
+    bounded = ap.plan(12, detect="20%", reports=5_000, guarantee=ap.Guarantee.from_epsilon(4), **known)
     assert free.plan.amplification == bounded.plan.amplification
-    needed = ap.solve_plan("20%", 12, **known, guarantee=ap.Guarantee.from_epsilon("0.1")).reports
+    needed = ap.plan(12, detect="20%", guarantee=ap.Guarantee.from_epsilon("0.1"), **known).reports
     with pytest.raises(PlanError, match=f"5,000 reports are too few .* with ε 0.10 about {needed:,} are needed"):
-        ap.solve_plan("20%", 12, **known, reports=5_000, guarantee=ap.Guarantee.from_epsilon("0.1"))
+        ap.plan(12, detect="20%", reports=5_000, guarantee=ap.Guarantee.from_epsilon("0.1"), **known)
     assert (
-        ap.solve_plan("20%", 12, **known, reports=needed, guarantee=ap.Guarantee.from_epsilon("0.1")).reports == needed
+        ap.plan(12, detect="20%", reports=needed, guarantee=ap.Guarantee.from_epsilon("0.1"), **known).reports == needed
     )
 
 
 def test_names_may_come_from_an_iterator() -> None:
     """Names from an iterator or a set give the same plan as a list of them."""
     names = [f"item {number}" for number in range(8)]
-    plan = ap.solve_plan("5%", names, guarantee=DEFAULT).plan
-    assert ap.solve_plan("5%", iter(names), guarantee=DEFAULT).plan == plan
+    plan = ap.plan(names, detect="5%", guarantee=DEFAULT).plan
+    assert ap.plan(iter(names), detect="5%", guarantee=DEFAULT).plan == plan
     by_name = replace(plan, catalogue=ap.Catalogue(sorted(names)))
-    assert ap.solve_plan("5%", set(names), guarantee=DEFAULT).plan == by_name
+    assert ap.plan(set(names), detect="5%", guarantee=DEFAULT).plan == by_name
     baskets = [names[:2], names[:1]]
     assert ap.plan(iter(names), DEFAULT, sample=baskets) == ap.plan(names, DEFAULT, sample=baskets)
 
@@ -150,22 +152,20 @@ def test_the_search_finds_every_edge() -> None:
 def test_impossible_requests_are_refused() -> None:
     """Supports that need more than 10^15 reports, or that no guarantee detects, and invalid arguments are refused."""
     with pytest.raises(PlanError, match="10\\^15 reports are too few"):
-        ap.solve_plan("1e-9", 12, guarantee=DEFAULT)
+        ap.plan(12, detect="1e-9", guarantee=DEFAULT)
     with pytest.raises(PlanError, match=r"100 reports are too few .* about [1-9]"):
-        ap.solve_plan("1%", 100, reports=100)
+        ap.plan(100, detect="1%", reports=100)
     for support in (0, "0%", 1.5, "-1%", "x"):
         with pytest.raises(PlanError, match="the support to detect"):
-            ap.solve_plan(support, 12, guarantee=DEFAULT)
+            ap.plan(12, detect=support, guarantee=DEFAULT)
     with pytest.raises(PlanError, match="give guarantee or reports"):
-        ap.solve_plan("1%", 12)
-    with pytest.raises(PlanError, match=r"itemset_size \(K\) must be at least the size"):
-        ap.solve_plan("20%", 50, size=3, itemset_size=2, guarantee=DEFAULT)
+        ap.plan(12, detect="1%")
     with pytest.raises(PlanError, match=r"size must be in 1..15"):
-        ap.solve_plan("1%", 12, size=0, guarantee=DEFAULT)
+        ap.plan(12, detect="1%", itemset_size=0, guarantee=DEFAULT)
     with pytest.raises(PlanError, match=f"reports must be in 1..{MOST_REPORTS}"):
-        ap.solve_plan("1%", 12, reports=0)
+        ap.plan(12, detect="1%", reports=0)
     with pytest.raises(TypeError, match="guarantee must be a Guarantee"):
-        ap.solve_plan("1%", 12, guarantee=2.5)
+        ap.plan(12, detect="1%", guarantee=2.5)
 
 
 def test_reports_of_a_plan_that_detect_a_support_are_edges() -> None:

@@ -29,7 +29,7 @@ def mined(supports, *plans, sizes=None):
         "itemsets": pd.Series([frozenset(names) for names in supports], dtype=object),
         "length": [len(names) for names in supports],
         "selected": True,
-        "posterior": " ".join(["1.0"] * 9),
+        "posterior": [[1.0] * 9] * len(supports),
     }
     ids, m = [plan.plan_id for plan in plans], plans[0].items.transaction_size
     facts = MiningFacts(ids, m, 1000, 0.01, 0.95, [[len(supports)] * 2], sizes is not None, [], sizes=sizes)
@@ -85,7 +85,7 @@ def test_the_most_frequent_items_are_kept() -> None:
 @pytest.mark.parametrize(("n_items", "mean"), [(1000, 12), (20_000, 3)])
 def test_the_rule(n_items: int, mean: int) -> None:
     """A short catalogue pays if it halves a pair's variance and baskets hold at most M of its items."""
-    choice = ap.choose_plan(n_items, GUARANTEE, reports=10**6, mean_size=mean)
+    choice = ap.plan(n_items, GUARANTEE, reports=10**6, mean_size=mean, explain=True)
     short = short_catalogue(choice)
     assert short is not None
     ranks = [1 / rank for rank in range(1, n_items + 1)]
@@ -104,7 +104,7 @@ def test_the_rule(n_items: int, mean: int) -> None:
 
 def test_catalogues_that_are_short_already() -> None:
     """There is no short catalogue for 200 items."""
-    assert short_catalogue(ap.choose_plan(200, GUARANTEE)) is None
+    assert short_catalogue(ap.plan(200, GUARANTEE, explain=True)) is None
 
 
 def test_the_estimated_mean_size_is_used() -> None:

@@ -145,7 +145,7 @@ def test_results_show_values() -> None:
     batches = randomize_inputs([inputs], plan, entropy=SeededEntropy(1), workers=1)
     reports = Reports(plan, np.concatenate(list(batches)))
     found = reconstruct(reports)
-    frame = found["x"].frame()
+    frame = found["x"].to_frame()
     assert (frame["low"].tolist()[-2:], frame["high"].tolist()[-2:]) == ([98, 100], [99, 100])
     assert [bar["low"] for bar in found["y"].record()["histogram"]] == [1, 2, 3, 4, 5]
     joint = reconstruct(reports, joint=("x", "y")).joint

@@ -12,6 +12,7 @@ from scipy.stats import binom
 from shown import check
 
 import assocpriv as ap
+from assocpriv.files.itemset_files import LightFrame
 from assocpriv.guarantees.errors import EstimateError, WireError
 from assocpriv.server.comparison import (
     CompareRequest,
@@ -77,7 +78,7 @@ def test_sides_with_one_truncation_size_share_its_error(rng: np.random.Generator
     assert (together.facts["shared_truncation"], apart.facts["shared_truncation"]) == (True, False)
     assert "cancel" in check(comparison_views.compared(together))
     assert "count in full" in check(comparison_views.compared(apart))
-    mined = [ap.ask(side, [[str(ITEMS)]]) for side in sides]
+    mined = [LightFrame.from_frame(ap.ask(side, [[str(ITEMS)]])) for side in sides]
     parts = [(each["unbiased_error"][0], each["common_error"][0] * each["support"][0]) for each in mined]
     alone = np.sqrt(sum(own**2 + common**2 for own, common in parts))
     [error] = [row["unbiased_error"] for row in together.itemsets.to_dict() if row["itemsets"] == {str(ITEMS)}]
@@ -87,7 +88,7 @@ def test_sides_with_one_truncation_size_share_its_error(rng: np.random.Generator
 def test_tables_compare_the_itemsets_that_all_have(rng: np.random.Generator) -> None:
     """With a table, its own itemsets are compared, as if read from its reports; the others are counted as left out."""
     sides = [collected(rng, np.full(12, 0.2)) for _ in range(2)]
-    tables = [ap.mine(side, "10%", light=True) for side in sides]
+    tables = [LightFrame.from_frame(ap.mine(side, "10%")) for side in sides]
     both = ap.compare(*sides).itemsets.to_dict()
     few = ap.compare(*tables)
     assert few.names == ["A", "B"]
@@ -110,10 +111,12 @@ def test_three_periods_are_a_trend(rng: np.random.Generator) -> None:
     assert "straight line" in check(comparison_views.compared(found))
     columns = to_flat_table(found).columns
     assert {"value may", "above_minimum july"} <= columns.keys()
-    assert len(found.to_pandas()) == len(found.itemsets) + len(found.rules)
+    frame = found.to_frame()
+    assert len(frame) == len(found.itemsets)
+    assert frame["support may"].tolist() == [each[0] for each in found.itemsets["supports"].tolist()]
     assert isinstance(comparison_records(found.itemsets)[0]["itemsets"], list)
     assert repr(found).startswith(f"Comparison({', '.join(found.names)}; ")
-    assert len(repr(found)) < 100
+    assert len(repr(found).splitlines()[0]) <= 80
     assert "straight line" in found._repr_html_()
     assert repr(found.itemsets).startswith(f"LightFrame({len(found.itemsets)} rows; itemsets, ")
 
@@ -131,7 +134,7 @@ def test_sides_that_cannot_be_compared_are_refused(rng: np.random.Generator) -> 
         ([reports, [reports]], {}, "on two sides"),
         ([table, table], {}, "on two sides"),
         ([asked, other], {}, "in common"),
-        ([ap.association_rules(table, light=True), reports], {}, "lacks the facts"),
+        ([ap.association_rules(ap.mine(reports), 0), reports], {}, "lacks the facts"),
         ([reports, reports], {"at_least": 1}, "below 1"),
         ([reports, reports], {"fdr": "100%"}, "between 0 and 1"),
     ):

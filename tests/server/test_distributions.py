@@ -518,7 +518,7 @@ def test_joint_distribution_of_two_columns(many) -> None:
     assert joint.share.sum() == pytest.approx(1)
     assert joint.share.sum(axis=0) == pytest.approx(np.bincount(inputs[:, 5]) / len(inputs), abs=0.01)
     assert joint.share[-5:, 1].sum() > 5 * joint.share[-5:, 0].sum()
-    frame = reconstruct(reports, joint=("region", "class")).frame()
+    frame = reconstruct(reports, joint=("region", "class")).to_frame()
     assert list(frame.columns) == ["column", "first", "second", "share", "std_error"]
     assert len(frame) == 6
 
@@ -547,7 +547,7 @@ def test_frames_have_a_row_an_interval(few, tmp_path: Path) -> None:
     import pandas as pd
 
     found = reconstruct(few[2], by="class")
-    frame = found.frame()
+    frame = found.to_frame()
     assert list(frame.columns) == [
         "class", "column", "value", "low", "high", "share", "std_error", "cdf_low", "cdf_high",
     ]  # fmt: skip

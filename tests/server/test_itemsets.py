@@ -12,8 +12,9 @@ import pytest
 from naive import planned
 
 import assocpriv as ap
-from assocpriv import to_arules, to_efficient_apriori, to_frame, write_fimi, write_spmf
-from assocpriv.server.itemsets import mining_facts, read_itemsets, write_itemsets
+from assocpriv import to_frame
+from assocpriv.exports import to_arules, to_efficient_apriori, write_fimi, write_spmf
+from assocpriv.server.itemsets import mining_facts, read_itemsets, read_table, write_itemsets
 
 SUFFIXES = [".parquet", ".csv", ".json"]
 
@@ -54,7 +55,7 @@ def test_files_keep_all(reports: ap.Reports, tmp_path: Path, suffix: str, kind: 
     again = read_itemsets(tmp_path / f"i{suffix}")
     pd.testing.assert_frame_equal(again, table, check_exact=True)
     assert mining_facts(again) == mining_facts(table)
-    assert read_itemsets(tmp_path / f"i{suffix}", light=True).to_pandas().equals(table)
+    assert read_table(tmp_path / f"i{suffix}").to_pandas().equals(table)
 
 
 def _set(*path: Any) -> Callable[[Any], None]:

@@ -6,6 +6,7 @@ import pytest
 from naive import planned
 
 import assocpriv as ap
+from assocpriv.files.itemset_files import LightFrame
 from assocpriv.guarantees.errors import EstimateError
 from assocpriv.server.truncation import shared_errors
 
@@ -37,7 +38,8 @@ def test_the_common_error_shifts_all_supports(table: pd.DataFrame) -> None:
     """Supports of items without shared report noise are still correlated, by the truncation correction."""
     drawn = ap.draws(table, 4_000, seed=5)
     c, d = drawn[frozenset("c")], drawn[frozenset("d")]
-    rows = table.set_index("itemsets").loc[[frozenset("c"), frozenset("d")]]
+    all_columns = pd.DataFrame({name: [*each] for name, each in LightFrame.from_frame(table).columns.items()})
+    rows = all_columns.set_index("itemsets").loc[[frozenset("c"), frozenset("d")]]
     common = shared_errors(rows["common_error"] * rows["support"], rows["truncation_error"])
     shares = (common / rows["std_error"]).to_numpy()
     assert shares.min() > 0.2

@@ -9,6 +9,7 @@ from naive import planned, reports_of
 
 import assocpriv as ap
 from assocpriv.plans.catalogue import Catalogue
+from assocpriv.plans.sizes_view import SizesView
 from assocpriv.plans.transition import SupportModel
 from assocpriv.records.baskets import Baskets
 from assocpriv.server.counting import LocalBackend, count_subsets
@@ -74,7 +75,7 @@ def test_without_size_reports_supports_refer_to_truncated_baskets() -> None:
         reports, _ = collection(6_000, sizes)
         plan = reports.plan.require_type(ap.Plan)
         assert Rounds.from_backends([LocalBackend.from_reports(reports)], 2).whole == (sizes is not None)
-    view = ap.SizesView(tuple(bound + 1 for bound in plan.size_bounds))
+    view = SizesView(tuple(bound + 1 for bound in plan.size_bounds))
     assert replace(plan, report_types=(plan.items, replace(plan.report_types[1], view=view))).sizes is None
     no_sizes = ap.Reports(reports.plan, reports.packed[reports.packed[:, 0] == 0])
     sizes, size_reports = size_distribution(no_sizes)

@@ -148,7 +148,7 @@ def test_rules_of_any_table_agree(mined: LightFrame, seed: int, spread: float) -
     table = mined.assign(
         support=support, std_error=error, ci_low=np.maximum(support - 2 * error, 0), common_error=rng.random(n) / 5,
         unbiased=support + error * rng.standard_normal(n), unbiased_error=error,
-        posterior=[" ".join(map(repr, row)) for row in components.reshape(n, -1).tolist()],
+        posterior=components.reshape(n, -1),
     )  # fmt: skip
     assert set(COLUMNS) <= set(table.columns)
     assert posterior_components(table) == pytest.approx(components)

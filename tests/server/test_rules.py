@@ -157,7 +157,7 @@ def test_selected_rules_are_written_in_every_format(
     assert read.get("selected", written["selected"]).tolist() == written["selected"].tolist()
     assert ("selected" in read) is (everything or suffix != ".json")  # devices get selected rules only
     if suffix == ".json":
-        assert [each.antecedents for each in ap.read_rules(file)] == selected["antecedents"].tolist()
+        assert [each.antecedents for each in ap.device.read_device_rules(file)] == selected["antecedents"].tolist()
     with pytest.raises(FileError, match="exists"):
         write_rules(rules, file)
 
@@ -197,11 +197,62 @@ def test_rules_that_other_libraries_read_are_taken(
     rules, file, again = ap.association_rules(itemsets, "30%"), tmp_path / "r.parquet", tmp_path / "again.parquet"
     ap.write_rules(rules, file, everything=True)
     table = read(file)
-    pd.testing.assert_frame_equal(ap.to_arules(table), ap.to_arules(rules))
+    pd.testing.assert_frame_equal(ap.exports.to_arules(table), ap.exports.to_arules(rules))
     ap.write_rules(table, again, everything=True)
     assert pl.read_parquet(again).equals(pl.read_parquet(file))
     assert str(ap.chart(table)._repr_html_()) == str(ap.chart(rules)._repr_html_())
+    pd.testing.assert_frame_equal(ap.read_rules(table), rules)
     itemset_file = tmp_path / "i.parquet"
     ap.write_itemsets(itemsets, itemset_file)
+    pd.testing.assert_frame_equal(ap.association_rules(read(itemset_file), "30%"), rules)
+    assert ap.draws(read(itemset_file), 3, seed=1).equals(ap.draws(itemsets, 3, seed=1))
+    if read is pd.read_parquet:  # finds the other facts, in attrs
+        pd.testing.assert_frame_equal(ap.read_itemsets(read(itemset_file)), itemsets)
+        return
     with pytest.raises(EstimateError, match=r"lacks the facts .* or read its file with read_itemsets"):
-        ap.association_rules(read(itemset_file))
+        ap.read_itemsets(read(itemset_file))
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".csv", ".json"])
+@pytest.mark.parametrize("everything", [True, False])
+def test_rules_come_back_from_files(itemsets: pd.DataFrame, tmp_path: Path, suffix: str, everything: bool) -> None:
+    """Names, frozensets, numbers (in JSON four digits of some), their order, types and facts; the view is the same."""
+    odd = itemsets.assign(itemsets=[frozenset(f"{name}, NA" for name in each) for each in itemsets["itemsets"]])
+    rules, file = ap.association_rules(odd, "30%"), tmp_path / f"r{suffix}"
+    rules["selected"] = rules.index % 3 > 0
+    ap.write_rules(rules, file, everything=everything)
+    again = ap.read_rules(file)
+    kept = rules if everything else rules[rules["selected"]].reset_index(drop=True)
+    columns = list(again.columns)
+    assert columns == list(rules.columns) or suffix == ".json"
+    if suffix == ".json":
+        for name in columns[2:]:
+            assert again[name].to_numpy() == pytest.approx(kept[name].to_numpy(), rel=1e-3)
+        kept = kept.assign(**{name: again[name] for name in columns[2:]})
+    pd.testing.assert_frame_equal(again, kept[columns], check_exact=True)
+    before, facts = rules.attrs["assocpriv"], again.attrs["assocpriv"]
+    false = (1 - rules["probability"])[rules["selected"]].sum()
+    selected = rules["selected"].sum()
+    assert before.pop("sort") is None
+    assert facts == before | {"selected": selected, "expected_false": pytest.approx(false)}
+    assert f"{selected} rules selected with a confidence of at least 30%" in again._repr_html_()
+    ap.write_rules(rules[:0], file, everything=everything, force=True)
+    assert len(ap.read_rules(file)) == 0
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".csv", ".json", ".txt"])
+def test_other_files_hold_no_rules(itemsets: pd.DataFrame, tmp_path: Path, suffix: str) -> None:
+    """Missing and damaged files, tables of itemsets, and other endings."""
+    file = tmp_path / f"r{suffix}"
+    if suffix == ".txt":
+        with pytest.raises(FileError, match="must end in"):
+            ap.read_rules(file)
+        return
+    with pytest.raises(FileError, match="cannot read"):
+        ap.read_rules(file)
+    file.write_bytes(b"\xff{")
+    with pytest.raises(EstimateError, match="holds no rules"):
+        ap.read_rules(file)
+    ap.write_itemsets(itemsets, file, force=True)
+    with pytest.raises(EstimateError, match=r"holds no rules|not a table of rules"):
+        ap.read_rules(file)

@@ -6,11 +6,11 @@ import pytest
 from shown import check
 
 import assocpriv as ap
+from assocpriv.files.itemset_files import ATTRIBUTE
 from assocpriv.files.report_files import Reports
 from assocpriv.guarantees.errors import EstimateError
 from assocpriv.plans.item_names import Names
 from assocpriv.records.baskets import Baskets
-from assocpriv.server.itemsets import ATTRIBUTE
 from assocpriv.show.itemset_views import substitutes as shown
 
 NAMES = ["butter", "margarine", "beer", "wine", "tea", "rare", "rarer"]

@@ -35,8 +35,8 @@ def test_a_simulation() -> None:
 @pytest.mark.filterwarnings("ignore::UserWarning")
 def test_a_demo(tmp_path: Path) -> None:
     """Baskets and plan before it runs; itemsets, rules with true confidences, times and files after."""
-    settings = ap.DemoSettings(None, 2000, 20, ap.Guarantee("5%", "50%"), "10%", seed=1)
-    start = ap.start_demo(settings, tmp_path, force=False, progress=lambda *_: None)
+    settings = ap.simulation.DemoSettings(None, 2000, 20, ap.Guarantee("5%", "50%"), "10%", seed=1)
+    start = ap.simulation.start_demo(settings, tmp_path, force=False, progress=lambda *_: None)
     assert check(audit_views.demo_start(start)).startswith("2,000 baskets over 20 items, ")
     record = audit_views.demo(start.finish(lambda *_: None), 5)
     output = check(record)

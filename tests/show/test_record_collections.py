@@ -36,14 +36,14 @@ def noted(record: Record) -> str:
 
 def test_catalogues() -> None:
     """Problems are listed with their names; without a file the names are the result, one per line."""
-    made = ap.draft_catalogue([[["Milk", "ice  cream"], ["milk", "tea"], ["tea"]]])
+    made = ap.catalogues.draft_catalogue([[["Milk", "ice  cream"], ["milk", "tea"], ["tea"]]])
     record = collection_views.draft(made, None)
     assert check(record).split("\n") == list(made.catalogue)
     assert "1 name changed to Unicode form NFC" in noted(record)
     assert "names differ only in case, Unicode form, blanks or leading zeros: Milk | milk" in noted(record)
     assert check(collection_views.draft(made, Path("n.txt"))).startswith("4 names written to n.txt")
-    checked = replace(ap.check_catalogue(made.catalogue), odd=("a  b",))
-    use = ap.try_catalogue(made.catalogue, [[["milk", "rye"]]])
+    checked = replace(ap.catalogues.check_catalogue(made.catalogue), odd=("a  b",))
+    use = ap.catalogues.try_catalogue(made.catalogue, [[["milk", "rye"]]])
     output = check(collection_views.check(checked, use))
     assert "1 name not in Unicode form NFC with single blanks, as 'a  b'" in output
     assert "1 basket: 1 item not in the catalogue; 3 names of it in no basket" in output

@@ -19,7 +19,7 @@ from assocpriv.show.result_record import Record
 GUARANTEE = ap.Guarantee("5%", "50%")
 PLAN = planned(27, 3, GUARANTEE)
 SEVERAL = planned(50, 2, GUARANTEE, reports_per_person=3)
-CHOICE = ap.choose_plan(300, GUARANTEE, reports=50_000)
+CHOICE = ap.plan(300, GUARANTEE, reports=50_000, explain=True)
 CENTRAL = replace(SEVERAL, central=CentralGuarantee(Fraction(3), Fraction(1, 10**6), 5000))
 SMOKES = {"kind": "category", "values": ["no", "yes"], "release": "response"}
 AGE = {"kind": "number", "low": 20, "high": 80, "release": "gaussian", "privacy": "50%"}
@@ -35,9 +35,11 @@ RECORDS: dict[str, Callable[[], Record]] = {
     ),
     "choice": lambda: plan_views.choice(CHOICE),
     "choice, verbose": lambda: plan_views.choice(CHOICE, verbose=True),
-    "the paper's choice": lambda: plan_views.choice(ap.choose_plan(20, GUARANTEE, transaction_size=2, paper=True)),
-    "found reports": lambda: plan_views.choice((found := ap.solve_plan("9%", 20, guarantee=GUARANTEE)).choice, found),
-    "found guarantee": lambda: plan_views.choice((found := ap.solve_plan("9%", 20, reports=10**5)).choice, found),
+    "the paper's choice": lambda: plan_views.choice(
+        ap.plan(20, GUARANTEE, transaction_size=2, paper=True, explain=True)
+    ),
+    "found reports": lambda: plan_views.choice((found := ap.plan(20, detect="9%", guarantee=GUARANTEE)).choice, found),
+    "found guarantee": lambda: plan_views.choice((found := ap.plan(20, detect="9%", reports=10**5)).choice, found),
     "refinement": lambda: plan_views.refinement(ap.refine(ap.mine(MADE, "50%"), PLAN)),
     "needed": lambda: plan_views.needed(plan_views.described(PLAN, 1000), {1: 12_345, 2: None}, "1%"),
     "nothing found": lambda: plan_views.nothing_found(CHOICE.plan, 1000),

@@ -24,6 +24,7 @@ from shown import HOSTILE, Balanced
 
 import assocpriv as ap
 from assocpriv import numeric
+from assocpriv.files.itemset_files import LightFrame
 from assocpriv.guarantees.errors import EstimateError, FileError, PlanError
 from assocpriv.show.charts import intervals, rules_chart, rules_graph, supports_chart
 from assocpriv.show.result_pages import page, write_page
@@ -69,7 +70,8 @@ def test_it_answers_first(hostile: tuple[pd.DataFrame, Any]) -> None:
 def large_table(itemsets: int, items: int) -> pd.DataFrame:
     """Return a mined table: single items, then pairs and triples of the first ones, and all their subsets."""
     plan = ap.plan(items=3, transaction_size=3, guarantee=ap.Guarantee("5%", "99%"))
-    small = ap.mine(ap.randomize([{0, 1, 2}] * 6_000, plan), 0.2)
+    light = LightFrame.from_frame(ap.mine(ap.randomize([{0, 1, 2}] * 6_000, plan), 0.2))
+    small = pd.DataFrame({name: [*each] for name, each in light.columns.items()})
     names = [f"item number {place}" for place in range(items)]
     found = list(islice(_closed(names), itemsets))
     support = np.sort(np.random.default_rng(1).uniform(0.001, 0.1, itemsets))[::-1]
@@ -78,7 +80,7 @@ def large_table(itemsets: int, items: int) -> pd.DataFrame:
     frame = of_size.loc[lengths].reset_index()[list(small.columns)]
     frame["itemsets"], frame["support"] = found, support
     frame["ci_low"], frame["ci_high"] = support - 2 * frame["std_error"], support + 2 * frame["std_error"]
-    frame.attrs = small.attrs
+    frame.attrs = light.attrs
     return frame
 
 

@@ -11,6 +11,9 @@ from naive import planned
 from shown import HOSTILE, check
 
 import assocpriv as ap
+from assocpriv.api import backends
+from assocpriv.server.ask import ask
+from assocpriv.server.intervals import ErrorOptions
 from assocpriv.server.itemsets import COLUMNS
 from assocpriv.server.result_frames import ItemsetFrame
 from assocpriv.show import text_renderer
@@ -82,7 +85,7 @@ def test_rules_and_answers_agree_in_three_formats(reports: ap.Reports) -> None:
     with pytest.warns(UserWarning, match="there is no rule: rules need itemsets of two items or more"):
         none = ap.association_rules(frame[frame["length"] == 1])
     assert "rules need itemsets of two items" in check(rules(none, frame))
-    found = ap.answer(reports, [["milk"], ["milk", "bread"]], [(["milk"], ["bread"])])
+    found = ask(backends(reports), [["milk"], ["milk", "bread"]], [(["milk"], ["bread"])], ErrorOptions())
     assert "standard error" in check(answers(found))
 
 
@@ -151,7 +154,10 @@ def test_tables_in_a_shell_show_the_main_columns(reports: ap.Reports) -> None:
             first, *lines, last = repr(shown).splitlines()
             assert first.split() == head.split()
             assert max(map(len, [first, *lines])) <= 80
-            assert last == f"({len(shown.columns) - len(head.split())} more in .columns)"
+            assert (
+                last
+                == f"({len(shown.columns) - len(head.split())} more in .columns; ε ≤ {reports.epsilon} for each person)"
+            )
         own = repr(frame.assign(mine=1, itemsets=frame["itemsets"].map(" & ".join)))
         assert " mine\n" in own
         assert "frozenset" not in own

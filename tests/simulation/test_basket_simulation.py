@@ -121,7 +121,5 @@ def test_bad_requests_are_refused() -> None:
         simulate(baskets, plan, 0.5, max_itemset=2)
     with pytest.raises(TypeError, match="seed must be a whole number"):
         ap.simulate(baskets, plan, 0.5, seed="x")
-    with pytest.raises(
-        TypeError, match="'random_state'; the arguments are min_support, max_itemset, seed, people, progress, layout"
-    ):
+    with pytest.raises(TypeError, match="unexpected keyword argument 'random_state'"):
         ap.simulate(baskets, plan, 0.5, random_state=1)

@@ -259,7 +259,7 @@ def by_ledger(plan, folder):
     """Make each basket's report with its own ledger."""
     made = []
     for number, basket in enumerate(BASKETS):
-        with ap.Ledger.open(folder / str(number)) as ledger:
+        with ap.device.Ledger.open(folder / str(number)) as ledger:
             made.append(ledger.report(basket, plan, period="now"))
     return made
 

@@ -43,7 +43,7 @@ def says(shown: str, value: float, *, up: bool = False) -> bool:
 def expected(reports: int, guarantee: str, **more: Any) -> dict[str, dict[str, float]]:
     """Return what a plan of 1,000 items expects, by itemset size, as `plan --json` says it."""
     found: dict[str, dict[str, float]] = choice(
-        ap.choose_plan(1000, reports=reports, **GUARANTEES[guarantee], **more)
+        ap.plan(1000, reports=reports, **GUARANTEES[guarantee], **more, explain=True)
     ).content["expected"]
     return found
 
@@ -86,7 +86,7 @@ def test_what_larger_itemsets_cost() -> None:
     assert [math.ceil(100 * of_five[k]["detection_threshold"]) for k in "45"] == [28, 81]
     assert "from 28% of baskets on, five from 81%" in PAGE
     sizes = [
-        ap.choose_plan(1000, ap.Guarantee.from_epsilon("ln 19"), reports=10**6, itemset_size=k).plan.report_bytes
+        ap.plan(1000, ap.Guarantee.from_epsilon("ln 19"), reports=10**6, itemset_size=k, explain=True).plan.report_bytes
         for k in (3, 4, 5)
     ]
     assert f"cost bytes ({sizes[1]} and {sizes[2]}, where K = 3 takes {sizes[0]})" in PAGE

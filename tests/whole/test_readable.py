@@ -17,10 +17,13 @@ import pytest
 
 import assocpriv as ap
 from assocpriv import numeric
+from assocpriv.api import backends
 from assocpriv.client.bulk_client import randomize_chunks
 from assocpriv.client.table_client import randomize_inputs
 from assocpriv.plans.catalogue import Catalogue
 from assocpriv.records.baskets import Baskets
+from assocpriv.server.ask import ask
+from assocpriv.server.intervals import ErrorOptions
 from assocpriv.show import itemset_views as shown
 from assocpriv.show import result_pages, text_renderer
 from assocpriv.show import table_views as shown_tables
@@ -46,7 +49,6 @@ BASKETS = (
 )  # seeds in each run: those that failed once, and some others
 TABLES = (3, 8, 73, 101, 117, 137, 169, 192, 212, 230, 275, 293)  # likewise
 MEMORY = 1 << 22  # allows few candidates, so that no plan takes long
-LIGHT: dict[str, Any] = {"light": True, "memory_bytes": MEMORY}
 Rng = np.random.Generator
 
 
@@ -137,11 +139,11 @@ def read_itemsets(reports: ap.Reports, rng: Rng) -> None:
     options = [{}, {"min_support": float(rng.uniform(0.001, 1))}, {"top": below(rng, 100)}, {"fdr": "5%"}][
         rng.integers(4)
     ]
-    table = tried(ap.mine, reports, **options, **LIGHT)
+    table = tried(ap.mine, reports, **options, memory_bytes=MEMORY)
     if table is None:
         return
     rendered(shown.mined(table))
-    rules = tried(ap.association_rules, table, float(rng.uniform(0, 1)), light=True)
+    rules = tried(ap.association_rules, table, float(rng.uniform(0, 1)))
     if rules is not None:
         rendered(shown.rules(rules, table))
     tried(result_pages.page, table, reports.plan)
@@ -154,10 +156,10 @@ def read_chosen_itemsets(reports: ap.Reports, rng: Rng) -> None:
     plan = reports.plan.require_type(ap.Plan)
     names = [str(name) for name in rng.permutation(list(plan.catalogue))[: plan.items.itemset_size]]
     rules = [(names[:1], names[1:])] if len(names) > 1 else []
-    answers = tried(ap.answer, reports, [names, names[:1]], rules, memory_bytes=MEMORY)
+    answers = tried(ask, backends(reports, MEMORY), [names, names[:1]], rules, ErrorOptions())
     if answers is not None:
         rendered(shown.answers(answers))
-    table = tried(ap.substitutes, reports, **LIGHT)
+    table = tried(ap.substitutes, reports, memory_bytes=MEMORY)
     if table is not None:
         rendered(shown.substitutes(table))
 
@@ -258,7 +260,7 @@ def check_tables(seed: int) -> None:
         if found is not None:
             rendered(shown_tables.overview(found))
             rendered(shown_tables.distributions(found))
-            found.frame()
+            found.to_frame()
             tried(result_pages.page, found, reports.plan)
     for method in ("by-class", "global", "local", "joint"):
         model = tried(numeric.grow_tree, reports, method=method)

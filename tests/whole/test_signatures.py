@@ -8,7 +8,12 @@ from pathlib import Path
 import assocpriv as ap
 
 ROOT = Path(__file__).parents[2]
-EXPLICIT = (ap.plan, ap.choose_plan, ap.solve_plan, ap.ask, ap.ask_rules, ap.answer, ap.mine, ap.association_rules)
+EXPLICIT = [
+    each
+    for module in (ap, ap.catalogues, ap.device, ap.exports, ap.guarantees, ap.planning, ap.simulation)
+    for each in (getattr(module, name) for name in module.__all__)
+    if inspect.isfunction(each)
+]
 RIGHT = """
 import assocpriv as ap
 
@@ -21,7 +26,7 @@ ap.plan(100, epsilom=2.0)
 ap.plan(100, epsilon=[2.0])
 ap.plan(100, epsilon=2.0, reports="many")
 ap.plan(100, epsilon=2.0, mean_sizes=3)
-ap.solve_plan("1%", 100, epsilon=2.0, sizes=2)
+ap.plan(100, detect="1%", epsilon=2.0, sizes=2)
 ap.ask([], [["milk"]], level=0.9)
 ap.ask_rules([], [(["milk"], ["tea"])], confidence=0.9)
 """

@@ -144,7 +144,7 @@ def test_numbers_are_counted_the_same(spark: Any, tmp_path: Path) -> None:
     table = pd.DataFrame({"age": np.arange(3000) % 60 + 20.0, "class": np.where(np.arange(3000) % 3, "A", "B")})
     ap.randomize(table, plan).write(tmp_path / "released.parquet")
     there, here = read_reports(tmp_path / "released.parquet", spark), tmp_path / "released.parquet"
-    assert_same(ap.reconstruct(there, by="class").frame(), ap.reconstruct(here, by="class").frame())
+    assert_same(ap.reconstruct(there, by="class").to_frame(), ap.reconstruct(here, by="class").to_frame())
 
 
 def test_tuples_are_summed_the_same(spark: Any, tmp_path: Path) -> None:

@@ -27,8 +27,8 @@ def test_report_items_are_names(plan: ap.Plan) -> None:
     ids = {name: plan.catalogue.index_of[name] for name in plan.catalogue}
     for report in (bytes([number]) for number in range(1 << plan.n_items + plan.items.transaction_size)):  # a bit each
         shown = {name for name, item in ids.items() if item in plan.items.form.items(report)}
-        assert ap.report_items(report, plan) == shown
-    assert ap.report_items(b"\x3f", plan) == set(plan.catalogue)
+        assert ap.device.report_items(report, plan) == shown
+    assert ap.device.report_items(b"\x3f", plan) == set(plan.catalogue)
 
 
 @pytest.mark.parametrize("front", ["numeric", "guided", "suppress", "collect", "spark"])
@@ -61,7 +61,7 @@ def test_one_record_is_told_from_many(plan: ap.Plan) -> None:
         (lambda: ap.plan(9), r"plan\(\) needs a guarantee: epsilon=2, or prior"),
         (lambda: ap.plan(9, ap.Guarantee("5%", "50%"), epsilon=2), "give the guarantee once"),
         (lambda: ap.plan(9, prior="5%"), "give the guarantee once: epsilon=2, prior="),
-        (lambda: ap.solve_plan("1%", 9, posterior="50%"), "give the guarantee once"),
+        (lambda: ap.plan(9, detect="1%", posterior="50%"), "give the guarantee once"),
         (lambda: ap.plan(9, 0.5), "guarantee must be a Guarantee"),
         (lambda: ap.forecast("plan.json", 100), "read_plan reads one from a file"),
         (lambda: ap.mine({"milk"}, 0.5), "got a set of other objects"),
@@ -97,14 +97,18 @@ def test_names_of_peers_lead_on(name: str) -> None:
 MADE = ap.plan(["milk", "tea"], transaction_size=2, guarantee=ap.Guarantee("5%", "50%"))
 WRONG = {  # what is called with an argument of another type or out of range, and the message
     "no plan to write": (lambda: ap.write_plan("plan.json", "p.json"), TypeError, "plan must be a PublishedPlan"),
-    "no plan to look at": (lambda: ap.reports_to_detect(5, "5%"), TypeError, "plan must be a Plan"),
+    "no plan to look at": (lambda: ap.planning.reports_to_detect(5, "5%"), TypeError, "plan must be a Plan"),
     "no plan of a page": (lambda: ap.page(MADE, plan=5), TypeError, "plan must be a PublishedPlan"),
     "a falsy plan of a page": (lambda: ap.page(MADE, plan=0), TypeError, "plan must be a PublishedPlan"),
     "no plan of messages": (lambda: ap.guided.read_messages(__file__, 5), TypeError, "plan must be a PublishedPlan"),
     "a plan of baskets": (lambda: ap.guided.read_messages(__file__, MADE), ap.AssocprivError, "need a guided plan"),
-    "no catalogue to check": (lambda: ap.check_catalogue(["a"]), TypeError, "catalogue must be of the class Catalogue"),
+    "no catalogue to check": (
+        lambda: ap.catalogues.check_catalogue(["a"]),
+        TypeError,
+        "catalogue must be of the class Catalogue",
+    ),
     "no catalogue to try": (
-        lambda: ap.try_catalogue(["a"], [[["a"]]]),
+        lambda: ap.catalogues.try_catalogue(["a"], [[["a"]]]),
         TypeError,
         "catalogue must be of the class Catalogue",
     ),
@@ -154,20 +158,24 @@ WRONG = {  # what is called with an argument of another type or out of range, an
     ),
     "baskets to mine": (lambda: ap.mine([["tea"], ["milk"]]), TypeError, r"with randomize\(baskets, plan\)"),
     "a frame as reports": (lambda: ap.read_reports(pd.DataFrame({"tea": [1]})), TypeError, "got a DataFrame of other"),
-    "text as γ's": (lambda: ap.compose("19"), TypeError, "amplifications must be a list of them, got a str"),
-    "one γ": (lambda: ap.compose(19), TypeError, "amplifications must be a list of them, got a int"),
+    "text as γ's": (lambda: ap.guarantees.compose("19"), TypeError, "amplifications must be a list of them, got a str"),
+    "one γ": (lambda: ap.guarantees.compose(19), TypeError, "amplifications must be a list of them, got a int"),
     "γ's that are gone": (
-        lambda: ap.compose(iter([])),
+        lambda: ap.guarantees.compose(iter([])),
         ap.AssocprivError,
         "the iterator of amplifications is empty, perhaps because it was read before",
     ),
-    "one prior": (lambda: ap.posterior_curve(19, "5%"), TypeError, "priors must be a list of them, got a str"),
+    "one prior": (
+        lambda: ap.guarantees.posterior_curve(19, "5%"),
+        TypeError,
+        "priors must be a list of them, got a str",
+    ),
     "itemsets that are gone": (
         lambda: ap.ask(few(), iter([])),
         ap.AssocprivError,
         "the iterator of itemsets is empty, perhaps because it was read before; give a list",
     ),
-    "a number to explain": (lambda: ap.explain_guarantees(0), TypeError, "plan must be a Plan"),
+    "a number to explain": (lambda: ap.planning.explain_guarantees(0), TypeError, "plan must be a Plan"),
     "reports to inspect": (lambda: ap.inspect(few()), TypeError, "got a Reports; use print"),
 }
 TEMPLATES = [{"channel": ["tea"], "sensitive": ["milk"], "confidence": "70%"}]
@@ -201,7 +209,7 @@ def test_wrong_arguments_are_named(case: str, tmp_path: Path, monkeypatch: pytes
         lambda used: ap.randomize(used, MADE),
         lambda used: ap.simulate(used, MADE, "5%"),
         ap.catalogue,
-        lambda used: ap.sample_sizes(used, ["milk"]),
+        lambda used: ap.catalogues.sample_sizes(used, ["milk"]),
         lambda used: ap.plan(["milk"], ap.Guarantee.from_epsilon(2), sample=used),
         ap.to_baskets,
         lambda used: ap.Baskets.from_sets(used, ap.Catalogue(["milk"])),

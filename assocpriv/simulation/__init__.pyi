@@ -1,0 +1,8 @@
+# fmt: off
+# isort: off
+
+from .demo import DemoSettings as DemoSettings, start_demo as start_demo
+from .synthetic import (
+    AgrawalSettings as AgrawalSettings, QuestSettings as QuestSettings, generate_agrawal_file as generate_agrawal_file,
+    generate_file as generate_file,
+)
