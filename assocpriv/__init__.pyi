@@ -11,13 +11,13 @@ from . import (
 
 from .guarantees.errors import AssocprivError as AssocprivError
 from .guarantees.amplification import Channel as Channel, Guarantee as Guarantee
-from .plans.catalogue import Catalogue as Catalogue
-from .plans.item_names import Names as Names
-from .plans.basket_plan import Plan as Plan
+from .plans.baskets.catalogue import Catalogue as Catalogue
+from .plans.baskets.item_names import Names as Names
+from .plans.baskets.basket_plan import Plan as Plan
 from .records.baskets import Baskets as Baskets, to_baskets as to_baskets
 from .files.report_files import Reports as Reports, read_reports as read_reports
-from .server.comparison import Comparison as Comparison, write_comparison as write_comparison
-from .server.selection import ItemsetFilter as ItemsetFilter
+from .server.baskets.comparison import Comparison as Comparison, write_comparison as write_comparison
+from .server.baskets.selection import ItemsetFilter as ItemsetFilter
 
 from .simulation.basket_samples import catalogue as catalogue
 from .files.plan_files import (
@@ -31,9 +31,10 @@ from .api import forecast as forecast, plan as plan
 from .collect.gather import gather as gather
 from .api import randomize as randomize, read_baskets as read_baskets
 
-from .server.itemsets import read_itemsets as read_itemsets, write_itemsets as write_itemsets
-from .server.rules import read_rules as read_rules, write_rules as write_rules
-from .server.substitutes import write_substitutes as write_substitutes
+from .files.mined_tables import write_itemsets as write_itemsets
+from .server.baskets.itemsets import read_itemsets as read_itemsets
+from .server.baskets.rules import read_rules as read_rules, write_rules as write_rules
+from .server.baskets.substitutes import write_substitutes as write_substitutes
 from .api import (
     ask as ask, ask_rules as ask_rules, association_rules as association_rules, compare as compare, draws as draws,
     mine as mine, reconstruct as reconstruct, substitutes as substitutes, to_frame as to_frame,

@@ -18,7 +18,7 @@ from assocpriv.guarantees.amplification import Guarantee, compose, epsilon_from_
 from assocpriv.guarantees.entropy import SystemEntropy
 from assocpriv.guarantees.errors import EstimateError, FileError, PlanError, check_type, pluralize
 from assocpriv.guarantees.exact_numbers import MOST_MEMORY, check_range
-from assocpriv.plans.basket_plan import Plan
+from assocpriv.plans.baskets.basket_plan import Plan
 from assocpriv.plans.published_plan import PublishedPlan
 from assocpriv.plans.registry import has_entry, load_for
 
@@ -26,26 +26,26 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from assocpriv.auditing.audit import Audit
-    from assocpriv.client.guided_client import GuidedRecord
-    from assocpriv.client.report_queue import ResponseCounts
-    from assocpriv.client.transactions import BasketCounts
+    from assocpriv.client.baskets.transactions import BasketCounts
+    from assocpriv.client.guided.guided_client import GuidedRecord
+    from assocpriv.client.guided.report_queue import ResponseCounts
     from assocpriv.files.itemset_files import LightFrame
     from assocpriv.guarantees.shuffle_model import CentralGuarantee
     from assocpriv.planning.basket_planner import PlannedCollection
     from assocpriv.planning.detection_limits import Forecast, PlanForDetection
     from assocpriv.planning.table_planner import GuidedFacts, TableFacts
-    from assocpriv.plans.catalogue import Catalogue
-    from assocpriv.plans.guidance import Guidance
-    from assocpriv.plans.guided_plan import GuidedPlan
-    from assocpriv.plans.item_names import Names
-    from assocpriv.plans.table_plan import TablePlan
+    from assocpriv.plans.baskets.catalogue import Catalogue
+    from assocpriv.plans.baskets.item_names import Names
+    from assocpriv.plans.guided.guidance import Guidance
+    from assocpriv.plans.guided.guided_plan import GuidedPlan
+    from assocpriv.plans.numeric.table_plan import TablePlan
     from assocpriv.records.baskets import Baskets
     from assocpriv.records.table_files import TableCounts
-    from assocpriv.server.comparison import Comparison
-    from assocpriv.server.counting import CountingBackend
-    from assocpriv.server.distributions import Distributions
-    from assocpriv.server.mining import MiningRequest
-    from assocpriv.server.selection import ItemsetFilter
+    from assocpriv.server.baskets.comparison import Comparison
+    from assocpriv.server.baskets.counting import CountingBackend
+    from assocpriv.server.baskets.mining import MiningRequest
+    from assocpriv.server.baskets.selection import ItemsetFilter
+    from assocpriv.server.numeric.distributions import Distributions
     from assocpriv.server.spark_counting import SparkReports
     from assocpriv.simulation.basket_simulation import Simulation
     from assocpriv.simulation.guided_simulation import Trial
@@ -485,10 +485,10 @@ def mine(
     >>> sorted(sorted(itemset) for itemset in found[found["selected"]]["itemsets"])
     [['milk'], ['milk', 'tea'], ['tea']]
     """
-    from assocpriv.server.intervals import ErrorOptions
-    from assocpriv.server.mining import MiningRequest
-    from assocpriv.server.result_frames import to_result_frame
-    from assocpriv.server.selection import NO_FILTER, ItemsetFilter
+    from assocpriv.estimation.intervals import ErrorOptions
+    from assocpriv.server.baskets.mining import MiningRequest
+    from assocpriv.server.baskets.result_frames import to_result_frame
+    from assocpriv.server.baskets.selection import NO_FILTER, ItemsetFilter
 
     chosen = check_type("among", among or NO_FILTER, ItemsetFilter)
     request = MiningRequest(min_support, top, max_itemset, fdr, fdr_by, ErrorOptions(confidence_level), chosen)
@@ -497,7 +497,7 @@ def mine(
 
 def mine_table(opened: "list[CountingBackend]", request: "MiningRequest") -> "LightFrame":
     """Return the table of :func:`mine`, without pandas."""
-    from assocpriv.server.itemsets import describe_limits, mining_facts
+    from assocpriv.files.mined_tables import describe_limits, mining_facts
 
     request.among.check([each.plan for each in opened])
     frame: LightFrame = load_for(opened[0].plan.kind, "server.mine", "mined")(opened, request)
@@ -534,7 +534,7 @@ def _backend(
     _answering(reports.plan, "server.mine")
 
     if isinstance(reports, Reports):
-        from assocpriv.server.counting import LocalBackend
+        from assocpriv.server.baskets.counting import LocalBackend
 
         return LocalBackend.from_reports(reports, memory_bytes, progress)
     from assocpriv.server.spark_counting import SparkBackend
@@ -543,7 +543,7 @@ def _backend(
 
 
 def association_rules(
-    itemsets: "pd.DataFrame",
+    itemsets: "pd.DataFrame | str | Path",
     min_confidence: "float | str" = "50%",
     *,
     size: int | str | None = None,
@@ -560,7 +560,7 @@ def association_rules(
     """Derive the rules A → C that have at least ``min_confidence`` with a probability above 50%.
 
     Args:
-        itemsets: a table of :func:`mine`.
+        itemsets: a table of :func:`mine`, or a file of it.
         min_confidence: in [0, 1], as 0.6 or ``"60%"``.
         size, antecedent_size: items in the rule and in its antecedent, as 2, ``"2..3"``, ``"2.."`` or ``"..3"``.
         contains, antecedent, consequent: names that the rule, or its side, must contain.
@@ -575,9 +575,11 @@ def association_rules(
     Returns:
         The columns of mlxtend: ``antecedents``, ``consequents``, the supports of both and of the rule, and the measures
         of these. Intervals ``confidence_ci_low`` … ``confidence_ci_high`` in [0, 1] and ``lift_ci_low`` …
-        ``lift_ci_high``. ``probability`` (posterior probability of the confidence), ``selected`` (at most 10%
-        expected to be false) and ``selected_strict`` (at most 5%). A rule is neither
-        if the interval of its antecedent's support reaches 0, or if that of its confidence is 95 points wide or more.
+        ``lift_ci_high``; the former ends at 1 where the reports allow that the consequent always follows. Supports are
+        means of one joint posterior, so a side's may differ a little from that of :func:`mine`. ``probability``
+        (posterior probability of the confidence), ``selected`` (at most 10% expected to be false) and
+        ``selected_strict`` (at most 5%). A rule is neither if the interval of its antecedent's support reaches 0, or if
+        that of its confidence is 95 points wide or more.
         With prices ``value``, ``value_ci_low`` and ``value_ci_high``: what the consequents earn per thousand baskets
         with both sides, above the expectation under independence. ``attrs`` hold the number of selected rules and the
         number expected to be false.
@@ -602,14 +604,16 @@ def association_rules(
             'association_rules() takes min_confidence=0.6; other measures are columns, as rules[rules["lift"] > 1.2]'
         )
     from assocpriv.files.itemset_files import ATTRIBUTE
+    from assocpriv.files.mined_tables import read_table
     from assocpriv.files.rule_files import read_prices
-    from assocpriv.server.result_frames import RuleFrame, to_result_frame
-    from assocpriv.server.rules import derive_rules
-    from assocpriv.server.selection import RuleFilter
+    from assocpriv.server.baskets.result_frames import RuleFrame, to_result_frame
+    from assocpriv.server.baskets.rules import derive_rules
+    from assocpriv.server.baskets.selection import RuleFilter
 
     wanted = RuleFilter(size, antecedent_size, contains, antecedent, consequent, prune, sort)
     known = read_prices(prices) if isinstance(prices, str | Path) else prices
-    derived = derive_rules(itemsets, min_confidence, wanted, known)
+    table = read_table(itemsets) if isinstance(itemsets, str | Path) else itemsets
+    derived = derive_rules(table, min_confidence, wanted, known)
     if why := derived.attrs[ATTRIBUTE].get("why_none"):
         warnings.warn(f"there is no rule: {why}", stacklevel=2)
     return to_result_frame(derived, RuleFrame)
@@ -655,9 +659,9 @@ def substitutes(
     >>> [sorted(pair) for pair in found[found["selected"]]["itemsets"]]
     [['butter', 'margarine']]
     """
-    from assocpriv.server.intervals import ErrorOptions
-    from assocpriv.server.result_frames import SubstituteFrame, to_result_frame
-    from assocpriv.server.substitutes import find_substitutes
+    from assocpriv.estimation.intervals import ErrorOptions
+    from assocpriv.server.baskets.result_frames import SubstituteFrame, to_result_frame
+    from assocpriv.server.baskets.substitutes import find_substitutes
 
     opened = backends(reports, memory_bytes, progress)
     found = find_substitutes(opened, below, categories, ErrorOptions(confidence_level))
@@ -689,8 +693,8 @@ def draws(itemsets: "pd.DataFrame", count: int = 1000, *, seed: int) -> "pd.Data
     """
     import pandas as pd
 
-    from assocpriv.server.itemsets import light_table
-    from assocpriv.server.posterior_samples import draw_supports
+    from assocpriv.files.mined_tables import light_table
+    from assocpriv.server.baskets.posterior_samples import draw_supports
 
     table = light_table(itemsets)
     return pd.DataFrame(draw_supports(table, count, seed), columns=table["itemsets"].tolist())
@@ -737,7 +741,7 @@ def reconstruct(
     >>> abs(float(ap.reconstruct(reports)["ill"].share[1]) - 0.25) < 0.1
     True
     """
-    from assocpriv.server.distributions import ReconstructionRequest
+    from assocpriv.server.numeric.distributions import ReconstructionRequest
 
     opened = as_reports(reports)
     run = _answering(opened.plan, "server.reconstruct")
@@ -747,7 +751,7 @@ def reconstruct(
 
 def ask(
     reports: "AnyReports",
-    itemsets: Iterable[Collection[str | int]],
+    itemsets: "Iterable[Collection[str | int]] | pd.DataFrame",
     *,
     confidence_level: float | str = 0.95,
     memory_bytes: int | None = None,
@@ -757,11 +761,13 @@ def ask(
 
     Args:
         reports: as for :func:`mine`.
-        itemsets: sets or lists of names of the plan's catalogue (an int 7 is the name "7").
+        itemsets: sets or lists of names of the plan's catalogue (an int 7 is the name "7"), or a table with the column
+            ``itemsets``.
         confidence_level, memory_bytes, progress: as for :func:`mine`.
 
     Returns:
-        One row an itemset, in the given order: the columns of :func:`mine` except those about a minimum support.
+        One row an itemset, in the given order: the columns of :func:`mine` except those about a minimum support. The
+        intervals are those of itemsets chosen beforehand, which are wider for best sellers.
 
     Raises:
         EstimateError, WireError: as :func:`mine`; an unknown or repeated name, or an itemset larger than the plan's.
@@ -772,17 +778,19 @@ def ask(
     >>> (found["support"] > 0.9).tolist()
     [True, True]
     """
-    from assocpriv.server.ask import ask as run
-    from assocpriv.server.intervals import ErrorOptions
-    from assocpriv.server.result_frames import AnswerFrame, to_result_frame
+    from assocpriv.estimation.intervals import ErrorOptions
+    from assocpriv.server.baskets.ask import ask as run
+    from assocpriv.server.baskets.result_frames import AskedItemsets, to_result_frame
 
-    found = run(backends(reports, memory_bytes, progress), itemsets, (), ErrorOptions(confidence_level))
-    return to_result_frame(found.itemsets, AnswerFrame)
+    table: Any = itemsets
+    chosen = table["itemsets"] if hasattr(table, "columns") else table
+    found = run(backends(reports, memory_bytes, progress), chosen, (), ErrorOptions(confidence_level))
+    return to_result_frame(found.itemsets, AskedItemsets)
 
 
 def ask_rules(
     reports: "AnyReports",
-    rules: Iterable[tuple[Collection[str | int], Collection[str | int]]],
+    rules: "Iterable[tuple[Collection[str | int], Collection[str | int]]] | pd.DataFrame",
     *,
     confidence_level: float | str = 0.95,
     memory_bytes: int | None = None,
@@ -792,7 +800,7 @@ def ask_rules(
 
     Args:
         reports, confidence_level, memory_bytes, progress: as for :func:`ask`.
-        rules: pairs (antecedent, consequent) of sets or lists of names.
+        rules: pairs (antecedent, consequent) of sets or lists of names, or a table of rules.
 
     Returns:
         One row a rule, in the given order: the columns of :func:`association_rules` except those about a minimum.
@@ -806,12 +814,14 @@ def ask_rules(
     >>> float(found["confidence"][0]) > 0.9
     True
     """
-    from assocpriv.server.ask import ask as run
-    from assocpriv.server.intervals import ErrorOptions
-    from assocpriv.server.result_frames import AnswerFrame, to_result_frame
+    from assocpriv.estimation.intervals import ErrorOptions
+    from assocpriv.server.baskets.ask import ask as run
+    from assocpriv.server.baskets.result_frames import AskedRules, to_result_frame
 
-    found = run(backends(reports, memory_bytes, progress), (), rules, ErrorOptions(confidence_level))
-    return to_result_frame(found.rules, AnswerFrame)
+    table: Any = rules
+    chosen = zip(table["antecedents"], table["consequents"], strict=True) if hasattr(table, "columns") else table
+    found = run(backends(reports, memory_bytes, progress), (), chosen, ErrorOptions(confidence_level))
+    return to_result_frame(found.rules, AskedRules)
 
 
 # ---- several collections
@@ -861,9 +871,9 @@ def compare(
     >>> sorted((*row["itemsets"], row["difference"] > 0) for row in found.itemsets.to_dict()[:2])
     [('ice', False), ('tea', True)]
     """
-    from assocpriv.server.comparison import CompareRequest, read_sides
-    from assocpriv.server.comparison import compare as run
-    from assocpriv.server.intervals import ErrorOptions
+    from assocpriv.estimation.intervals import ErrorOptions
+    from assocpriv.server.baskets.comparison import CompareRequest, read_sides
+    from assocpriv.server.baskets.comparison import compare as run
 
     request = CompareRequest(at_least, fdr, min_confidence, ErrorOptions(confidence_level))
     if len(sides) == 1 and isinstance(sides[0], str | PathLike) and Path(sides[0]).is_dir():
@@ -913,8 +923,8 @@ def _names_of(sides: Sequence[Any]) -> list[str]:
 
 def _opened(side: Any) -> Any:
     """Return a mined table, or a list of collections."""
+    from assocpriv.files.mined_tables import mining_facts, read_table
     from assocpriv.files.report_files import holds_reports
-    from assocpriv.server.itemsets import mining_facts, read_table
 
     if hasattr(side, "columns"):
         mining_facts(side)  # refuses what is no such table

@@ -12,8 +12,8 @@ from assocpriv.planning.operator_designs import (
     runs,
 )
 from assocpriv.planning.plan_request import as_catalogue
-from assocpriv.plans.basket_plan import Plan
-from assocpriv.plans.report_type import ReportType
+from assocpriv.plans.baskets.basket_plan import Plan
+from assocpriv.plans.baskets.report_type import ReportType
 
 GUARANTEE = Guarantee("5%", "50%")
 _M, _OBJECTIVE = 5, WorstSupport(3, 1_000_000)

@@ -19,13 +19,13 @@ import pytest
 from click.testing import CliRunner, Result
 
 from assocpriv.cli.main import main
+from assocpriv.estimation.intervals import ErrorOptions
 from assocpriv.files.report_files import Reports
-from assocpriv.plans.basket_plan import Plan
-from assocpriv.server import ask as asking
-from assocpriv.server import mining
-from assocpriv.server.counting import LocalBackend
-from assocpriv.server.intervals import ErrorOptions
-from assocpriv.server.mining import MiningRequest
+from assocpriv.plans.baskets.basket_plan import Plan
+from assocpriv.server.baskets import ask as asking
+from assocpriv.server.baskets import mining
+from assocpriv.server.baskets.counting import LocalBackend
+from assocpriv.server.baskets.mining import MiningRequest
 
 DOCS = Path(__file__).parents[1] / "docs"
 

@@ -12,24 +12,24 @@ import numpy as np
 from scipy.special import chdtrc
 from scipy.stats import binom
 
-from assocpriv.client.basket_client import Randomizer, fit_transaction
-from assocpriv.client.bulk_client import randomize_chunks
-from assocpriv.client.guided_client import randomize_inputs
-from assocpriv.client.table_client import encode, release
+from assocpriv.client.baskets.basket_client import Randomizer, fit_transaction
+from assocpriv.client.baskets.bulk_client import randomize_chunks
+from assocpriv.client.guided.guided_client import randomize_inputs
+from assocpriv.client.numeric.table_client import encode, release
 from assocpriv.files.report_files import Reports
 from assocpriv.guarantees.amplification import Guarantee, parse_share
 from assocpriv.guarantees.entropy import WordEntropy
 from assocpriv.planning.operator_designs import FixedSizeFamily, WorstSupport, choose_generator, paper_family, runs
 from assocpriv.planning.plan_request import as_catalogue, limit_per_report
 from assocpriv.planning.size_reports import add_sizes_report_type, sizes_share
-from assocpriv.plans.basket_plan import Plan
-from assocpriv.plans.catalogue import Catalogue
-from assocpriv.plans.generator import Generator
-from assocpriv.plans.guidance import Guidance
-from assocpriv.plans.guided_plan import category, class_label, number, plan_guided
-from assocpriv.plans.item_names import Names
-from assocpriv.plans.operator import AnyOperator, FixedSizeOperator, Operator
-from assocpriv.plans.report_type import ReportType
+from assocpriv.plans.baskets.basket_plan import Plan
+from assocpriv.plans.baskets.catalogue import Catalogue
+from assocpriv.plans.baskets.generator import Generator
+from assocpriv.plans.baskets.item_names import Names
+from assocpriv.plans.baskets.operator import AnyOperator, FixedSizeOperator, Operator
+from assocpriv.plans.baskets.report_type import ReportType
+from assocpriv.plans.guided.guidance import Guidance
+from assocpriv.plans.guided.guided_plan import category, class_label, number, plan_guided
 from assocpriv.records.baskets import Baskets
 from assocpriv.simulation.enumeration import SeededEntropy
 from bench.accuracy.transactions import Transactions

@@ -19,7 +19,7 @@ from naive import planned
 
 import assocpriv as ap
 from assocpriv import numeric
-from assocpriv.client.bulk_client import randomize_chunks
+from assocpriv.client.baskets.bulk_client import randomize_chunks
 from assocpriv.collect.store import BatchSizes
 from assocpriv.files.itemset_files import LightFrame, as_column
 from assocpriv.files.plan_files import write_plan

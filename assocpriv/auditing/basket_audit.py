@@ -21,16 +21,16 @@ from assocpriv.auditing.audit_subject import Observation, Subject
 from assocpriv.auditing.recompute_guarantee import ReportTypeNumbers, check_integers, read_numbers
 from assocpriv.auditing.recompute_reports import Draws, cumulative_weights, masks, words_at
 from assocpriv.auditing.tested_clients import ClientReports, OwnClient, RecordBatch
-from assocpriv.client.basket_client import Randomizer
-from assocpriv.client.bulk_client import randomize_chunks
+from assocpriv.client.baskets.basket_client import Randomizer
+from assocpriv.client.baskets.bulk_client import randomize_chunks
 from assocpriv.guarantees.entropy import SystemEntropy
 from assocpriv.records.baskets import Baskets
-from assocpriv.server.bitmaps import ItemTables, planes_of
+from assocpriv.server.baskets.bitmaps import ItemTables, planes_of
 
 if TYPE_CHECKING:
     from assocpriv.auditing.findings import Finding
-    from assocpriv.plans.basket_plan import Plan
-    from assocpriv.plans.report_type import ReportType
+    from assocpriv.plans.baskets.basket_plan import Plan
+    from assocpriv.plans.baskets.report_type import ReportType
 
 _LONG = (63, 64, 65, 100, 257, 1000, 1023, 1024, 1025, 1500, 4096)  # further basket sizes to test
 _RANDOM_SIZES = 100  # sizes from 8 on, drawn anew each time

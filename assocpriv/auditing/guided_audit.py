@@ -21,13 +21,13 @@ from assocpriv.auditing.findings import BROKEN, CONSISTENT, GUARANTEE, Finding
 from assocpriv.auditing.recompute_reports import Draws
 from assocpriv.auditing.table_audit import check_ratio, named_record, ratio_finding
 from assocpriv.auditing.tested_clients import ClientReports, OwnClient, RecordBatch
-from assocpriv.client.guided_client import GuidedRecord, randomize_guided, randomize_inputs
+from assocpriv.client.guided.guided_client import GuidedRecord, randomize_guided, randomize_inputs
 from assocpriv.guarantees.entropy import SystemEntropy
 from assocpriv.guarantees.errors import PlanError
-from assocpriv.plans.guidance import Guidance, mixing_weight
+from assocpriv.plans.guided.guidance import Guidance, mixing_weight
 
 if TYPE_CHECKING:
-    from assocpriv.plans.guided_plan import GuidedPlan
+    from assocpriv.plans.guided.guided_plan import GuidedPlan
 
 _MAX_TUPLES = 5000  # tuples that a client may report in place of the own one
 _MAX_LEVEL, _DIRECTIONS, _MAX_BITS = 256, 8, 128

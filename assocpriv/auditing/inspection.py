@@ -1,6 +1,6 @@
 """Inspection of a path: a plan, reports, mined itemsets or a decision tree, read whole.
 
-For reports it can also test whether people who follow the plan could have sent them (server/manipulation.py).
+For reports it can also test whether people who follow the plan could have sent them (server/baskets/manipulation.py).
 """
 
 from collections.abc import Callable
@@ -11,20 +11,20 @@ from typing import TYPE_CHECKING
 
 from assocpriv.files.atomic import FORMATS, check_regular
 from assocpriv.files.itemset_files import LightFrame
+from assocpriv.files.mined_tables import read_table
 from assocpriv.files.plan_files import read_plan
 from assocpriv.files.report_files import IS_LEDGER, gather_hint, is_ledger, read_reports
 from assocpriv.files.tree_files import read_tree
 from assocpriv.guarantees.errors import EstimateError, FileError, NotAPlanError, WireError, pluralize
 from assocpriv.plans.registry import html_renderer, load_for
 from assocpriv.plans.result_display import plan_bound, rows_frame, short_repr
-from assocpriv.server.itemsets import read_table
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from assocpriv.plans.numeric.tree_model import TreeModel
     from assocpriv.plans.published_plan import PublishedPlan
-    from assocpriv.plans.tree_model import TreeModel
-    from assocpriv.server.manipulation import ManipulationCheck
+    from assocpriv.server.baskets.manipulation import ManipulationCheck
 
 
 PLAN, REPORTS, ITEMSETS, MODEL = "plan", "reports", "itemsets", "model"

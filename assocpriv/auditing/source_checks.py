@@ -44,7 +44,7 @@ _REASONS = {
     "client/spark_client.py": "secrets",  # file names
     "client/connection.py": "secrets socket time now monotonic",  # pauses before a request is repeated
     "client/upload.py": "open",  # the ledger; here and below given or kept files
-    "client/report_queue.py": "open read_bytes",
+    "client/guided/report_queue.py": "open read_bytes",
     "files/atomic.py": "urandom glob open",  # names of unfinished files
     "files/oblivious_http.py": "secrets open",  # keys of encrypted messages; decryption is called open
     "files/open_batches.py": "secrets listdir read_bytes",  # the identifier of a store
@@ -52,15 +52,15 @@ _REASONS = {
     "files/report_files.py": "datetime stat st_mtime glob open read_bytes",  # time and change of a file
     "kernels/compiling.py": "environ getattr glob importlib read_bytes stat sys",  # the location of compiled code
     "kernels/parallel.py": "sys psutil cpu_count read_text",  # numbers of cores and memory
-    "plans/catalogue.py": "hash",  # of equal catalogues
-    "plans/table_columns.py": "getattr",  # fields by name, here and below
-    "plans/generator.py": "getattr",
-    "plans/guided_plan.py": "sys",  # the range of floats
+    "plans/baskets/catalogue.py": "hash",  # of equal catalogues
+    "plans/numeric/table_columns.py": "getattr",  # fields by name, here and below
+    "plans/baskets/generator.py": "getattr",
+    "plans/guided/guided_plan.py": "sys",  # the range of floats
     "plans/registry.py": "getattr importlib",  # the registry
-    "plans/operator.py": "getattr",
+    "plans/baskets/operator.py": "getattr",
     "plans/published_plan.py": "getattr",
     "plans/result_display.py": "pandas",  # data frames of results, none of which is a report
-    "plans/tree_model.py": "sys",
+    "plans/numeric/tree_model.py": "sys",
     "guarantees/errors.py": "vars",  # options
     "guarantees/shuffle_model.py": "getattr scipy.stats",  # a central guarantee's proof
     "records/layout.py": "getattr",
@@ -92,14 +92,14 @@ _JS_SENDING = _words("Date setTimeout navigator performance process globalThis c
 def scan_package(package: Path | None = None) -> list[Finding]:
     """Check the sources of our Python clients: the folder client/, its kernels, and all modules that these import."""
     root = package or PACKAGE
-    left, found, seen = [*(root / "client").glob("*.py"), *(root / "kernels").glob("*.py")], [], set[Path]()
+    left, found, seen = [*(root / "client").rglob("*.py"), *(root / "kernels").glob("*.py")], [], set[Path]()
     while left:
         file = left.pop()
         if file in seen or not file.is_file():
             continue
         seen.add(file)
         tree = ast.parse(file.read_text(encoding="utf-8"))
-        own = [parts[1:end] for parts in _imports(tree) for end in (3, 4) if parts[0] == "assocpriv"]
+        own = [parts[1:end] for parts in _imports(tree) for end in (3, 4, 5) if parts[0] == "assocpriv"]
         left += [root.joinpath(*parts).with_suffix(".py") for parts in own if parts[0] in _PACKAGES]
         name = file.relative_to(root).as_posix()
         found += [(name, each) for each in _ambient(tree) if each not in _REASONS.get(name, "").split()]

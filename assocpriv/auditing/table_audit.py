@@ -22,14 +22,14 @@ from assocpriv.auditing.recompute_guarantee import limit_of
 from assocpriv.auditing.recompute_reports import Draws, words_at
 from assocpriv.auditing.recompute_tables import ColumnNumbers, read_table, recompute_record
 from assocpriv.auditing.tested_clients import ClientReports, OwnClient, RecordBatch
-from assocpriv.client.table_client import randomize_inputs, randomize_record
+from assocpriv.client.numeric.table_client import randomize_inputs, randomize_record
 from assocpriv.guarantees.entropy import SystemEntropy
 from assocpriv.guarantees.errors import PlanError
-from assocpriv.plans.guided_plan import CutColumn
-from assocpriv.plans.table_columns import CategoryColumn, Column, NumberColumn, TableColumns
+from assocpriv.plans.guided.guided_plan import CutColumn
+from assocpriv.plans.numeric.table_columns import CategoryColumn, Column, NumberColumn, TableColumns
 
 if TYPE_CHECKING:
-    from assocpriv.plans.table_plan import TablePlan
+    from assocpriv.plans.numeric.table_plan import TablePlan
 
 _FEW_CHOICES = 64  # inputs of a column whose weights are all compared
 _SINGLE_CHANGES = 8  # columns that are changed alone in a test record

@@ -46,12 +46,12 @@ from assocpriv.files.oblivious_http import (
 )
 from assocpriv.files.plan_files import read_guidance
 from assocpriv.guarantees.errors import AssocprivError, FileError, PlanError, WireError
-from assocpriv.plans.guided_plan import GuidedPlan
+from assocpriv.plans.guided.guided_plan import GuidedPlan
 
 if TYPE_CHECKING:
     from assocpriv.collect.gateway import GatewayKeys
     from assocpriv.collect.keys import Keyring, SourceKey
-    from assocpriv.plans.guidance import Guidance
+    from assocpriv.plans.guided.guidance import Guidance
 
 _BODY_SECONDS = 30.0  # within which a whole request must arrive
 _SKIP_SECONDS = 5.0  # for which the body of a refused request is skipped

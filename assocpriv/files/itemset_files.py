@@ -4,7 +4,7 @@ Commands use LightFrame, which avoids the import of pandas. Its methods have the
 far as this package uses them; but a column is an array, and rows have no labels. Callers of the Python API get a pandas
 frame from :meth:`LightFrame.to_pandas`.
 
-server/itemsets.py checks what a table must hold.
+server/baskets/itemsets.py checks what a table must hold.
 """
 
 import csv
@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
+from textwrap import shorten
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias
 
 import numpy as np
@@ -91,7 +92,8 @@ class LightFrame:
         return frame
 
     def __repr__(self) -> str:
-        return f"LightFrame({len(self)} rows; {', '.join(self.columns)})"
+        columns = shorten(", ".join(self.columns), 50, placeholder=" …")
+        return f"LightFrame({len(self)} rows; {columns})"
 
     def __len__(self) -> int:
         """Return the number of rows."""
@@ -99,13 +101,15 @@ class LightFrame:
 
     def __getitem__(self, name: str) -> NDArray[Any]:
         """Return a column."""
+        if not isinstance(name, str):
+            raise TypeError("a light table has columns only, by name; its to_pandas() makes a data frame")
         return self.columns[name]
 
     def take(self, rows: NDArray[Any] | Sequence[int]) -> "LightFrame":
         """Return some rows, by their numbers, in this order."""
         return LightFrame({name: each[rows] for name, each in self.columns.items()}, dict(self.attrs))
 
-    def head(self, count: int) -> "LightFrame":
+    def head(self, count: int = 5) -> "LightFrame":
         """Return the first rows."""
         return LightFrame({name: each[:count] for name, each in self.columns.items()}, dict(self.attrs))
 

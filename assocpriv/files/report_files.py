@@ -34,7 +34,7 @@ from assocpriv.plans.published_plan import PublishedPlan, pack_reports
 from assocpriv.plans.registry import parse_plan
 
 if TYPE_CHECKING:
-    from assocpriv.plans.guided_plan import GuidedPlan
+    from assocpriv.plans.guided.guided_plan import GuidedPlan
 
 PLAN_KEY = b"assocpriv.plan"
 ITEMSETS_KEY = b"assocpriv-itemsets"
@@ -163,8 +163,9 @@ class Reports:
             force: replace an existing file.
 
         Raises:
-            FileError: the file exists and ``force`` is not set, or cannot be written.
+            FileError: the file exists and ``force`` is not set, does not end in .parquet or .pq, or cannot be written.
         """
+        check_report_output(path)
         write_reports(self.batches(_ROW_GROUP), self.plan, path, force=force)
 
 
@@ -397,6 +398,8 @@ def _as_paths(paths: str | Path | Iterable[str | Path]) -> list[Path]:
             "gather"
         )
     is_data = hasattr(type(paths), "columns") or isinstance(paths, Mapping | AbstractSet)
+    if "support" in getattr(paths, "columns", ()):
+        raise TypeError("these are itemsets or rules, mined already; give the reports that they were mined from")
     if is_data or not all(isinstance(path, str | Path) for path in selected):
         raise TypeError(
             f"reports must be Reports, a file or a list of files, got a {type(paths).__name__} of other objects; make "

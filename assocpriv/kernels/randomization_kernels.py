@@ -147,7 +147,7 @@ def randomize_transactions(
     offsets: Ints, items: Ints, words: Words, subsets: tuple[Words, Ints], columns: Words, shape: Ints,
     scratch: Any, written: Any,
 ) -> Any:  # fmt: skip
-    """Randomize transactions exactly as client/basket_client.py does.
+    """Randomize transactions exactly as client/baskets/basket_client.py does.
 
     ``subsets`` are the cumulative weights, (2^m, words of weight_bits) from the least significant word, and the masks,
     (2^m,). ``columns`` is (items, r, w), or empty for reports without a generator. ``shape`` = n_items, m, insert_num,
@@ -250,7 +250,7 @@ def randomize_sets(  # noqa: PLR0912 -- loops
     offsets: Ints, items: Ints, words: Words, draws: tuple[Words, Words, Ints, Ints], binomials: Words, shape: Ints,
     scratch: Any, written: Any,
 ) -> Any:  # fmt: skip
-    """Randomize transactions to sets of ℓ items, exactly as client/basket_client.py does.
+    """Randomize transactions to sets of ℓ items, exactly as client/baskets/basket_client.py does.
 
     ``draws``: the cumulative weights of keeping fewest, fewest + 1, … items, (choices, words); the bounds of draws, the
     first for the number of kept items, the next for the added items, the last a multiple of these, with their rejection

@@ -54,15 +54,15 @@ from starlette.routing import Route
 
 from assocpriv.collect.metrics import Rate
 from assocpriv.collect.store import BatchTooSmallError
+from assocpriv.files.mined_tables import read_table
 from assocpriv.files.report_files import files_by_day
 from assocpriv.guarantees.amplification import parse_share
 from assocpriv.guarantees.errors import AssocprivError, FileError, pluralize
 from assocpriv.planning.detection_limits import forecast, reports_to_detect
-from assocpriv.plans.basket_plan import Plan
+from assocpriv.plans.baskets.basket_plan import Plan
 from assocpriv.plans.published_plan import PublishedPlan
 from assocpriv.plans.registry import has_entry, load_for
-from assocpriv.server.itemsets import read_table
-from assocpriv.server.rules import derive_rules
+from assocpriv.server.baskets.rules import derive_rules
 from assocpriv.show import audit_views, comparison_views, itemset_views, table_views
 from assocpriv.show.guarantee_views import guarantee_sentences
 from assocpriv.show.html_renderer import environment, fragment

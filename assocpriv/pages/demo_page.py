@@ -18,6 +18,7 @@ from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
+from assocpriv.files.mined_tables import read_table
 from assocpriv.guarantees.errors import FileError, PlanError
 from assocpriv.pages.collector_page import (
     HEADERS,
@@ -29,9 +30,8 @@ from assocpriv.pages.collector_page import (
     template,
     with_headers,
 )
-from assocpriv.plans.basket_plan import Plan
-from assocpriv.server.itemsets import read_table
-from assocpriv.server.rules import derive_rules, rule_records
+from assocpriv.plans.baskets.basket_plan import Plan
+from assocpriv.server.baskets.rules import derive_rules, rule_records
 
 MARK = "demonstration"  # a file in a folder of made-up reports
 _HERE = Path(__file__).parent

@@ -15,7 +15,7 @@ independent insertion. Among designs within 2% of the minimum it takes the short
 report type about sizes.
 
 Example guarantees, from strict to lenient, come with their costs: the detection threshold in default whole baskets.
-Costs are the detection thresholds of plans made here (server/intervals.py), times the factor of the truncation
+Costs are the detection thresholds of plans made here (estimation/intervals.py), times the factor of the truncation
 correction. The verdicts are a judgement, not a result.
 """
 
@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from assocpriv.estimation.intervals import detectable_supports
 from assocpriv.guarantees.amplification import Guarantee, parse_number, parse_probability
 from assocpriv.guarantees.errors import PlanError, pluralize
 from assocpriv.guarantees.exact_numbers import check_range
@@ -54,13 +55,12 @@ from assocpriv.planning.operator_designs import (
 )
 from assocpriv.planning.plan_request import DEFAULT_REPORTS, PlanRequest, as_catalogue
 from assocpriv.planning.size_reports import add_sizes_report_type, sizes_share
-from assocpriv.plans.basket_plan import Plan
-from assocpriv.plans.catalogue import name_itemsets
-from assocpriv.plans.item_names import Names
+from assocpriv.plans.baskets.basket_plan import Plan
+from assocpriv.plans.baskets.catalogue import name_itemsets
+from assocpriv.plans.baskets.item_names import Names
+from assocpriv.plans.baskets.report_type import ReportType
 from assocpriv.plans.registry import html_renderer
-from assocpriv.plans.report_type import ReportType
 from assocpriv.plans.result_display import bound_text, figure, plan_bound, rows_frame, share_or_nan, short_repr
-from assocpriv.server.intervals import detectable_supports
 
 if TYPE_CHECKING:
     import pandas as pd

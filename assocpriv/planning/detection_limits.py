@@ -15,6 +15,9 @@ from itertools import count as counting
 from math import comb
 from typing import TYPE_CHECKING, Any, overload
 
+from assocpriv.estimation.intervals import DetectableSupports, detectable_supports, detection_threshold
+from assocpriv.estimation.manipulation_bounds import ManipulationLimits, bound_manipulation, max_targets
+from assocpriv.estimation.supports import Respondents
 from assocpriv.guarantees import amplification as amplifications
 from assocpriv.guarantees.errors import PlanError, pluralize
 from assocpriv.guarantees.exact_numbers import check_range
@@ -25,9 +28,9 @@ from assocpriv.planning.information_spent import PlanInformation, mutual_limit, 
 from assocpriv.planning.operator_designs import MOST_REPORTS
 from assocpriv.planning.plan_request import as_catalogue
 from assocpriv.planning.size_reports import ManipulatedSizes, manipulated_sizes
-from assocpriv.plans.basket_plan import Plan
-from assocpriv.plans.catalogue import name_itemsets
-from assocpriv.plans.operator import MAX_TRANSACTION_SIZE
+from assocpriv.plans.baskets.basket_plan import Plan
+from assocpriv.plans.baskets.catalogue import name_itemsets
+from assocpriv.plans.baskets.operator import MAX_TRANSACTION_SIZE
 from assocpriv.plans.published_plan import MOST_REPORTS_PER_PERSON, PublishedPlan
 from assocpriv.plans.registry import html_renderer
 from assocpriv.plans.result_display import (
@@ -39,9 +42,6 @@ from assocpriv.plans.result_display import (
     share_or_nan,
     short_repr,
 )
-from assocpriv.server.intervals import DetectableSupports, detectable_supports, detection_threshold
-from assocpriv.server.manipulation import ManipulationLimits, bound_manipulation, max_targets
-from assocpriv.server.supports import Respondents
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -485,11 +485,12 @@ def solve_plan(
     progress: Callable[[int, int], None] | None = None,
     **known: Any,
 ) -> PlanForDetection:
-    """Return the plan of :func:`assocpriv.solve_plan`; ``known`` holds further arguments of :func:`choose_plan`.
+    """Return the plan of :func:`assocpriv.plan` with ``detect``; ``known`` holds further arguments of
+    :func:`choose_plan`.
 
-    A support is detected if the detection threshold (server/intervals.py) times the truncation correction is at most
-    the support. The planner may choose another design at each step, so the search is not monotone. The result holds and
-    one step less does not, but a smaller result may hold as well.
+    A support is detected if the detection threshold (estimation/intervals.py) times the truncation correction is at
+    most the support. The planner may choose another design at each step, so the search is not monotone. The result
+    holds and one step less does not, but a smaller result may hold as well.
     """
     wanted = _positive(support)
     if reports is None and guarantee is None:

@@ -2,7 +2,7 @@
 
 A k-itemset of a transaction of c > M items survives truncation with probability κ(c) = C(M,k)/C(c,k). Let P(c) be the
 basket-size distribution, and w(c) = C(c,k)^β, β = k^−.6, the growth with basket size of the probability to hold a
-relevant itemset. The truncation correction multiplies the estimate by (server/size_distribution.py)
+relevant itemset. The truncation correction multiplies the estimate by (estimation/size_distribution.py)
 
     F = Σ P(c) w(c) / Σ P(c) w(c) κ(c).
 
@@ -33,13 +33,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from assocpriv.estimation.size_distribution import holding_growth, keep_probabilities
 from assocpriv.guarantees.errors import PlanError
 from assocpriv.planning.operator_designs import MeanVariance, held_distribution
-from assocpriv.plans.transition import SupportModel
-from assocpriv.server.size_distribution import holding_growth, keep_probabilities
+from assocpriv.plans.numeric.transition import SupportModel
 
 if TYPE_CHECKING:
-    from assocpriv.plans.report_type import ReportType
+    from assocpriv.plans.baskets.report_type import ReportType
 
 Floats = NDArray[np.float64]
 DEFAULT_MEAN, MOST_MEAN, _SHAPE = 6.0, 1000.0, 1.5

@@ -21,14 +21,14 @@ from numpy.typing import NDArray
 
 from assocpriv.guarantees.errors import PlanError
 from assocpriv.guarantees.information_bounds import ABSOLUTE_ERROR, BITS, RELATIVE_ERROR, Array, information_limit
-from assocpriv.plans.generator import item_columns
-from assocpriv.plans.transition import SupportModel
-from assocpriv.plans.view import ItemsView
+from assocpriv.plans.baskets.generator import item_columns
+from assocpriv.plans.baskets.view import ItemsView
+from assocpriv.plans.numeric.transition import SupportModel
 
 if TYPE_CHECKING:
-    from assocpriv.plans.basket_plan import Plan
-    from assocpriv.plans.operator import AnyOperator
-    from assocpriv.plans.report_type import ReportType
+    from assocpriv.plans.baskets.basket_plan import Plan
+    from assocpriv.plans.baskets.operator import AnyOperator
+    from assocpriv.plans.baskets.report_type import ReportType
 
 MOST_SEED_WORK = 1 << 24  # limit of seeds · bits of items for enumeration: under half a second
 

@@ -1,10 +1,10 @@
 """Operator designs, and the search for the design with the least error under an amplification γ.
 
-A design's pattern h ⊆ {0..m} is the set of likelier numbers of kept items: the operator with w_j = γc for j ∈ h and
-w_j = c elsewhere is the sharpest with amplification γ. Designs of one operator for m items form a family. Its members
+A design's pattern h ⊆ {0..m} is the set of likelier numbers of kept items: the operator with w_j = γc for j ∈ h and w_j
+= c elsewhere is the sharpest with amplification γ. Designs of one operator for m items form a family. Its members
 differ in the default probability ρ = a/2^r, or in the size ℓ of fixed-size reports. The objective is a function of the
-moments E[Z² | l of k items held] (plans/transition.py). It is linear in the weights except for their sum, so that all
-patterns of all members cost a few small matrix products.
+moments E[Z² | l of k items held] (plans/numeric/transition.py). It is linear in the weights except for their sum, so
+that all patterns of all members cost a few small matrix products.
 
 The search tries the patterns in which the likelier numbers, or the others, are a run. The best of all 2^(m+1) patterns
 is one of these, or its error is lower by less than 1%. The paper's patterns are thresholds, h = {j ≥ j0}. (ρ, h) and
@@ -34,7 +34,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.guarantees.errors import PlanError
-from assocpriv.plans.generator import (
+from assocpriv.plans.baskets.generator import (
     Generator,
     bch_generator,
     bch_seed_bits,
@@ -43,8 +43,8 @@ from assocpriv.plans.generator import (
     reed_solomon_generator,
     reed_solomon_seed_bits,
 )
-from assocpriv.plans.operator import MAX_FIXED_BITS, MAX_WEIGHT_BITS, FixedSizeOperator, Operator
-from assocpriv.plans.transition import ERRORS_OF_ONE, lowest_support
+from assocpriv.plans.baskets.operator import MAX_FIXED_BITS, MAX_WEIGHT_BITS, FixedSizeOperator, Operator
+from assocpriv.plans.numeric.transition import ERRORS_OF_ONE, lowest_support
 
 MOST_REPORTS = 10**15  # of a plan of any type
 LARGEST_INSERT_BITS = 8

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass, field
 from fractions import Fraction
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -14,9 +15,9 @@ from assocpriv.guarantees.exact_numbers import as_whole, check_range
 from assocpriv.guarantees.shuffle_model import CentralGuarantee
 from assocpriv.planning.expected_error import BasketSizes
 from assocpriv.planning.operator_designs import MOST_REPORTS
-from assocpriv.plans.catalogue import Catalogue
-from assocpriv.plans.item_names import Names
-from assocpriv.plans.operator import MAX_TRANSACTION_SIZE
+from assocpriv.plans.baskets.catalogue import Catalogue
+from assocpriv.plans.baskets.item_names import Names
+from assocpriv.plans.baskets.operator import MAX_TRANSACTION_SIZE
 from assocpriv.plans.published_plan import MOST_REPORTS_PER_PERSON
 
 DEFAULT_REPORTS = 1_000_000
@@ -57,6 +58,9 @@ class PlanRequest:
             raise PlanError("paper needs transaction_size")
         if self.paper and self.central is not None:
             raise PlanError("the paper has no anonymous channel; give paper or central, not both")
+        mean: Any = self.mean_size
+        if not isinstance(mean, Real | None):
+            raise TypeError(f"mean_size must be a number, got a {type(mean).__name__}")
         if self.mean_size is not None and self.sample is not None:
             raise PlanError("a sample has its own mean size; give mean_size or sample, not both")
         most_items = min(len(self.catalogue), self.transaction_size or MAX_TRANSACTION_SIZE)

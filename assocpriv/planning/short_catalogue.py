@@ -28,18 +28,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.files.itemset_files import AnyFrame, LightFrame
+from assocpriv.files.mined_tables import mining_facts, read_table
 from assocpriv.guarantees.amplification import highest_posterior, lowest_posterior, round_epsilon_up
 from assocpriv.guarantees.errors import EstimateError, pluralize
 from assocpriv.guarantees.exact_numbers import check_range
 from assocpriv.planning.basket_planner import PlannedCollection, choose_plan
 from assocpriv.planning.expected_error import BasketSizes, expected_error
 from assocpriv.planning.operator_designs import MOST_REPORTS
-from assocpriv.plans.basket_plan import Plan
-from assocpriv.plans.catalogue import MAX_ITEMS
-from assocpriv.plans.item_names import Names
+from assocpriv.plans.baskets.basket_plan import Plan
+from assocpriv.plans.baskets.catalogue import MAX_ITEMS
+from assocpriv.plans.baskets.item_names import Names
 from assocpriv.plans.registry import html_renderer
 from assocpriv.plans.result_display import bound_text, plan_bound, rows_frame, short_repr
-from assocpriv.server.itemsets import mining_facts, read_table
 
 if TYPE_CHECKING:
     import pandas as pd

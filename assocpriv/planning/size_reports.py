@@ -2,7 +2,7 @@
 
 Padding items in reports about items estimate how many baskets hold fewer than M items, with the same error as for
 items. They give no information on longer baskets, which are truncated. So the size classes begin at M
-(server/size_distribution.py defines them). The share is small, because these reports do not help to estimate items:
+(estimation/size_distribution.py defines them). The share is small, because these reports do not help to estimate items:
 2,000 people suffice for the basket-size distribution, with a share of at most 5% and at least 1%.
 
 For one of B classes and the padding item, the best operators within γ report ℓ of the B + 1 entries (subset selection,
@@ -17,15 +17,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from assocpriv.estimation.manipulation_bounds import FALSE_ALARM, log_share_probability
+from assocpriv.estimation.size_distribution import fit_size_distribution, size_classes
 from assocpriv.planning.expected_error import BasketSizes
 from assocpriv.planning.operator_designs import Floats, WorstSupport, fixed_size_family, runs
-from assocpriv.plans.report_type import ReportType
-from assocpriv.plans.sizes_view import SizesView
-from assocpriv.plans.transition import SupportModel
-from assocpriv.server.size_distribution import fit_size_distribution, size_classes
+from assocpriv.plans.baskets.report_type import ReportType
+from assocpriv.plans.baskets.sizes_view import SizesView
+from assocpriv.plans.numeric.transition import SupportModel
 
 if TYPE_CHECKING:
-    from assocpriv.plans.basket_plan import Plan
+    from assocpriv.plans.baskets.basket_plan import Plan
 
 _PEOPLE, _LEAST_SHARE, _MOST_SHARE = 2000, Fraction(1, 100), Fraction(1, 20)
 _PARTS = 1000  # shares are multiples of 1/1000
@@ -71,9 +72,9 @@ class ManipulatedSizes:
 
     Attributes:
         share: share of all reports that are manipulated.
-        factors: factors of the truncation correction by itemset size (server/size_distribution.py).
+        factors: factors of the truncation correction by itemset size (estimation/size_distribution.py).
         detected: whether the test of the report types' shares detects this many responses about sizes with probability
-            99.8% (server/manipulation.py).
+            99.8% (estimation/manipulation_bounds.py).
     """
 
     share: float
@@ -90,8 +91,6 @@ def manipulated_sizes(plan: "Plan", reports: int) -> tuple[ManipulatedSizes, ...
     hold.
     """
     # imported here, so that the planner alone starts sooner
-    from assocpriv.server.manipulation import FALSE_ALARM, log_share_probability
-
     sizes = plan.sizes
     if sizes is None or 1 in (sizes.amplification, plan.items.amplification):
         return ()

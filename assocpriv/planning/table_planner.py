@@ -40,6 +40,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from assocpriv.estimation.intervals import normal_cdf
 from assocpriv.guarantees.amplification import Guarantee, check_guarantee, float_up, root_of_limit
 from assocpriv.guarantees.errors import PlanError, pluralize
 from assocpriv.guarantees.exact_numbers import check_range, check_whole
@@ -57,11 +58,8 @@ from assocpriv.planning.table_schema import (
     read_schema,
     warn_of_near_duplicates,
 )
-from assocpriv.plans.guided_plan import TUPLE_BITS, GuidedPlan, TupleMix
-from assocpriv.plans.published_plan import MOST_REPORTS_PER_PERSON
-from assocpriv.plans.registry import html_renderer
-from assocpriv.plans.result_display import bound_text, gamma_and_epsilon, plan_bound, rows_frame, short_repr
-from assocpriv.plans.table_columns import (
+from assocpriv.plans.guided.guided_plan import TUPLE_BITS, GuidedPlan, TupleMix
+from assocpriv.plans.numeric.table_columns import (
     COLUMNS,
     LARGEST_TOTAL,
     MOST_OUTPUTS,
@@ -77,8 +75,10 @@ from assocpriv.plans.table_columns import (
     Window,
     default_intervals,
 )
-from assocpriv.plans.table_plan import TablePlan, check_protected_values, shortened
-from assocpriv.server.intervals import normal_cdf
+from assocpriv.plans.numeric.table_plan import TablePlan, check_protected_values, shortened
+from assocpriv.plans.published_plan import MOST_REPORTS_PER_PERSON
+from assocpriv.plans.registry import html_renderer
+from assocpriv.plans.result_display import bound_text, gamma_and_epsilon, plan_bound, rows_frame, short_repr
 
 if TYPE_CHECKING:
     import pandas as pd

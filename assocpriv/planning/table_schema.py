@@ -15,7 +15,7 @@ from typing import Any
 from assocpriv.files.plan_files import near_duplicate_names, read_text
 from assocpriv.guarantees.amplification import parse_number, parse_probability
 from assocpriv.guarantees.errors import PlanError, pluralize
-from assocpriv.plans.table_columns import (
+from assocpriv.plans.numeric.table_columns import (
     MOST_OUTPUTS,
     MOST_WHOLE,
     CategoryColumn,
@@ -23,7 +23,7 @@ from assocpriv.plans.table_columns import (
     NumberColumn,
     check_text,
 )
-from assocpriv.plans.table_plan import MOST_COLUMNS
+from assocpriv.plans.numeric.table_plan import MOST_COLUMNS
 
 AS_IS, MEMBERSHIP, UNIFORM, GAUSSIAN = "as-is", "membership", "uniform", "gaussian"
 SQUARE_WAVE, RESPONSE = "square-wave", "response"

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from assocpriv.guarantees.errors import pluralize
-from assocpriv.plans.catalogue import name_itemsets
+from assocpriv.plans.baskets.catalogue import name_itemsets
 
 if TYPE_CHECKING:
-    from assocpriv.plans.basket_plan import Plan
+    from assocpriv.plans.baskets.basket_plan import Plan
 
 MUCH_LOST = 0.05  # of support; a larger loss gives a warning
 

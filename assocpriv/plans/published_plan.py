@@ -229,9 +229,8 @@ class PublishedPlan(ABC):
     def require(cls, plan: object) -> Self:
         """Return a plan of this class; raise PlanError for another plan type, TypeError for what is no plan."""
         if not isinstance(plan, PublishedPlan):
-            raise TypeError(
-                f"plan must be a {cls.__name__} (read_plan reads one from a file), got a {type(plan).__name__}"
-            )
+            hint = "its attribute plan is one" if hasattr(plan, "plan") else "read_plan reads one from a file"
+            raise TypeError(f"plan must be a {cls.__name__} ({hint}), got a {type(plan).__name__}")
         return plan.require_type(cls)
 
     def to_json(self) -> dict[str, Any]:

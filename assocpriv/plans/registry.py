@@ -1,8 +1,8 @@
 """The registry of plan types: the functions and classes for plans of each type, imported on use.
 
 A new plan type is new modules and one entry here. An entry's names are ``package.task``. Its reference is a name in a
-module of that subpackage, or one outside this package. So a caller only gets code of its own or a lower layer;
-tests/whole/test_layers.py checks all callers.
+module of that subpackage (``.module:name``), or one outside this package. So a caller only gets code of its own or a
+lower layer; tests/whole/test_layers.py checks all callers.
 
     plans.plan           the class that reads a plan of the type
     client.report        (record, plan, *, entropy) -> report: one record, checked
@@ -34,58 +34,58 @@ if TYPE_CHECKING:
 
 KINDS = {
     "baskets": {
-        "plans.plan": "basket_plan:Plan",
-        "client.report": "basket_client:randomize_basket",
-        "client.randomize": "bulk_client:randomize_records",
-        "server.mine": "mining:mine",
-        "server.manipulation": "manipulation:check_manipulation",
-        "planning.forecast": "detection_limits:forecast",
-        "planning.warn": "truncation_loss:warn_of_truncation",
-        "simulation.simulate": "basket_simulation:simulate_records",
-        "auditing.subject": "basket_audit:BasketSubject",
-        "show.plan": "plan_views:plan",
-        "show.simulated": "audit_views:simulated",
-        "pages.analysis": "collector_page:BASKETS",
+        "plans.plan": ".baskets.basket_plan:Plan",
+        "client.report": ".baskets.basket_client:randomize_basket",
+        "client.randomize": ".baskets.bulk_client:randomize_records",
+        "server.mine": ".baskets.mining:mine",
+        "server.manipulation": ".baskets.manipulation:check_manipulation",
+        "planning.forecast": ".detection_limits:forecast",
+        "planning.warn": ".truncation_loss:warn_of_truncation",
+        "simulation.simulate": ".basket_simulation:simulate_records",
+        "auditing.subject": ".basket_audit:BasketSubject",
+        "show.plan": ".plan_views:plan",
+        "show.simulated": ".audit_views:simulated",
+        "pages.analysis": ".collector_page:BASKETS",
     },
     "table": {
-        "plans.plan": "table_plan:TablePlan",
-        "client.report": "table_client:randomize_record",
-        "client.randomize": "table_client:randomize_records",
-        "client.parse": "table_client:parse_record",
-        "server.reconstruct": "distributions:reconstruct",
-        "planning.forecast": "table_planner:forecast_table",
-        "simulation.simulate": "table_simulation:simulate_table",
-        "auditing.subject": "table_audit:TableSubject",
-        "show.plan": "table_views:plan",
-        "show.simulated": "table_views:simulated",
-        "pages.analysis": "collector_page:TABLES",
+        "plans.plan": ".numeric.table_plan:TablePlan",
+        "client.report": ".numeric.table_client:randomize_record",
+        "client.randomize": ".numeric.table_client:randomize_records",
+        "client.parse": ".numeric.table_client:parse_record",
+        "server.reconstruct": ".numeric.distributions:reconstruct",
+        "planning.forecast": ".table_planner:forecast_table",
+        "simulation.simulate": ".table_simulation:simulate_table",
+        "auditing.subject": ".table_audit:TableSubject",
+        "show.plan": ".table_views:plan",
+        "show.simulated": ".table_views:simulated",
+        "pages.analysis": ".collector_page:TABLES",
     },
     "guided": {
-        "plans.plan": "guided_plan:GuidedPlan",
-        "client.report": "guided_client:randomize_guided",
-        "client.randomize": "report_queue:randomize_records",
-        "client.parse": "guided_client:parse_guided",
-        "client.values": "table_client:parse_record",
-        "client.add_guidance": "report_queue:fetch_guided_record",
-        "server.collect": "guided_collection:collect_files",
-        "planning.forecast": "table_planner:forecast_guided",
-        "simulation.simulate": "guided_simulation:simulate_guided",
-        "auditing.subject": "guided_audit:GuidedSubject",
-        "show.plan": "guided_views:plan",
-        "show.simulated": "guided_views:simulated",
-        "pages.analysis": "collector_page:GUIDED",
+        "plans.plan": ".guided.guided_plan:GuidedPlan",
+        "client.report": ".guided.guided_client:randomize_guided",
+        "client.randomize": ".guided.report_queue:randomize_records",
+        "client.parse": ".guided.guided_client:parse_guided",
+        "client.values": ".numeric.table_client:parse_record",
+        "client.add_guidance": ".guided.report_queue:fetch_guided_record",
+        "server.collect": ".guided.collection:collect_files",
+        "planning.forecast": ".table_planner:forecast_guided",
+        "simulation.simulate": ".guided_simulation:simulate_guided",
+        "auditing.subject": ".guided_audit:GuidedSubject",
+        "show.plan": ".guided_views:plan",
+        "show.simulated": ".guided_views:simulated",
+        "pages.analysis": ".collector_page:GUIDED",
     },
 }
 
 
-def load(reference: str) -> Any:
-    """Return the object of a reference ``module:name``, importing the module.
+def load(reference: str, package: str | None = None) -> Any:
+    """Return the object of a reference ``module:name``, importing the module, ``.module`` from a package.
 
     >>> load("fractions:Fraction")(1, 3)
     Fraction(1, 3)
     """
     module, _, name = reference.partition(":")
-    return getattr(import_module(module), name)
+    return getattr(import_module(module, package), name)
 
 
 def has_entry(kind: str, what: str) -> bool:
@@ -109,7 +109,7 @@ def load_for(kind: str, what: str, done: str) -> Any:
     if not has_entry(kind, what):
         raise PlanError(f"plans of the type {kind} cannot be {done} here; a newer release may support this")
     package, entry = what.partition(".")[0], KINDS[kind][what]
-    return load(entry if "." in entry else f"assocpriv.{package}.{entry}")
+    return load(entry, f"assocpriv.{package}")
 
 
 def parse_plan(text: str) -> "PublishedPlan":

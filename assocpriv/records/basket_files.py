@@ -24,7 +24,7 @@ from assocpriv.files.arrow import array_to_numpy, pa, to_arrow
 from assocpriv.guarantees.errors import BasketError
 from assocpriv.kernels.compiling import text_kernels
 from assocpriv.kernels.parallel import parallel_map
-from assocpriv.plans.catalogue import Catalogue
+from assocpriv.plans.baskets.catalogue import Catalogue
 from assocpriv.records import basket_sources
 from assocpriv.records.baskets import (
     BLANK,

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from assocpriv.files.arrow import array_to_numpy, pa, pc
 from assocpriv.guarantees.errors import BasketError, PlanError, RecordError, pluralize
-from assocpriv.plans.catalogue import Catalogue
+from assocpriv.plans.baskets.catalogue import Catalogue
 from assocpriv.records.basket_sources import SAMPLE_LINES, FirstRows
 from assocpriv.records.cells import (
     MARKS,

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.guarantees.errors import BasketError, pluralize
-from assocpriv.plans.catalogue import MAX_ITEMS, Catalogue
+from assocpriv.plans.baskets.catalogue import MAX_ITEMS, Catalogue
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")  # also halves of surrogate pairs, which no text has
 _DECIMAL = re.compile(r"0|[1-9][0-9]{0,6}")  # numbers below MAX_ITEMS have at most 7 digits

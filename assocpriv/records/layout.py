@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from assocpriv.guarantees.errors import BasketError
-from assocpriv.plans.catalogue import Catalogue
+from assocpriv.plans.baskets.catalogue import Catalogue
 from assocpriv.records.basket_sources import Progress
 from assocpriv.records.cells import CHOICES, check_choices, missing_words
 from assocpriv.records.columns import parse_separator

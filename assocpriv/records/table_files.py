@@ -27,8 +27,15 @@ from numpy.typing import NDArray
 from assocpriv.files.arrow import array_to_numpy, pa
 from assocpriv.guarantees.errors import RecordError, pluralize
 from assocpriv.kernels.parallel import parallel_map
-from assocpriv.plans.table_columns import MOST_NAME, CategoryColumn, Column, NumberColumn, NumericColumn, TableColumns
-from assocpriv.plans.table_plan import shortened
+from assocpriv.plans.numeric.table_columns import (
+    MOST_NAME,
+    CategoryColumn,
+    Column,
+    NumberColumn,
+    NumericColumn,
+    TableColumns,
+)
+from assocpriv.plans.numeric.table_plan import shortened
 from assocpriv.records import basket_sources
 from assocpriv.records.columns import (
     EMPTY_NUMBERS,
@@ -43,7 +50,7 @@ from assocpriv.records.columns import (
 )
 
 if TYPE_CHECKING:
-    from assocpriv.plans.tree_model import CategoryInput
+    from assocpriv.plans.numeric.tree_model import CategoryInput
 
 _NUMBER = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[-+]?[0-9]+)?|[-+]?inf(?:inity)?", re.ASCII | re.I)
 _NO_NUMBER = re.compile(r"[-+]?nan(?:\([0-9a-z_]*\))?", re.ASCII | re.I)  # as Arrow reads columns of numbers
@@ -151,7 +158,7 @@ def _no_number(_word: str) -> None:
 def place_of(value: Any, column: "CategoryColumn | CategoryInput") -> int:
     """Return the index of a value among a column's values, −1 if it is not there; numbers and booleans match as text.
 
-    >>> from assocpriv.plans.table_columns import Clear
+    >>> from assocpriv.plans.numeric.table_columns import Clear
     >>> column = CategoryColumn("smokes", Clear(2), False, ("true", "2"))
     >>> place_of(True, column), place_of(2.0, column), place_of(" 2", column), place_of("no", column)
     (0, 1, 1, -1)

@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 from assocpriv.files.arrow import pa
 from assocpriv.files.report_files import COLUMN, Reports, file_batches, rebatch, row_groups
 from assocpriv.guarantees.errors import EstimateError, SparkError, WireError, pluralize
-from assocpriv.plans.basket_plan import Plan
-from assocpriv.plans.report_type import ReportType
-from assocpriv.plans.transition import SupportModel
-from assocpriv.server.counting import (
+from assocpriv.plans.baskets.basket_plan import Plan
+from assocpriv.plans.baskets.report_type import ReportType
+from assocpriv.plans.numeric.transition import SupportModel
+from assocpriv.server.baskets.counting import (
     ItemsetCounter,
     LocalCounter,
     Part,

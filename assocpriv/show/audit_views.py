@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from assocpriv.auditing.findings import BROKEN, CANNOT_SEE, UNDECIDED, count_undecided
 from assocpriv.auditing.inspection import ITEMSETS, MODEL, PLAN, REPORTS, FileContent
+from assocpriv.files.mined_tables import describe_limits, mining_facts
 from assocpriv.guarantees.amplification import epsilon_from_amplification
 from assocpriv.planning.plan_request import DEFAULT_REPORTS
 from assocpriv.plans.registry import load_for
-from assocpriv.server.itemsets import describe_limits, mining_facts
 from assocpriv.show import itemset_views, plan_views, table_views
 from assocpriv.show.collection_views import loss_content, loss_parts, randomized
 from assocpriv.show.number_format import fields
@@ -23,7 +23,7 @@ from assocpriv.show.result_record import Column, Part, Record, Say, Section, Tab
 if TYPE_CHECKING:
     from assocpriv.auditing.audit import Audit
     from assocpriv.plans.published_plan import PublishedPlan
-    from assocpriv.server.manipulation import ManipulationCheck
+    from assocpriv.server.baskets.manipulation import ManipulationCheck
     from assocpriv.simulation.basket_simulation import Simulation
     from assocpriv.simulation.demo import Demo, DemoStart
 

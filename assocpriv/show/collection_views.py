@@ -22,15 +22,15 @@ from assocpriv.show.number_format import chance_up, fields, plain
 from assocpriv.show.result_record import Column, Facts, Part, Record, Say, Table
 
 if TYPE_CHECKING:
+    from assocpriv.client.baskets.transactions import BasketCounts
     from assocpriv.client.ledger import DeviceReport
     from assocpriv.client.ledger_book import BudgetSpent
-    from assocpriv.client.transactions import BasketCounts
     from assocpriv.client.upload import QueueResult, SentReport
     from assocpriv.collect.folder import CollectionStatus
     from assocpriv.collect.gather import GatherResult, RefusedFile
     from assocpriv.collect.keys import SourceKey
     from assocpriv.files.plan_files import CatalogueCheck
-    from assocpriv.plans.basket_plan import Plan
+    from assocpriv.plans.baskets.basket_plan import Plan
     from assocpriv.simulation.basket_samples import CatalogueDraft, CatalogueUse
 
 _SHOWN = 20  # refused files

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from assocpriv.server.comparison import Comparison, comparison_records
+from assocpriv.server.baskets.comparison import Comparison, comparison_records
 from assocpriv.show.number_format import interval
 from assocpriv.show.result_record import Column, Facts, Part, Record, Say, Section, Table, more
 

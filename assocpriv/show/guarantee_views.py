@@ -22,7 +22,7 @@ from assocpriv.guarantees.amplification import (
 from assocpriv.planning import basket_planner
 from assocpriv.planning.detection_limits import DEFAULT_PRIORS, ComposedGuarantee, ComposedPlans, Privacy
 from assocpriv.planning.expected_error import DEFAULT_MEAN
-from assocpriv.plans.catalogue import name_itemsets
+from assocpriv.plans.baskets.catalogue import name_itemsets
 from assocpriv.show.number_format import fields, finite, plain, written
 from assocpriv.show.result_record import Column, Facts, Page, Part, Record, Say, Section, Table, write
 

@@ -13,10 +13,10 @@ from assocpriv.show.result_record import Column, Facts, Part, Record, Say, Secti
 from assocpriv.simulation.guided_simulation import RoundMean, Trial
 
 if TYPE_CHECKING:
-    from assocpriv.client.report_queue import ResponseCounts
+    from assocpriv.client.guided.report_queue import ResponseCounts
     from assocpriv.planning.table_planner import GuidedFacts
-    from assocpriv.plans.guided_plan import GuidedPlan
-    from assocpriv.server.guided_collection import LevelAccuracy, MinerState
+    from assocpriv.plans.guided.guided_plan import GuidedPlan
+    from assocpriv.server.guided.collection import LevelAccuracy, MinerState
 
 _LEGEND = (
     "μ: from here on, a miner who knew all tuples would request at most this level",

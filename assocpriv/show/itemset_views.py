@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from assocpriv.files.itemset_files import ATTRIBUTE, MACHINE_COLUMNS, AnyFrame, LightFrame, itemset_records
+from assocpriv.files.mined_tables import MiningFacts, describe_limits, mining_facts
 from assocpriv.guarantees.errors import pluralize
-from assocpriv.plans.catalogue import name_itemsets
-from assocpriv.server.itemsets import MiningFacts, describe_limits, mining_facts, with_named_intervals
-from assocpriv.server.rules import rule_records, selected_rules
-from assocpriv.server.search import LEAST_PROBABILITY as LEAST
-from assocpriv.server.selection import NO_FILTER, ItemsetFilter, rows_to_show
+from assocpriv.plans.baskets.catalogue import name_itemsets
+from assocpriv.server.baskets.itemsets import with_named_intervals
+from assocpriv.server.baskets.rules import rule_records, selected_rules
+from assocpriv.server.baskets.search import LEAST_PROBABILITY as LEAST
+from assocpriv.server.baskets.selection import NO_FILTER, ItemsetFilter, rows_to_show
 from assocpriv.show import charts
 from assocpriv.show.guarantee_views import guarantee_content, privacy_sections
 from assocpriv.show.number_format import fields, interval
@@ -20,8 +21,8 @@ from assocpriv.show.result_record import Column, Page, Part, Picture, Record, Sa
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from assocpriv.plans.basket_plan import Plan
-    from assocpriv.server.ask import AskResult
+    from assocpriv.plans.baskets.basket_plan import Plan
+    from assocpriv.server.baskets.ask import AskResult
 
 MOST_RULES = 250  # on a page
 _SELECTION = (

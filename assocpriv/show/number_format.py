@@ -164,7 +164,7 @@ def names(items: Iterable[str]) -> list[str]:
 
 def selected(items: Iterable[str]) -> list[str]:
     """Return an itemset's items to show, sorted; those with a comma in double quotes, as commands read them."""
-    from assocpriv.plans.catalogue import sort_key  # numpy, which --help goes without
+    from assocpriv.plans.baskets.catalogue import sort_key  # numpy, which --help goes without
 
     shown = names(sorted(items, key=sort_key))
     return ['"' + each.replace('"', '""') + '"' if "," in each else each for each in shown]

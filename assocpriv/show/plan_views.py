@@ -14,10 +14,10 @@ from assocpriv.planning.detection_limits import REPORTS, Forecast, forecast
 from assocpriv.planning.expected_error import BasketSizes
 from assocpriv.planning.information_spent import information_shares
 from assocpriv.planning.short_catalogue import short_catalogue
-from assocpriv.plans.catalogue import name_itemsets
-from assocpriv.plans.operator import MAX_TRANSACTION_SIZE
+from assocpriv.plans.baskets.catalogue import name_itemsets
+from assocpriv.plans.baskets.operator import MAX_TRANSACTION_SIZE
 from assocpriv.plans.registry import load_for
-from assocpriv.server.comparison import detectable_differences
+from assocpriv.server.baskets.comparison import detectable_differences
 from assocpriv.show.guarantee_views import LEVEL, guarantee_content, guarantee_facts
 from assocpriv.show.number_format import fields, finite, plain
 from assocpriv.show.result_record import Column, Facts, Part, Record, Say, Section, Table, write
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from assocpriv.planning.basket_planner import PlannedCollection
     from assocpriv.planning.detection_limits import PlanForDetection
     from assocpriv.planning.short_catalogue import Refinement
-    from assocpriv.plans.basket_plan import Plan
-    from assocpriv.plans.report_type import ReportType
+    from assocpriv.plans.baskets.basket_plan import Plan
+    from assocpriv.plans.baskets.report_type import ReportType
 
 LOWEST = "detectable_support"
 _MORE = tuple(10**k for k in range(3, 9))  # numbers of reports to try where nothing was found

@@ -11,17 +11,17 @@ import numpy as np
 
 from assocpriv.files.atomic import MAX_TABLE_BYTES, atomic_output, check_page_output, read_bounded
 from assocpriv.files.itemset_files import AnyFrame, LightFrame
+from assocpriv.files.mined_tables import MiningFacts, mining_facts, read_table
 from assocpriv.files.plan_files import read_plan
 from assocpriv.files.tree_files import read_tree
 from assocpriv.guarantees.errors import EstimateError, PlanError, check_type, pluralize
-from assocpriv.plans.basket_plan import Plan
+from assocpriv.plans.baskets.basket_plan import Plan
+from assocpriv.plans.numeric.tree_model import TreeModel
 from assocpriv.plans.published_plan import PublishedPlan
-from assocpriv.plans.tree_model import TreeModel
-from assocpriv.server.comparison import Comparison
-from assocpriv.server.distributions import Distributions
-from assocpriv.server.itemsets import MiningFacts, mining_facts, read_table
-from assocpriv.server.rules import check_rules, derive_rules, rule_records
-from assocpriv.server.selection import NO_FILTER, rows_to_show
+from assocpriv.server.baskets.comparison import Comparison
+from assocpriv.server.baskets.rules import check_rules, derive_rules, rule_records
+from assocpriv.server.baskets.selection import NO_FILTER, rows_to_show
+from assocpriv.server.numeric.distributions import Distributions
 from assocpriv.show import (
     charts,
     comparison_views,
@@ -254,7 +254,7 @@ def _intervals_picture(frame: LightFrame, facts: MiningFacts | None, left: str) 
 def _is_as_returned(table: "AnyFrame") -> bool:
     if isinstance(table, LightFrame):
         return False  # it does not know, and pandas need not be loaded
-    from assocpriv.server.result_frames import is_as_returned
+    from assocpriv.server.baskets.result_frames import is_as_returned
 
     return is_as_returned(table)
 

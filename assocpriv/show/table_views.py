@@ -15,21 +15,21 @@ from assocpriv.guarantees.errors import pluralize
 from assocpriv.guarantees.exact_numbers import rounded
 from assocpriv.planning.table_planner import CONFIDENCES, ColumnFacts, TableFacts
 from assocpriv.planning.table_schema import AS_IS, GAUSSIAN, MEMBERSHIP, UNIFORM
-from assocpriv.plans.operator import MAX_TRANSACTION_SIZE
-from assocpriv.plans.table_columns import NumberColumn
-from assocpriv.plans.tree_model import tree_lines
+from assocpriv.plans.baskets.operator import MAX_TRANSACTION_SIZE
+from assocpriv.plans.numeric.table_columns import NumberColumn
+from assocpriv.plans.numeric.tree_model import tree_lines
 from assocpriv.show import charts
 from assocpriv.show.guarantee_views import guarantee_content, guarantee_facts, privacy_sections
 from assocpriv.show.number_format import errors_of, fields, interval, percent_as_given, plain
 from assocpriv.show.result_record import Column, Facts, Page, Part, Picture, Record, Say, Section, Table, more
 
 if TYPE_CHECKING:
-    from assocpriv.client.table_classes import PredictionCounts
+    from assocpriv.client.numeric.table_classes import PredictionCounts
+    from assocpriv.plans.numeric.table_plan import TablePlan
+    from assocpriv.plans.numeric.tree_model import TreeModel
     from assocpriv.plans.published_plan import PublishedPlan
-    from assocpriv.plans.table_plan import TablePlan
-    from assocpriv.plans.tree_model import TreeModel
     from assocpriv.records.table_files import TableCounts
-    from assocpriv.server.distributions import Distributions
+    from assocpriv.server.numeric.distributions import Distributions
     from assocpriv.simulation.table_simulation import TableSimulation
 
     DistributionContent = Distributions | Mapping[str, Any]

@@ -15,15 +15,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from assocpriv.client.transactions import BasketCounts, read_transactions
+from assocpriv.client.baskets.transactions import BasketCounts, read_transactions
 from assocpriv.files.plan_files import check_catalogue, normalize_name, read_text
 from assocpriv.files.spreadsheet_lists import is_header, read_rows
 from assocpriv.guarantees.amplification import Guarantee
 from assocpriv.guarantees.errors import BasketError, build_options, check_type, pluralize
 from assocpriv.guarantees.exact_numbers import check_range
 from assocpriv.planning.basket_planner import make_plan
-from assocpriv.plans.catalogue import MAX_ITEMS, Catalogue
-from assocpriv.plans.item_names import Names
+from assocpriv.plans.baskets.catalogue import MAX_ITEMS, Catalogue
+from assocpriv.plans.baskets.item_names import Names
 from assocpriv.records.basket_files import stream_baskets
 from assocpriv.records.baskets import Baskets, named_baskets
 from assocpriv.records.cells import MISSING_WORDS

@@ -13,31 +13,31 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.client.bulk_client import randomize_chunks
-from assocpriv.client.transactions import BasketCounts, read_transactions
+from assocpriv.client.baskets.bulk_client import randomize_chunks
+from assocpriv.client.baskets.transactions import BasketCounts, read_transactions
+from assocpriv.files.mined_tables import describe_limits, mining_facts
 from assocpriv.files.report_files import Reports
 from assocpriv.guarantees.errors import build_options, pluralize
 from assocpriv.guarantees.exact_numbers import check_range, check_whole
 from assocpriv.kernels.parallel import add_up, default_memory
 from assocpriv.planning.operator_designs import MOST_REPORTS
 from assocpriv.planning.truncation_loss import measure_truncation_loss, warn_of_truncation
-from assocpriv.plans.basket_plan import Plan
+from assocpriv.plans.baskets.basket_plan import Plan
 from assocpriv.plans.registry import html_renderer
 from assocpriv.plans.result_display import figure, plan_bound, short_repr
 from assocpriv.records.basket_sources import is_file
 from assocpriv.records.baskets import Baskets, count_sizes
 from assocpriv.records.layout import ReadOptions
-from assocpriv.server.bitmaps import SupersetCounter, items_of, places_in, transaction_rows
-from assocpriv.server.counting import ItemsetCounter, LocalBackend, part_size
-from assocpriv.server.itemsets import describe_limits, mining_facts
-from assocpriv.server.mining import MiningRequest, mine
-from assocpriv.server.search import join_candidates
+from assocpriv.server.baskets.bitmaps import SupersetCounter, items_of, places_in, transaction_rows
+from assocpriv.server.baskets.counting import ItemsetCounter, LocalBackend, part_size
+from assocpriv.server.baskets.mining import MiningRequest, mine
+from assocpriv.server.baskets.search import join_candidates
 from assocpriv.simulation.enumeration import entropy_source
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from assocpriv.plans.catalogue import Catalogue
+    from assocpriv.plans.baskets.catalogue import Catalogue
 
 
 Progress = Callable[[str, int, int], None]
@@ -135,7 +135,9 @@ class Simulation:
 
     def to_frame(self) -> "pd.DataFrame":
         """Return the mined itemsets with their true supports; ``missed`` has the others that are frequent."""
-        return self.itemsets
+        import pandas as pd
+
+        return pd.DataFrame(self.itemsets)
 
     @property
     def missed_count(self) -> int:
@@ -173,7 +175,9 @@ def simulate(
     clock.append(perf_counter())
     seconds = dict(zip(["randomize", "mine", "truth"], np.diff(clock).tolist(), strict=True))
     longer = measure_truncation_loss(count_sizes(baskets), plan).truncated
-    return Simulation(itemsets.to_pandas(), missed, reports, truth, longer, seconds, found, false)
+    from assocpriv.server.baskets.result_frames import to_result_frame
+
+    return Simulation(to_result_frame(itemsets, own_view=False), missed, reports, truth, longer, seconds, found, false)
 
 
 def simulate_records(

@@ -10,19 +10,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from assocpriv.files.atomic import check_writable
+from assocpriv.files.mined_tables import write_itemsets
 from assocpriv.files.plan_files import write_plan
 from assocpriv.guarantees.amplification import Guarantee
 from assocpriv.guarantees.errors import FileError, build_options
 from assocpriv.planning.basket_planner import make_plan
 from assocpriv.planning.detection_limits import Forecast, forecast
 from assocpriv.planning.truncation_loss import TruncationLoss, measure_truncation_loss
-from assocpriv.plans.catalogue import Catalogue
+from assocpriv.plans.baskets.catalogue import Catalogue
 from assocpriv.records.basket_files import read_baskets
 from assocpriv.records.baskets import Baskets, count_sizes
 from assocpriv.records.layout import ReadOptions
-from assocpriv.server.itemsets import write_itemsets
-from assocpriv.server.mining import MiningRequest
-from assocpriv.server.rules import derive_rules, write_rules
+from assocpriv.server.baskets.mining import MiningRequest
+from assocpriv.server.baskets.rules import derive_rules, write_rules
 from assocpriv.simulation.basket_simulation import Progress, Simulation, simulate
 from assocpriv.simulation.synthetic import QuestSettings, generate_quest
 

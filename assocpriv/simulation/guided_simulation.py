@@ -36,20 +36,20 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from assocpriv.client.guided_client import TupleRandomizer
+from assocpriv.client.guided.guided_client import TupleRandomizer
 from assocpriv.files.report_files import Reports
 from assocpriv.guarantees.amplification import Guarantee, parse_probability
 from assocpriv.guarantees.errors import PlanError, RecordError, build_options, pluralize
 from assocpriv.planning.table_schema import NUMBER, read_schema, warn_of_near_duplicates
-from assocpriv.plans.guidance import MIXED_TOTAL, Guidance, bit_weights, mix_weights, mixing_weight, random_share
-from assocpriv.plans.guided_plan import BATCH, GuidedPlan, category, class_label, number, plan_guided
+from assocpriv.plans.guided.guidance import MIXED_TOTAL, Guidance, bit_weights, mix_weights, mixing_weight, random_share
+from assocpriv.plans.guided.guided_plan import BATCH, GuidedPlan, category, class_label, number, plan_guided
 from assocpriv.plans.registry import html_renderer
 from assocpriv.plans.result_display import plan_bound, rows_frame, short_repr
 from assocpriv.records.basket_sources import MemoryBudget, prefix_errors
 from assocpriv.records.columns import open_table
 from assocpriv.records.number_columns import all_numbers, explain_words_among_numbers
 from assocpriv.records.table_files import TableOptions, stream_table
-from assocpriv.server import guided_collection
+from assocpriv.server.guided import collection as guided_collection
 from assocpriv.simulation.enumeration import SeededEntropy
 
 if TYPE_CHECKING:
@@ -184,7 +184,7 @@ def _plan_from_schema(schema: Any, class_column: str, **settings: Any) -> Guided
 def plan_from_table(cells: "pd.DataFrame", class_column: str, **settings: Any) -> GuidedPlan:
     """Return a plan of all columns of a table except constant ones, which carry no information.
 
-    ``settings`` are those of :func:`assocpriv.plans.guided_plan.plan_guided`.
+    ``settings`` are those of :func:`assocpriv.plans.guided.guided_plan.plan_guided`.
 
     Raises:
         RecordError: no such column, fewer than two classes, or invalid numbers.

@@ -31,7 +31,7 @@ from assocpriv.files.arrow import arrow_csv, pa, pq
 from assocpriv.files.atomic import atomic_output, check_writable
 from assocpriv.guarantees.errors import AssocprivError, BasketError, FileError, RecordError
 from assocpriv.guarantees.exact_numbers import as_whole
-from assocpriv.plans.catalogue import MAX_ITEMS, Catalogue
+from assocpriv.plans.baskets.catalogue import MAX_ITEMS, Catalogue
 from assocpriv.records.baskets import Baskets
 
 if TYPE_CHECKING:

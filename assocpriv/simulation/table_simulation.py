@@ -14,24 +14,24 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.client.table_client import randomize_inputs
+from assocpriv.client.numeric.table_client import randomize_inputs
+from assocpriv.estimation.supports import normal_quantile
 from assocpriv.files.report_files import Reports
 from assocpriv.guarantees.errors import build_options, pluralize
 from assocpriv.planning.table_schema import read_schema
+from assocpriv.plans.numeric.table_columns import Clear, Column, NumberColumn
+from assocpriv.plans.numeric.table_plan import TablePlan
 from assocpriv.plans.registry import html_renderer
 from assocpriv.plans.result_display import plan_bound, rows_frame, short_repr
-from assocpriv.plans.table_columns import Clear, Column, NumberColumn
-from assocpriv.plans.table_plan import TablePlan
 from assocpriv.records.table_files import TableCounts, TableOptions, stream_table
-from assocpriv.server.distributions import (
+from assocpriv.server.numeric.distributions import (
     Distribution,
     Distributions,
     IntervalEstimate,
     ReconstructionRequest,
     reconstruct,
 )
-from assocpriv.server.maximum_likelihood import coarse_channel
-from assocpriv.server.supports import normal_quantile
+from assocpriv.server.numeric.maximum_likelihood import coarse_channel
 from assocpriv.simulation.enumeration import entropy_source
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from pyspark.sql import DataFrame, SparkSession
 
-    from assocpriv.plans.basket_plan import Plan
+    from assocpriv.plans.baskets.basket_plan import Plan
     from assocpriv.plans.published_plan import PublishedPlan
     from assocpriv.server.spark_counting import SparkReports
 
@@ -199,7 +199,7 @@ def randomize(
     from assocpriv.client.spark_client import randomize_frame
     from assocpriv.files.plan_files import read_plan
     from assocpriv.planning.truncation_loss import warn_of_truncation
-    from assocpriv.plans.basket_plan import Plan
+    from assocpriv.plans.baskets.basket_plan import Plan
 
     chosen = read_plan(plan, Plan) if isinstance(plan, str | Path) else Plan.require(plan)
     columns = item_column, transaction_column, person

@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 from assocpriv.guarantees.entropy import WordEntropy
 from assocpriv.guarantees.errors import PlanError
 from assocpriv.guarantees.exact_numbers import rank_of_set, set_of_rank
-from assocpriv.plans.basket_plan import Plan
-from assocpriv.plans.generator import WORD_BITS, item_columns
-from assocpriv.plans.operator import FixedSizeOperator
-from assocpriv.plans.report_type import ReportType
-from assocpriv.server.counting import report_type_number
+from assocpriv.plans.baskets.basket_plan import Plan
+from assocpriv.plans.baskets.generator import WORD_BITS, item_columns
+from assocpriv.plans.baskets.operator import FixedSizeOperator
+from assocpriv.plans.baskets.report_type import ReportType
+from assocpriv.server.baskets.counting import report_type_number
 
 
 def manipulated_reports(

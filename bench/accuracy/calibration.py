@@ -16,14 +16,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from assocpriv.estimation.intervals import ErrorOptions
 from assocpriv.files.itemset_files import LightFrame
 from assocpriv.guarantees.amplification import Guarantee
 from assocpriv.planning.basket_planner import make_plan
-from assocpriv.server.ask import ask
-from assocpriv.server.counting import LocalBackend
-from assocpriv.server.intervals import ErrorOptions
-from assocpriv.server.mining import MiningRequest, mine
-from assocpriv.server.rules import derive_rules
+from assocpriv.server.baskets.ask import ask
+from assocpriv.server.baskets.counting import LocalBackend
+from assocpriv.server.baskets.mining import MiningRequest, mine
+from assocpriv.server.baskets.rules import derive_rules
 from bench.accuracy import families
 from bench.accuracy.data import generated
 from bench.accuracy.ours import baskets_of, reports_of

@@ -27,10 +27,10 @@ from numpy.typing import NDArray
 
 from assocpriv import plan
 from assocpriv.guarantees.amplification import epsilon_from_amplification
-from assocpriv.plans.basket_plan import Plan
-from assocpriv.server.counting import LocalBackend
-from assocpriv.server.mining import MiningRequest, mine
-from assocpriv.server.rules import derive_rules
+from assocpriv.plans.baskets.basket_plan import Plan
+from assocpriv.server.baskets.counting import LocalBackend
+from assocpriv.server.baskets.mining import MiningRequest, mine
+from assocpriv.server.baskets.rules import derive_rules
 from bench.accuracy.data import load, sized
 from bench.accuracy.metrics import Estimates, precision
 from bench.accuracy.ours import baskets_of, guarantee_of, reports_of

@@ -26,10 +26,10 @@ from typing import Any
 import numpy as np
 
 from assocpriv import plan
-from assocpriv.plans.basket_plan import Plan
-from assocpriv.server.comparison import CompareRequest, Comparison, compare, read_sides
-from assocpriv.server.counting import LocalBackend
-from assocpriv.server.intervals import ErrorOptions
+from assocpriv.estimation.intervals import ErrorOptions
+from assocpriv.plans.baskets.basket_plan import Plan
+from assocpriv.server.baskets.comparison import CompareRequest, Comparison, compare, read_sides
+from assocpriv.server.baskets.counting import LocalBackend
 from bench.accuracy.data import load, sized
 from bench.accuracy.metrics import Itemset
 from bench.accuracy.ours import baskets_of, guarantee_of, reports_of

@@ -11,12 +11,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.client.bulk_client import randomize_chunks
+from assocpriv.client.baskets.bulk_client import randomize_chunks
+from assocpriv.estimation.manipulation_bounds import FALSE_ALARM, influence_of
 from assocpriv.files.report_files import Reports
-from assocpriv.plans.basket_plan import Plan
+from assocpriv.plans.baskets.basket_plan import Plan
 from assocpriv.records.baskets import Baskets
-from assocpriv.server.counting import LocalBackend, count_subsets
-from assocpriv.server.manipulation import FALSE_ALARM, check_manipulation, influence_of
+from assocpriv.server.baskets.counting import LocalBackend, count_subsets
+from assocpriv.server.baskets.manipulation import check_manipulation
 from assocpriv.simulation.enumeration import SeededEntropy
 from assocpriv.simulation.synthetic import QuestSettings, generate_quest
 from bench.accuracy.attacks import manipulated_reports

@@ -12,16 +12,16 @@ from fractions import Fraction
 
 import numpy as np
 
-from assocpriv.client.bulk_client import randomize_chunks
+from assocpriv.client.baskets.bulk_client import randomize_chunks
 from assocpriv.files.report_files import Reports
 from assocpriv.guarantees.amplification import Guarantee
 from assocpriv.planning.basket_planner import make_plan
 from assocpriv.planning.short_catalogue import refine
-from assocpriv.plans.basket_plan import Plan
-from assocpriv.plans.catalogue import Catalogue
+from assocpriv.plans.baskets.basket_plan import Plan
+from assocpriv.plans.baskets.catalogue import Catalogue
 from assocpriv.records.baskets import Baskets, count_sizes
-from assocpriv.server.counting import LocalBackend
-from assocpriv.server.mining import MiningRequest, mine
+from assocpriv.server.baskets.counting import LocalBackend
+from assocpriv.server.baskets.mining import MiningRequest, mine
 from assocpriv.simulation.enumeration import SeededEntropy
 from bench.accuracy.metrics import Estimates
 from bench.accuracy.transactions import Transactions

@@ -35,8 +35,8 @@ import numpy as np
 
 from assocpriv.planning.basket_planner import choose_plan
 from assocpriv.planning.expected_error import DEFAULT_MEAN, BasketSizes, variance
-from assocpriv.plans.basket_plan import Plan
-from assocpriv.server.counting import LocalBackend
+from assocpriv.plans.baskets.basket_plan import Plan
+from assocpriv.server.baskets.counting import LocalBackend
 from bench.accuracy.families import merged
 from bench.accuracy.oracles import Floats, Oracle, grr, olh, sample_padded
 from bench.accuracy.ours import baskets_of, guarantee_of, reports_of

@@ -20,14 +20,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv import plan
+from assocpriv.estimation.intervals import ErrorOptions
 from assocpriv.files.itemset_files import LightFrame
-from assocpriv.server.counting import LocalBackend
-from assocpriv.server.independence import NullModel
-from assocpriv.server.intervals import ErrorOptions
-from assocpriv.server.itemsets import ATTRIBUTE
-from assocpriv.server.mining import MiningRequest, mine
-from assocpriv.server.rules import derive_rules
-from assocpriv.server.substitutes import BELOW, find_substitutes
+from assocpriv.server.baskets.counting import LocalBackend
+from assocpriv.server.baskets.independence import NullModel
+from assocpriv.server.baskets.itemsets import ATTRIBUTE
+from assocpriv.server.baskets.mining import MiningRequest, mine
+from assocpriv.server.baskets.rules import derive_rules
+from assocpriv.server.baskets.substitutes import BELOW, find_substitutes
 from bench.accuracy.ours import baskets_of, guarantee_of, reports_of
 from bench.accuracy.transactions import Transactions, offsets_of
 from bench.tables import Row, grouped, table

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from assocpriv.estimation.supports import Respondents, detectable_support
 from assocpriv.guarantees.amplification import Guarantee
 from assocpriv.planning.operator_designs import (
     Family,
@@ -20,9 +21,8 @@ from assocpriv.planning.operator_designs import (
     runs,
     thresholds,
 )
-from assocpriv.plans.operator import AnyOperator, FixedSizeOperator
-from assocpriv.plans.transition import SupportModel
-from assocpriv.server.supports import Respondents, detectable_support
+from assocpriv.plans.baskets.operator import AnyOperator, FixedSizeOperator
+from assocpriv.plans.numeric.transition import SupportModel
 
 SIZES = {1: "single items", 2: "pairs", 3: "triples"}
 PAPER, OURS = "threshold", "any run"

@@ -16,7 +16,7 @@ from math import comb
 from typing import Any
 
 from assocpriv.guarantees.amplification import Guarantee
-from assocpriv.plans.operator import Operator
+from assocpriv.plans.baskets.operator import Operator
 from bench.figures.curves import SIZES, Setting, lowest_supports
 
 _WEIGHT_BITS = 256

@@ -24,9 +24,9 @@ from numpy.typing import NDArray
 from scipy.special import xlogy
 
 from assocpriv.guarantees.amplification import Guarantee
-from assocpriv.plans.guided_plan import GuidedPlan, category, class_label, plan_guided
+from assocpriv.plans.guided.guided_plan import GuidedPlan, category, class_label, plan_guided
 from assocpriv.records.table_files import TableOptions
-from assocpriv.server.guided_collection import bit_frame, new_classifier, train
+from assocpriv.server.guided.collection import bit_frame, new_classifier, train
 from assocpriv.simulation.guided_simulation import (
     People,
     PeopleSplit,

@@ -18,14 +18,14 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from assocpriv.client.table_client import randomize_inputs
+from assocpriv.client.numeric.table_client import randomize_inputs
 from assocpriv.files.report_files import Reports
 from assocpriv.numeric import predict
 from assocpriv.planning.table_planner import design_gaussian, design_uniform
-from assocpriv.plans.table_columns import Clear, LabelColumn, NumberColumn, default_intervals
-from assocpriv.plans.table_plan import TablePlan
+from assocpriv.plans.numeric.table_columns import Clear, LabelColumn, NumberColumn, default_intervals
+from assocpriv.plans.numeric.table_plan import TablePlan
 from assocpriv.records.table_files import TableOptions, stream_table
-from assocpriv.server.trees import grow_tree
+from assocpriv.server.numeric.trees import grow_tree
 from assocpriv.simulation.enumeration import SeededEntropy
 from assocpriv.simulation.synthetic import ATTRIBUTES, CLASSES, LABEL, AgrawalSettings, generate_agrawal
 from bench.tables import Row, means

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 import assocpriv as ap
-from assocpriv.client.basket_client import Randomizer
+from assocpriv.client.baskets.basket_client import Randomizer
 from assocpriv.files.oblivious_http import (
     GATEWAY_PATH,
     REQUEST_TYPE,

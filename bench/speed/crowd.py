@@ -21,7 +21,7 @@ import assocpriv as ap
 from assocpriv.files.open_batches import batch_files, open_database, read_uploads
 from assocpriv.files.plan_files import write_plan
 from assocpriv.guarantees.errors import CollectorError
-from assocpriv.plans.basket_plan import Plan
+from assocpriv.plans.baskets.basket_plan import Plan
 from bench.speed.parties import ADDRESS, MARKS, Party, free_port, marks_in, parties
 
 _AT_A_TIME, _AGAIN_SECONDS = 64, 0.2

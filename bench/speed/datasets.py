@@ -34,7 +34,7 @@ def quest(
     plain: bool = True,
 ) -> dict[str, Any]:
     """Make reports of generated baskets; write the raw baskets on demand."""
-    from assocpriv.plans.catalogue import Catalogue
+    from assocpriv.plans.baskets.catalogue import Catalogue
     from assocpriv.records.baskets import Baskets
     from assocpriv.simulation.synthetic import QuestSettings, generate_quest, write_baskets
 
@@ -91,7 +91,7 @@ def _write_reports(
 
 def _packed(pool: Any, plan: Any, reports: int) -> Iterator[NDArray[np.uint8]]:
     """Yield ``reports`` reports, using the baskets repeatedly if needed."""
-    from assocpriv.client.bulk_client import randomize_chunks
+    from assocpriv.client.baskets.bulk_client import randomize_chunks
     from assocpriv.guarantees.entropy import SystemEntropy
 
     for done in range(0, reports, len(pool)):

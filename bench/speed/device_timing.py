@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from assocpriv.client.basket_client import Randomizer
+from assocpriv.client.baskets.basket_client import Randomizer
 from assocpriv.guarantees.entropy import SystemEntropy
-from assocpriv.plans.basket_plan import Plan
-from assocpriv.plans.operator import FixedSizeOperator
+from assocpriv.plans.baskets.basket_plan import Plan
+from assocpriv.plans.baskets.operator import FixedSizeOperator
 from bench.plans import coded, fixed_size
 from bench.tables import table
 

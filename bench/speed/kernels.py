@@ -4,10 +4,10 @@ from typing import Any
 
 import numpy as np
 
-from assocpriv.client.bulk_client import BulkRandomizer, randomize_chunks
+from assocpriv.client.baskets.bulk_client import BulkRandomizer, randomize_chunks
 from assocpriv.guarantees.entropy import SystemEntropy
 from assocpriv.records.baskets import Baskets
-from assocpriv.server.bitmaps import count_row_supersets, empty_rows, report_rows
+from assocpriv.server.baskets.bitmaps import count_row_supersets, empty_rows, report_rows
 from assocpriv.simulation.synthetic import QuestSettings, generate_quest
 from bench.plans import coded, fixed_size
 from bench.speed.timing import medians

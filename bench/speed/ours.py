@@ -17,7 +17,7 @@ def _ready() -> Any:
 
     import assocpriv as ap
     import assocpriv.kernels.counting_kernels
-    import assocpriv.server.mining
+    import assocpriv.server.baskets.mining
 
     warnings.simplefilter("ignore")  # warnings about itemsets that were not counted
     return ap

@@ -9,12 +9,11 @@ import numpy as np
 
 from assocpriv.auditing.audit_subject import Subject
 from assocpriv.guarantees.amplification import Guarantee
-from assocpriv.plans.basket_plan import Plan
-from assocpriv.plans.catalogue import Catalogue
-from assocpriv.plans.guided_plan import category, class_label, number, plan_guided
-from assocpriv.plans.registry import load_for
-from assocpriv.plans.sizes_view import SizesView
-from assocpriv.plans.table_columns import (
+from assocpriv.plans.baskets.basket_plan import Plan
+from assocpriv.plans.baskets.catalogue import Catalogue
+from assocpriv.plans.baskets.sizes_view import SizesView
+from assocpriv.plans.guided.guided_plan import category, class_label, number, plan_guided
+from assocpriv.plans.numeric.table_columns import (
     CategoryColumn,
     Clear,
     GaussianNoise,
@@ -23,7 +22,8 @@ from assocpriv.plans.table_columns import (
     UniformNoise,
     Window,
 )
-from assocpriv.plans.table_plan import TablePlan
+from assocpriv.plans.numeric.table_plan import TablePlan
+from assocpriv.plans.registry import load_for
 
 GUARANTEE = Guarantee("5%", "50%")
 SHARES = [1, 1, 1, 19]

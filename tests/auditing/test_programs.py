@@ -17,7 +17,7 @@ from assocpriv.auditing.basket_audit import BasketSubject
 from assocpriv.auditing.findings import BROKEN, CHECKS, CONSISTENT, AuditRequest
 from assocpriv.auditing.tested_clients import Program, collect_reports
 from assocpriv.cli.main import main
-from assocpriv.client.basket_client import Randomizer
+from assocpriv.client.baskets.basket_client import Randomizer
 from assocpriv.files.plan_files import write_plan
 from assocpriv.guarantees.errors import FileError, NotAPlanError, PlanError, WireError
 

@@ -23,16 +23,16 @@ from assocpriv.auditing.findings import BROKEN, CONSISTENT, AuditRequest
 from assocpriv.auditing.recompute_guarantee import check_integers, largest_ratio, read_numbers, stated_ratio
 from assocpriv.auditing.recompute_reports import Bch, ReedSolomon, masks
 from assocpriv.auditing.recompute_tables import read_guided, read_table
-from assocpriv.client.basket_client import Randomizer
+from assocpriv.client.baskets.basket_client import Randomizer
 from assocpriv.guarantees.amplification import Guarantee
 from assocpriv.guarantees.errors import PlanError
-from assocpriv.plans.basket_plan import Plan
-from assocpriv.plans.catalogue import Catalogue
-from assocpriv.plans.generator import is_primitive
-from assocpriv.plans.item_names import Names
-from assocpriv.plans.operator import Operator
-from assocpriv.plans.report_type import ReportType
-from assocpriv.plans.table_columns import exact_transition
+from assocpriv.plans.baskets.basket_plan import Plan
+from assocpriv.plans.baskets.catalogue import Catalogue
+from assocpriv.plans.baskets.generator import is_primitive
+from assocpriv.plans.baskets.item_names import Names
+from assocpriv.plans.baskets.operator import Operator
+from assocpriv.plans.baskets.report_type import ReportType
+from assocpriv.plans.numeric.table_columns import exact_transition
 from assocpriv.simulation.enumeration import distribution
 
 M1, M2, M3 = Operator(1, 1, 2, 4, (5, 11)), Operator(2, 1, 1, 5, (3, 5, 19)), Operator(3, 1, 1, 6, (5, 3, 6, 32))

@@ -28,8 +28,8 @@ from assocpriv.auditing.report_distributions import (
     upper_probability_bound,
 )
 from assocpriv.auditing.tested_clients import ClientReports, OwnClient, Program
-from assocpriv.client.basket_client import Randomizer
-from assocpriv.client.bulk_client import randomize_chunks
+from assocpriv.client.baskets.basket_client import Randomizer
+from assocpriv.client.baskets.bulk_client import randomize_chunks
 from assocpriv.files.plan_files import write_plan
 from assocpriv.guarantees.amplification import epsilon_from_amplification
 from assocpriv.simulation.enumeration import SeededEntropy, distribution
@@ -299,7 +299,7 @@ def test_a_fault_of_a_black_box_is_found(name):
 START = f"""
 import random, sys, time
 sys.path[:0] = [{str(Path(naive.__file__).parent)!r}]
-from assocpriv.client.basket_client import Randomizer
+from assocpriv.client.baskets.basket_client import Randomizer
 from assocpriv.files.plan_files import read_plan
 from assocpriv.guarantees.entropy import SystemEntropy
 from assocpriv.simulation.enumeration import SeededEntropy

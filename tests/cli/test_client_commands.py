@@ -16,7 +16,7 @@ from command_line import N_BASKETS, python, refused, refused_without_output, run
 import assocpriv as ap
 from assocpriv.cli import options
 from assocpriv.cli.main import main
-from assocpriv.client.bulk_client import BulkRandomizer
+from assocpriv.client.baskets.bulk_client import BulkRandomizer
 
 
 def test_memory_is_a_size(home: Path, tmp_path: Path) -> None:

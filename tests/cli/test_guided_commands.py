@@ -20,14 +20,14 @@ from naive import random_people, randomize_tuples
 import assocpriv as ap
 from assocpriv import guided
 from assocpriv.cli.main import main
-from assocpriv.client import report_queue
+from assocpriv.client.guided import report_queue
+from assocpriv.client.guided.report_queue import queued_inputs
 from assocpriv.client.ledger import Ledger
-from assocpriv.client.report_queue import queued_inputs
 from assocpriv.files.plan_files import write_plan
 from assocpriv.files.report_files import Reports
 from assocpriv.guarantees.amplification import Guarantee
 from assocpriv.guarantees.errors import BudgetError, FileError, PlanError
-from assocpriv.plans.guided_plan import GuidedPlan
+from assocpriv.plans.guided.guided_plan import GuidedPlan
 from assocpriv.simulation.enumeration import SeededEntropy
 
 VOTES = 6

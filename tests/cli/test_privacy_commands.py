@@ -22,6 +22,7 @@ from command_line import N_BASKETS, refused, run, run_json
 from naive import planned
 
 import assocpriv as ap
+from assocpriv.estimation.manipulation_bounds import bound_manipulation
 from assocpriv.files.plan_files import write_plan
 from assocpriv.guarantees.amplification import (
     epsilon_from_amplification,
@@ -32,8 +33,7 @@ from assocpriv.guarantees.amplification import (
 )
 from assocpriv.guarantees.shuffle_model import CentralGuarantee, central_guarantee
 from assocpriv.planning.detection_limits import _power_up, describe_privacy
-from assocpriv.plans.basket_plan import Plan
-from assocpriv.server.manipulation import bound_manipulation
+from assocpriv.plans.baskets.basket_plan import Plan
 from assocpriv.show.guarantee_views import privacy
 from assocpriv.show.number_format import points, written
 from assocpriv.show.text_renderer import lines

@@ -20,8 +20,8 @@ import assocpriv as ap
 from assocpriv import numeric, read_plan
 from assocpriv.files.report_files import Reports
 from assocpriv.guarantees.errors import EstimateError
-from assocpriv.plans.table_columns import Clear, NumberColumn
-from assocpriv.plans.table_plan import TablePlan
+from assocpriv.plans.numeric.table_columns import Clear, NumberColumn
+from assocpriv.plans.numeric.table_plan import TablePlan
 
 NOISE = """
 [columns.age]
@@ -374,9 +374,9 @@ def test_without_scikit_learn(home: Path, tmp_path: Path, monkeypatch: pytest.Mo
     """Without scikit-learn trees still grow; the error of the estimator names the package to install."""
     import sys
 
-    for name in [name for name in sys.modules if name.startswith("assocpriv.server.tree")]:
+    for name in [name for name in sys.modules if name.startswith("assocpriv.server.numeric.tree")]:
         monkeypatch.delitem(sys.modules, name)
-        monkeypatch.delattr(sys.modules["assocpriv.server"], name.rpartition(".")[2])
+        monkeypatch.delattr(sys.modules["assocpriv.server.numeric"], name.rpartition(".")[2])
     for name in ("grow_tree", "ReleasedTreeClassifier"):
         monkeypatch.delitem(vars(ap.numeric), name, raising=False)
     monkeypatch.setitem(sys.modules, "sklearn", None)

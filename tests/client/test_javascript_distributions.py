@@ -8,7 +8,7 @@ import command_line
 import naive
 import pytest
 
-from assocpriv.client.basket_client import Randomizer
+from assocpriv.client.baskets.basket_client import Randomizer
 from assocpriv.simulation.enumeration import distribution
 from tests.whole import test_exact_distributions as exact
 

@@ -15,13 +15,13 @@ import numpy as np
 from assocpriv.client.ledger import make_report, parse_record
 from assocpriv.guarantees.errors import GuidanceError, PlanError, RecordError
 from assocpriv.guarantees.shuffle_model import CentralGuarantee
-from assocpriv.plans.basket_plan import Plan
-from assocpriv.plans.catalogue import Catalogue
-from assocpriv.plans.guidance import Guidance
-from assocpriv.plans.guided_plan import GuidedPlan
+from assocpriv.plans.baskets.basket_plan import Plan
+from assocpriv.plans.baskets.catalogue import Catalogue
+from assocpriv.plans.baskets.sizes_view import SizesView
+from assocpriv.plans.baskets.view import ItemsView
+from assocpriv.plans.guided.guidance import Guidance
+from assocpriv.plans.guided.guided_plan import GuidedPlan
 from assocpriv.plans.registry import parse_plan
-from assocpriv.plans.sizes_view import SizesView
-from assocpriv.plans.view import ItemsView
 from tests.vectors import make_guided, make_tables
 
 PLANS = [

@@ -31,21 +31,21 @@ import assocpriv as ap
 from assocpriv.cli.main import main
 from assocpriv.client import ledger as ledger_module
 from assocpriv.client import ledger_file
-from assocpriv.client.basket_client import Randomizer
+from assocpriv.client.baskets.basket_client import Randomizer
+from assocpriv.client.baskets.transactions import transaction_of
 from assocpriv.client.ledger import Ledger, hash_period, parse_record
 from assocpriv.client.ledger_book import Submission
 from assocpriv.client.ledger_file import HEADER, parse_ledger
-from assocpriv.client.transactions import transaction_of
 from assocpriv.device import report as device_report
 from assocpriv.files.plan_files import write_plan
 from assocpriv.guarantees.amplification import Guarantee
 from assocpriv.guarantees.entropy import Entropy, SystemEntropy
 from assocpriv.guarantees.errors import AssocprivError, BasketError, BudgetError, FileError, PlanError, RecordError
-from assocpriv.plans.basket_plan import Plan
-from assocpriv.plans.catalogue import Catalogue
-from assocpriv.plans.item_names import Names
-from assocpriv.plans.table_columns import CategoryColumn, NumberColumn, Window
-from assocpriv.plans.table_plan import TablePlan
+from assocpriv.plans.baskets.basket_plan import Plan
+from assocpriv.plans.baskets.catalogue import Catalogue
+from assocpriv.plans.baskets.item_names import Names
+from assocpriv.plans.numeric.table_columns import CategoryColumn, NumberColumn, Window
+from assocpriv.plans.numeric.table_plan import TablePlan
 from assocpriv.simulation.enumeration import SeededEntropy
 
 ENTROPY = SystemEntropy()
@@ -418,7 +418,7 @@ def test_no_interruption_repeats_or_forgets_a_report(monkeypatch: pytest.MonkeyP
     The model detects a disk that does not store synced content.
     """
     monkeypatch.setattr(ledger_file, "LedgerFile", DiskFile)
-    monkeypatch.setattr("assocpriv.client.basket_client.Randomizer", NotedRandomizer)
+    monkeypatch.setattr("assocpriv.client.baskets.basket_client.Randomizer", NotedRandomizer)
     monkeypatch.setattr(ledger_module, "sync_folder", DiskFile.sync_folder)
     monkeypatch.setattr(Device, "honest", honest)
     some = settings(

@@ -31,7 +31,7 @@ from assocpriv.files.oblivious_http import (
 )
 from assocpriv.guarantees.errors import CollectorError, PlanError, WireError
 from assocpriv.guarantees.shuffle_model import CentralGuarantee
-from assocpriv.plans.basket_plan import Plan
+from assocpriv.plans.baskets.basket_plan import Plan
 
 CENTRAL = CentralGuarantee.from_json(
     {"epsilon": "1/1", "delta": "1/100000000", "reports": 1000, "colluding": "1/10", "delay": 3600}

@@ -8,14 +8,14 @@ import pytest
 from naive import items_plan, planned
 from numpy.typing import NDArray
 
-from assocpriv.client.basket_client import Randomizer
+from assocpriv.client.baskets.basket_client import Randomizer
 from assocpriv.guarantees.amplification import Guarantee
 from assocpriv.guarantees.entropy import Entropy, WordEntropy
-from assocpriv.plans.basket_plan import Plan
-from assocpriv.plans.generator import Generator, bch_generator, reed_solomon_generator
-from assocpriv.plans.operator import FixedSizeOperator, Operator
-from assocpriv.plans.report_type import ReportType
-from assocpriv.plans.sizes_view import SizesView
+from assocpriv.plans.baskets.basket_plan import Plan
+from assocpriv.plans.baskets.generator import Generator, bch_generator, reed_solomon_generator
+from assocpriv.plans.baskets.operator import FixedSizeOperator, Operator
+from assocpriv.plans.baskets.report_type import ReportType
+from assocpriv.plans.baskets.sizes_view import SizesView
 
 SINGLE, ODD = Operator(3, 1, 3, 6, (5, 3, 6, 32)), Operator(3, 5, 3, 6, (5, 3, 6, 32))
 GENERATORS = {
@@ -97,5 +97,5 @@ def test_a_draw_that_depends_on_kept_items_is_detected(monkeypatch: pytest.Monke
             entropy.below(num if keep else span - num)
         return 0
 
-    monkeypatch.setattr("assocpriv.client.basket_client.draw_seed", draw_seed)
+    monkeypatch.setattr("assocpriv.client.baskets.basket_client.draw_seed", draw_seed)
     assert len(set(words_drawn(Randomizer(plan_of("bch, rho 1/8")), (0, 1, 2)))) > 1

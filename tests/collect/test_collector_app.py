@@ -15,14 +15,14 @@ from naive import random_people, randomize_tuples
 from running_collector import HEADERS, PLAN, RECORD, Collector, Forks, Visitor, records
 
 from assocpriv import guided
-from assocpriv.client.basket_client import Randomizer
-from assocpriv.client.guided_client import check_guidance
+from assocpriv.client.baskets.basket_client import Randomizer
+from assocpriv.client.guided.guided_client import check_guidance
 from assocpriv.collect import collector_app, group_commit, make_service
 from assocpriv.collect.sqlite import SqliteStore
 from assocpriv.collect.store import StoreFullError
 from assocpriv.guarantees.entropy import SystemEntropy
 from assocpriv.guarantees.errors import PlanError
-from assocpriv.server.guided_collection import MinerState, start_empty
+from assocpriv.server.guided.collection import MinerState, start_empty
 from assocpriv.simulation.enumeration import SeededEntropy
 
 MARK = "CANARY-7qz3"

@@ -15,7 +15,7 @@ from running_collector import Collector, Forks, free_port
 
 import assocpriv as ap
 from assocpriv.files.plan_files import write_plan
-from assocpriv.plans.catalogue import Catalogue
+from assocpriv.plans.baskets.catalogue import Catalogue
 
 BUNDLE = Path(ap.__file__).parent / "pages" / "bundle"
 EXAMPLES = Path(__file__).parents[2] / "examples" / "javascript"

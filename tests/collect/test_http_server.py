@@ -24,7 +24,7 @@ from assocpriv import collect, guided
 from assocpriv.cli.collector_commands import serve
 from assocpriv.collect import http_server, log, make_service
 from assocpriv.plans.published_plan import PublishedPlan
-from assocpriv.server.guided_collection import start_empty
+from assocpriv.server.guided.collection import start_empty
 
 CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"  # sent by a server that has the head and waits for the body
 

@@ -26,7 +26,7 @@ import assocpriv as ap
 from assocpriv.files.oblivious_http import GATEWAY_PATH, KeyConfig, decode_key_configs, encode_key_configs
 from assocpriv.files.plan_files import write_plan
 from assocpriv.guarantees.shuffle_model import CentralGuarantee
-from assocpriv.plans.catalogue import Catalogue
+from assocpriv.plans.baskets.catalogue import Catalogue
 
 CENTRAL = CentralGuarantee.from_json(
     {"epsilon": "20/1", "delta": "1/100000000", "reports": 10, "colluding": "1/10", "delay": 1}

@@ -21,8 +21,8 @@ from assocpriv.files.plan_files import read_catalogue, read_plan, write_plan
 from assocpriv.files.report_files import CLOSED_KEY, PLAN_KEY, Reports, files_by_day, read_reports, write_reports
 from assocpriv.guarantees.amplification import Guarantee
 from assocpriv.guarantees.errors import FileError, PlanError, PrivacyLimitError, WireError
-from assocpriv.plans.basket_plan import Plan
-from assocpriv.plans.operator import Operator
+from assocpriv.plans.baskets.basket_plan import Plan
+from assocpriv.plans.baskets.operator import Operator
 
 OPERATOR = Operator(2, 1, 1, 10, (204, 102, 616))
 GUARANTEE = Guarantee("5%", "50%")
@@ -58,23 +58,23 @@ def test_output_appears_when_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     Where hard links do not exist the file is renamed.
     """
     for name in ("linked", "renamed"):
-        target = tmp_path / name / "out"
+        target = tmp_path / name / "out.pq"
         target.parent.mkdir()
         with atomic_output(target) as stream:
             stream.write(b"one")
             assert not target.exists()
         assert target.read_bytes() == b"one"
-        assert os.listdir(target.parent) == ["out"]
+        assert os.listdir(target.parent) == ["out.pq"]
         monkeypatch.setattr(atomic.os, "link", full_disk)
 
 
 @pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt, GeneratorExit, PlanError])
-@pytest.mark.parametrize("existing", [[], ["out"]])
+@pytest.mark.parametrize("existing", [[], ["out.pq"]])
 def test_error_in_the_block_leaves_nothing(tmp_path: Path, error: type[BaseException], existing: list[str]) -> None:
     """Whatever the block raises goes through; the final name keeps what it had and no unfinished file stays."""
     for name in existing:
         (tmp_path / name).write_bytes(b"before")
-    with pytest.raises(error), atomic_output(tmp_path / "out", force=True) as stream:  # noqa: PT012
+    with pytest.raises(error), atomic_output(tmp_path / "out.pq", force=True) as stream:  # noqa: PT012
         stream.write(b"half")
         raise error("stop")
     assert os.listdir(tmp_path) == existing
@@ -126,22 +126,22 @@ WRITERS: dict[str, Callable[..., Any]] = {  # everything here that writes a file
 @pytest.mark.parametrize("place", ["write at once", "write later", "fsync"])
 def test_full_disk_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, writer: str, place: str) -> None:
     """A full disk gives FileError and leaves the earlier file, whichever write or sync meets it."""
-    target = tmp_path / "out"
+    target = tmp_path / "out.pq"
     target.write_bytes(b"before")
     if place == "fsync":
         monkeypatch.setattr(atomic.os, "fsync", full_disk)
     else:
         monkeypatch.setattr(atomic, "open", full_files(0 if place == "write at once" else 300), raising=False)
-    with pytest.raises(FileError, match=r"cannot write .*out: No space left on device; no partial output remains"):
+    with pytest.raises(FileError, match=r"cannot write .*out.pq: No space left on device; no partial output remains"):
         WRITERS[writer](target, force=True)
     assert target.read_bytes() == b"before"
-    assert os.listdir(tmp_path) == ["out"]
+    assert os.listdir(tmp_path) == ["out.pq"]
 
 
 def test_failing_rename_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """If the final rename fails the unfinished file is removed too."""
     monkeypatch.setattr(atomic.os, "replace", full_disk)
-    with pytest.raises(FileError, match="No space left"), atomic_output(tmp_path / "out", force=True) as stream:
+    with pytest.raises(FileError, match="No space left"), atomic_output(tmp_path / "out.pq", force=True) as stream:
         stream.write(b"x")
     assert os.listdir(tmp_path) == []
 
@@ -149,22 +149,22 @@ def test_failing_rename_leaves_nothing(tmp_path: Path, monkeypatch: pytest.Monke
 @pytest.mark.parametrize("writer", WRITERS)
 def test_existing_output_needs_force(tmp_path: Path, writer: str) -> None:
     """An existing file is kept unless force is given."""
-    target = tmp_path / "out"
+    target = tmp_path / "out.pq"
     target.write_bytes(b"before")
     with pytest.raises(FileError, match="exists already; choose another name or pass force=True"):
         WRITERS[writer](target)
     assert target.read_bytes() == b"before"
-    assert os.listdir(tmp_path) == ["out"]
+    assert os.listdir(tmp_path) == ["out.pq"]
 
 
 def test_output_that_appears_meanwhile_is_kept(tmp_path: Path) -> None:
     """If another process writes the name first, its file stays."""
-    target = tmp_path / "out"
+    target = tmp_path / "out.pq"
     with pytest.raises(FileError, match="appeared while it was being written"), atomic_output(target) as stream:  # noqa: PT012
         stream.write(b"ours")
         target.write_bytes(b"theirs")
     assert target.read_bytes() == b"theirs"
-    assert os.listdir(tmp_path) == ["out"]
+    assert os.listdir(tmp_path) == ["out.pq"]
 
 
 @pytest.mark.parametrize("force", [False, True])

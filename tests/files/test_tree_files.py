@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from assocpriv.files.tree_files import read_tree, tree_from_text, tree_to_text, write_tree
 from assocpriv.guarantees.errors import AssocprivError, EstimateError, FileError
-from assocpriv.plans.tree_model import CategoryInput, Node, NumberInput, Split, TreeModel
+from assocpriv.plans.numeric.tree_model import CategoryInput, Node, NumberInput, Split, TreeModel
 
 COLUMNS = (NumberInput("age", 20.0, 80.0), CategoryInput("region", ("north", "south", "é"), True))
 NODES = (

@@ -27,10 +27,11 @@ from naive import fixed_plan, items_plan, small_plan
 
 from assocpriv import mine, read_baskets
 from assocpriv.auditing.recompute_tables import read_guided, read_table
-from assocpriv.client.basket_client import Randomizer
-from assocpriv.client.guided_client import GuidedRecord, randomize_guided
+from assocpriv.client.baskets.basket_client import Randomizer
+from assocpriv.client.guided.guided_client import GuidedRecord, randomize_guided
 from assocpriv.client.ledger_file import HEADER, MARK, Acknowledged, Entry, Queued, Scheduled, parse_ledger
-from assocpriv.client.table_client import randomize_record
+from assocpriv.client.numeric.table_client import randomize_record
+from assocpriv.files.mined_tables import write_itemsets
 from assocpriv.files.oblivious_http import (
     BinaryRequest,
     BinaryResponse,
@@ -43,16 +44,15 @@ from assocpriv.files.report_files import Reports, message_lines, read_messages, 
 from assocpriv.guarantees.amplification import Guarantee
 from assocpriv.guarantees.entropy import SystemEntropy
 from assocpriv.guarantees.errors import AssocprivError
-from assocpriv.plans.basket_plan import Plan
-from assocpriv.plans.catalogue import Catalogue
-from assocpriv.plans.guidance import Guidance
-from assocpriv.plans.guided_plan import GuidedPlan, category, class_label, number, plan_guided
-from assocpriv.plans.item_names import Names
-from assocpriv.plans.operator import FixedSizeOperator, Operator
-from assocpriv.plans.published_plan import pack_reports
-from assocpriv.plans.report_type import ReportType
-from assocpriv.plans.sizes_view import SizesView
-from assocpriv.plans.table_columns import (
+from assocpriv.plans.baskets.basket_plan import Plan
+from assocpriv.plans.baskets.catalogue import Catalogue
+from assocpriv.plans.baskets.item_names import Names
+from assocpriv.plans.baskets.operator import FixedSizeOperator, Operator
+from assocpriv.plans.baskets.report_type import ReportType
+from assocpriv.plans.baskets.sizes_view import SizesView
+from assocpriv.plans.guided.guidance import Guidance
+from assocpriv.plans.guided.guided_plan import GuidedPlan, category, class_label, number, plan_guided
+from assocpriv.plans.numeric.table_columns import (
     CategoryColumn,
     Clear,
     GaussianNoise,
@@ -61,14 +61,15 @@ from assocpriv.plans.table_columns import (
     UniformNoise,
     Window,
 )
-from assocpriv.plans.table_plan import TablePlan
+from assocpriv.plans.numeric.table_plan import TablePlan
+from assocpriv.plans.published_plan import pack_reports
 from assocpriv.records import basket_sources
 from assocpriv.records.basket_files import stream_baskets
 from assocpriv.records.baskets import Baskets
 from assocpriv.records.cells import MISSING_WORDS, is_word
 from assocpriv.records.layout import ReadOptions
-from assocpriv.server.itemsets import read_itemsets, write_itemsets
-from assocpriv.server.rules import derive_rules
+from assocpriv.server.baskets.itemsets import read_itemsets
+from assocpriv.server.baskets.rules import derive_rules
 from assocpriv.show.plan_views import described
 from assocpriv.simulation.enumeration import SeededEntropy
 

@@ -12,10 +12,10 @@ import assocpriv as ap
 from assocpriv.auditing.findings import AuditRequest
 from assocpriv.cli.main import main
 from assocpriv.cli.options import NUMBER, WHOLE
+from assocpriv.estimation.intervals import ErrorOptions
 from assocpriv.guarantees.errors import EstimateError, PlanError
 from assocpriv.guarantees.exact_numbers import as_whole, check_range
 from assocpriv.planning.detection_limits import forecast
-from assocpriv.server.intervals import ErrorOptions
 from assocpriv.simulation.synthetic import QuestSettings
 
 WEAK = ap.Guarantee("5%", "99.99%")

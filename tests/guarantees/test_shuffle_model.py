@@ -13,16 +13,16 @@ import pytest
 from naive import NO_GUARANTEE, items_plan
 from scipy.stats import binom
 
-from assocpriv.client.basket_client import Randomizer
+from assocpriv.client.baskets.basket_client import Randomizer
 from assocpriv.guarantees import shuffle_model
 from assocpriv.guarantees.amplification import Guarantee, epsilon_from_amplification
 from assocpriv.guarantees.errors import EstimateError
 from assocpriv.guarantees.shuffle_model import CentralGuarantee, central_guarantee, closed_form, shuffled_delta
-from assocpriv.plans.basket_plan import Plan
-from assocpriv.plans.catalogue import Catalogue
-from assocpriv.plans.generator import Generator, bch_generator
-from assocpriv.plans.operator import AnyOperator, FixedSizeOperator, Operator
-from assocpriv.plans.report_type import ReportType
+from assocpriv.plans.baskets.basket_plan import Plan
+from assocpriv.plans.baskets.catalogue import Catalogue
+from assocpriv.plans.baskets.generator import Generator, bch_generator
+from assocpriv.plans.baskets.operator import AnyOperator, FixedSizeOperator, Operator
+from assocpriv.plans.baskets.report_type import ReportType
 from assocpriv.simulation.enumeration import distribution
 
 Row = Sequence[Fraction]  # the distribution of one report, by output

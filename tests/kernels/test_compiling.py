@@ -199,7 +199,7 @@ def test_the_digest_covers_all_kernels() -> None:
 
 # ---- settings files
 
-GALOIS = "from assocpriv.plans.generator import primitive_polynomial\nprint(primitive_polynomial(40))"
+GALOIS = "from assocpriv.plans.baskets.generator import primitive_polynomial\nprint(primitive_polynomial(40))"
 NAMES = "config.BOUNDSCHECK, config.DISABLE_JIT, config.CHROME_TRACE, int(config.OPT), config.CACHE_DIR"
 COMPILE = f"""
 from assocpriv.kernels.entropy_words import popcount

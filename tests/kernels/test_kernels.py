@@ -6,13 +6,13 @@ import naive
 import numpy as np
 import pytest
 
-from assocpriv.client import bulk_client
-from assocpriv.client.bulk_client import BulkResponder
-from assocpriv.client.table_client import TableRandomizer
+from assocpriv.client.baskets import bulk_client
+from assocpriv.client.baskets.bulk_client import BulkResponder
+from assocpriv.client.numeric.table_client import TableRandomizer
 from assocpriv.kernels.entropy_words import OUT_OF_WORDS
 from assocpriv.kernels.randomization_kernels import find_cells
-from assocpriv.plans.table_columns import GaussianNoise, NumberColumn
-from assocpriv.plans.table_plan import TablePlan
+from assocpriv.plans.numeric.table_columns import GaussianNoise, NumberColumn
+from assocpriv.plans.numeric.table_plan import TablePlan
 
 
 @pytest.fixture(autouse=True)

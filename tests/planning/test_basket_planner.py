@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import assocpriv as ap
+from assocpriv.estimation.supports import Respondents, detectable_support
 from assocpriv.guarantees.amplification import Guarantee
 from assocpriv.guarantees.errors import PlanError
 from assocpriv.planning.basket_planner import (
@@ -21,8 +22,7 @@ from assocpriv.planning.basket_planner import (
 from assocpriv.planning.expected_error import BasketSizes, design_errors, design_objective
 from assocpriv.planning.information_spent import information_shares
 from assocpriv.planning.operator_designs import WorstSupport, paper_family, thresholds
-from assocpriv.plans.transition import SupportModel
-from assocpriv.server.supports import Respondents, detectable_support
+from assocpriv.plans.numeric.transition import SupportModel
 from assocpriv.show.plan_views import choice as shown_choice
 
 DEFAULT = Guarantee("5%", "50%")

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from naive import planned
 
-from assocpriv.client.basket_client import Randomizer
+from assocpriv.client.baskets.basket_client import Randomizer
 from assocpriv.guarantees.amplification import Channel, Guarantee, compose
 from assocpriv.guarantees.errors import PlanError
 from assocpriv.guarantees.information_bounds import (
@@ -25,8 +25,8 @@ from assocpriv.guarantees.information_bounds import (
 )
 from assocpriv.planning import information_spent
 from assocpriv.planning.information_spent import information_shares, mutual_limit, plan_information
-from assocpriv.plans.basket_plan import Plan
-from assocpriv.plans.operator import Operator
+from assocpriv.plans.baskets.basket_plan import Plan
+from assocpriv.plans.baskets.operator import Operator
 from assocpriv.simulation.enumeration import distribution
 
 # the logarithm and other f with t·f(t) convex

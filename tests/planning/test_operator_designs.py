@@ -6,6 +6,7 @@ from itertools import product
 import numpy as np
 import pytest
 
+from assocpriv.estimation.supports import Respondents, detectable_support
 from assocpriv.guarantees.amplification import Guarantee
 from assocpriv.planning.operator_designs import (
     FixedSizeFamily,
@@ -20,9 +21,8 @@ from assocpriv.planning.operator_designs import (
     runs,
     thresholds,
 )
-from assocpriv.plans.generator import bch_seed_bits, reed_solomon_seed_bits
-from assocpriv.plans.transition import SupportModel
-from assocpriv.server.supports import Respondents, detectable_support
+from assocpriv.plans.baskets.generator import bch_seed_bits, reed_solomon_seed_bits
+from assocpriv.plans.numeric.transition import SupportModel
 
 LIMIT, N = Fraction(19), 5_000_000
 

@@ -8,13 +8,13 @@ import pytest
 from naive import planned
 
 import assocpriv as ap
-from assocpriv.client.transactions import transaction_of
+from assocpriv.client.baskets.transactions import transaction_of
+from assocpriv.files.mined_tables import COLUMNS, MiningFacts, SizeFacts, with_facts
 from assocpriv.guarantees.errors import AssocprivError, EstimateError, PlanError
 from assocpriv.planning.basket_planner import make_plan
 from assocpriv.planning.expected_error import BasketSizes, expected_error
 from assocpriv.planning.short_catalogue import refine, short_catalogue
-from assocpriv.plans.item_names import Names
-from assocpriv.server.itemsets import COLUMNS, MiningFacts, SizeFacts, with_facts
+from assocpriv.plans.baskets.item_names import Names
 
 GUARANTEE = ap.Guarantee("5%", "50%")
 NAMES = [f"i{place:02}" for place in range(40)]

@@ -10,10 +10,10 @@ from naive import planned
 from scipy.stats import binom, nbinom
 
 import assocpriv as ap
+from assocpriv.estimation.manipulation_bounds import FALSE_ALARM, log_share_probability
 from assocpriv.guarantees.amplification import Guarantee
 from assocpriv.planning.size_reports import add_sizes_report_type, manipulated_sizes, sizes_share
-from assocpriv.plans.sizes_view import SizesView
-from assocpriv.server.manipulation import FALSE_ALARM, log_share_probability
+from assocpriv.plans.baskets.sizes_view import SizesView
 
 DEFAULT = Guarantee("5%", "50%")
 

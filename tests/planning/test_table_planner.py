@@ -22,7 +22,7 @@ from assocpriv.planning.table_planner import (
     wave_distance,
 )
 from assocpriv.planning.table_schema import read_schema
-from assocpriv.plans.table_columns import (
+from assocpriv.plans.numeric.table_columns import (
     Clear,
     GaussianNoise,
     NumberColumn,

@@ -10,7 +10,7 @@ from naive import planned
 
 from assocpriv.guarantees.amplification import Guarantee
 from assocpriv.planning.truncation_loss import describe_truncation_loss, measure_truncation_loss
-from assocpriv.plans.catalogue import Catalogue
+from assocpriv.plans.baskets.catalogue import Catalogue
 from assocpriv.records.baskets import Baskets, count_sizes
 
 GUARANTEE = Guarantee("5%", "50%")

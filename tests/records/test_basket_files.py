@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from assocpriv import read_baskets
 from assocpriv.guarantees.errors import BasketError
-from assocpriv.plans.catalogue import MAX_ITEMS, Catalogue
+from assocpriv.plans.baskets.catalogue import MAX_ITEMS, Catalogue
 from assocpriv.records import basket_files, basket_sources, columns
 from assocpriv.records.basket_files import ReadCounts, stream_baskets
 from assocpriv.records.baskets import Baskets, to_baskets

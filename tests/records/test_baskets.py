@@ -18,7 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assocpriv.guarantees.errors import BasketError
-from assocpriv.plans.catalogue import MAX_ITEMS, Catalogue
+from assocpriv.plans.baskets.catalogue import MAX_ITEMS, Catalogue
 from assocpriv.records import baskets as baskets_module
 from assocpriv.records.basket_files import read_baskets
 from assocpriv.records.baskets import Baskets, assemble_in_order, detect_frame_layout, persons_of_frame, to_baskets

@@ -30,7 +30,7 @@ from naive import planned
 
 import assocpriv as ap
 from assocpriv.guarantees.errors import BasketError
-from assocpriv.plans.catalogue import Catalogue
+from assocpriv.plans.baskets.catalogue import Catalogue
 from assocpriv.records import basket_sources, columns
 from assocpriv.records.basket_files import stream_baskets
 from assocpriv.records.basket_sources import SAMPLE_LINES, FirstRows

@@ -19,8 +19,8 @@ import assocpriv as ap
 from assocpriv import numeric
 from assocpriv.files.itemset_files import LightFrame
 from assocpriv.guarantees.errors import EstimateError, FileError
-from assocpriv.server.result_frames import is_as_returned, to_result_frame
-from assocpriv.server.rules import SIDES
+from assocpriv.server.baskets.result_frames import is_as_returned, to_result_frame
+from assocpriv.server.baskets.rules import SIDES
 from assocpriv.show.charts import Chart, intervals, join_items
 
 pytestmark = pytest.mark.filterwarnings("ignore:itemsets of")
@@ -313,7 +313,7 @@ def test_invalid_charts_are_refused(itemsets: pd.DataFrame, reports: Any) -> Non
         ((found, "scatter"), "one kind$"),
         ((found, AGE), f"a column is named by column='{re.escape(AGE)}'"),
         ((found,), "column must be one of 'age <b> & \\$', 'class', got None"),
-        ((pd.DataFrame({"support": [0.5], "itemsets": [frozenset({"milk"})]}),), "lacks the facts"),
+        ((pd.DataFrame({"support": [0.5], "itemsets": [frozenset({"milk"})]}),), "has no column 'std_error'"),
         ((pd.DataFrame({"antecedents": [frozenset({"milk"})]}),), "not a table of rules"),
     ):
         with pytest.raises(EstimateError, match=message):

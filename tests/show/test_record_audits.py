@@ -10,7 +10,7 @@ from shown import check
 import assocpriv as ap
 from assocpriv.auditing.audit import Audit
 from assocpriv.auditing.findings import AuditRequest, Finding
-from assocpriv.server.manipulation import ManipulationCheck, ManipulationTest
+from assocpriv.server.baskets.manipulation import ManipulationCheck, ManipulationTest
 from assocpriv.show import audit_views
 from assocpriv.show.result_record import Record
 

@@ -11,8 +11,8 @@ from naive import planned
 from shown import check
 
 import assocpriv as ap
+from assocpriv.client.baskets.transactions import BasketCounts
 from assocpriv.client.ledger import DeviceReport
-from assocpriv.client.transactions import BasketCounts
 from assocpriv.client.upload import QueueResult, SentReport
 from assocpriv.collect.folder import CollectionStatus
 from assocpriv.collect.gather import GatheredPlan, GatherResult, RefusedFile

@@ -12,11 +12,11 @@ from shown import check
 
 import assocpriv as ap
 from assocpriv import numeric
-from assocpriv.client.table_classes import PredictionCounts
+from assocpriv.client.numeric.table_classes import PredictionCounts
 from assocpriv.planning.table_planner import forecast_table
-from assocpriv.plans.table_plan import TablePlan
-from assocpriv.plans.tree_model import Node, NumberInput, TreeModel, tree_lines
-from assocpriv.server.distributions import Distributions
+from assocpriv.plans.numeric.table_plan import TablePlan
+from assocpriv.plans.numeric.tree_model import Node, NumberInput, TreeModel, tree_lines
+from assocpriv.server.numeric.distributions import Distributions
 from assocpriv.show import table_views
 from assocpriv.show.html_renderer import fragment
 from assocpriv.show.number_format import number

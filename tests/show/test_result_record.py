@@ -12,10 +12,10 @@ from shown import HOSTILE, check
 
 import assocpriv as ap
 from assocpriv.api import backends
-from assocpriv.server.ask import ask
-from assocpriv.server.intervals import ErrorOptions
-from assocpriv.server.itemsets import COLUMNS
-from assocpriv.server.result_frames import ItemsetFrame
+from assocpriv.estimation.intervals import ErrorOptions
+from assocpriv.files.mined_tables import COLUMNS
+from assocpriv.server.baskets.ask import ask
+from assocpriv.server.baskets.result_frames import ItemsetFrame
 from assocpriv.show import text_renderer
 from assocpriv.show.itemset_views import answers, is_likely, mined, rules
 from assocpriv.show.result_record import Facts, Record, Say, Writer, write
@@ -148,16 +148,14 @@ def test_tables_in_a_shell_show_the_main_columns(reports: ap.Reports) -> None:
             (frame.assign(itemsets=long * len(frame)), "itemsets support ci_low ci_high selected"),
             (
                 derived.assign(antecedents=long * len(derived), consequents=long * len(derived)),
-                "antecedents consequents confidence confidence_ci_low confidence_ci_high",
+                "antecedents consequents confidence confidence_ci selected",
             ),
         ):
             first, *lines, last = repr(shown).splitlines()
             assert first.split() == head.split()
             assert max(map(len, [first, *lines])) <= 80
-            assert (
-                last
-                == f"({len(shown.columns) - len(head.split())} more in .columns; ε ≤ {reports.epsilon} for each person)"
-            )
+            more = len(shown.columns) - len(head.split()) - ("confidence_ci" in head)
+            assert last == f"({more} more in .columns; ε ≤ {reports.epsilon} for each person)"
         own = repr(frame.assign(mine=1, itemsets=frame["itemsets"].map(" & ".join)))
         assert " mine\n" in own
         assert "frozenset" not in own

@@ -8,11 +8,11 @@ from naive import FALSE_ALARM, frequent_itemsets, planned
 from scipy.stats import t
 
 import assocpriv as ap
+from assocpriv.estimation.supports import normal_quantile
 from assocpriv.guarantees.amplification import Guarantee
 from assocpriv.guarantees.errors import BasketError, EstimateError, PlanError
 from assocpriv.planning.basket_planner import make_plan
 from assocpriv.records.baskets import Baskets, count_sizes
-from assocpriv.server.supports import normal_quantile
 from assocpriv.simulation.basket_simulation import simulate
 from assocpriv.simulation.synthetic import QuestSettings, generate_quest
 

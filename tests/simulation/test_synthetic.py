@@ -19,7 +19,7 @@ from naive import rejects
 from scipy.stats import poisson
 
 from assocpriv.guarantees.errors import BasketError, FileError, RecordError
-from assocpriv.plans.catalogue import Catalogue
+from assocpriv.plans.baskets.catalogue import Catalogue
 from assocpriv.records.baskets import Baskets
 from assocpriv.simulation import synthetic
 from assocpriv.simulation.synthetic import (

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from assocpriv.guarantees.errors import AssocprivError, BasketError, FileError, TemplateError
-from assocpriv.plans.catalogue import Catalogue
+from assocpriv.plans.baskets.catalogue import Catalogue
 from assocpriv.records.baskets import Baskets
 from assocpriv.suppress import basket_suppression, check, suppress, suppress_file
 

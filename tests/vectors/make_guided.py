@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from naive import ReplayEntropy
 
-from assocpriv.client.guided_client import GuidedRecord, Perturbation, randomize_guided
-from assocpriv.plans.guidance import UNIT, Guidance
-from assocpriv.plans.guided_plan import GuidedPlan
+from assocpriv.client.guided.guided_client import GuidedRecord, Perturbation, randomize_guided
+from assocpriv.plans.guided.guidance import UNIT, Guidance
+from assocpriv.plans.guided.guided_plan import GuidedPlan
 from assocpriv.records.table_files import read_value
 
 _VOTE = {"name": "vote", "kind": "category", "values": ["n", "y"]}

@@ -11,8 +11,8 @@ from typing import Any
 
 from naive import ReplayEntropy
 
-from assocpriv.client.table_client import encode, randomize_record, release
-from assocpriv.plans.table_plan import TablePlan
+from assocpriv.client.numeric.table_client import encode, randomize_record, release
+from assocpriv.plans.numeric.table_plan import TablePlan
 from assocpriv.records.table_files import read_value
 
 _WAVE = {"mechanism": "window", "near": 3, "high": 9, "low": 2}

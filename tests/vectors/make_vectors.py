@@ -16,12 +16,12 @@ from typing import Any
 
 from naive import ReplayEntropy
 
-from assocpriv.client.basket_client import Randomizer, Responder
-from assocpriv.client.transactions import transaction_of, transactions_of_many
+from assocpriv.client.baskets.basket_client import Randomizer, Responder
+from assocpriv.client.baskets.transactions import transaction_of, transactions_of_many
 from assocpriv.guarantees.amplification import format_fraction
 from assocpriv.guarantees.exact_numbers import set_of_rank
-from assocpriv.plans.basket_plan import Plan
-from assocpriv.plans.report_type import ReportType
+from assocpriv.plans.baskets.basket_plan import Plan
+from assocpriv.plans.baskets.report_type import ReportType
 from assocpriv.records.layout import ReadOptions
 
 TOOL = "tests/vectors/make_vectors.py"

@@ -13,7 +13,7 @@ from running_collector import Visitor
 from shown import TOKEN, basic
 
 import assocpriv as ap
-from assocpriv.client.bulk_client import randomize_chunks
+from assocpriv.client.baskets.bulk_client import randomize_chunks
 from assocpriv.collect.folder import open_store
 from assocpriv.collect.store import BatchSizes, BatchTooSmallError, close_all_batches, store_uploads
 from assocpriv.collect.wire_format import read_upload
@@ -22,10 +22,10 @@ from assocpriv.guarantees.errors import AssocprivError, PlanError, PrivacyLimitE
 from assocpriv.guarantees.shuffle_model import CentralGuarantee
 from assocpriv.pages.collector_page import AdminPage
 from assocpriv.pages.demo_page import check_demonstration
-from assocpriv.plans.basket_plan import Plan
+from assocpriv.plans.baskets.basket_plan import Plan
 from assocpriv.plans.published_plan import ID_BYTES
-from assocpriv.server.counting import LocalBackend
-from assocpriv.server.manipulation import check_manipulation
+from assocpriv.server.baskets.counting import LocalBackend
+from assocpriv.server.baskets.manipulation import check_manipulation
 from assocpriv.server.spark_counting import SparkBackend
 from assocpriv.show import guarantee_views
 from assocpriv.simulation.enumeration import SeededEntropy

@@ -22,19 +22,19 @@ from naive import small_plan
 import assocpriv as ap
 from assocpriv import numeric, read_baskets
 from assocpriv.cli.main import main
-from assocpriv.client import bulk_client
-from assocpriv.client.basket_client import Randomizer
-from assocpriv.client.bulk_client import BulkRandomizer, randomize_chunks
+from assocpriv.client.baskets import bulk_client
+from assocpriv.client.baskets.basket_client import Randomizer
+from assocpriv.client.baskets.bulk_client import BulkRandomizer, randomize_chunks
 from assocpriv.files.plan_files import write_plan
 from assocpriv.guarantees.entropy import SystemEntropy
 from assocpriv.guarantees.errors import AssocprivError, BasketError
-from assocpriv.plans.basket_plan import Plan
-from assocpriv.plans.catalogue import Catalogue
-from assocpriv.plans.operator import FixedSizeOperator
-from assocpriv.plans.report_type import ReportType
-from assocpriv.plans.sizes_view import SizesView
-from assocpriv.plans.table_columns import Clear
-from assocpriv.plans.tree_model import CategoryInput, Node, NumberInput, Split, TreeModel
+from assocpriv.plans.baskets.basket_plan import Plan
+from assocpriv.plans.baskets.catalogue import Catalogue
+from assocpriv.plans.baskets.operator import FixedSizeOperator
+from assocpriv.plans.baskets.report_type import ReportType
+from assocpriv.plans.baskets.sizes_view import SizesView
+from assocpriv.plans.numeric.table_columns import Clear
+from assocpriv.plans.numeric.tree_model import CategoryInput, Node, NumberInput, Split, TreeModel
 from assocpriv.records.baskets import Baskets, to_baskets
 
 ENTROPY = SystemEntropy()

@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import assocpriv as ap
-from assocpriv.client.basket_client import Randomizer
-from assocpriv.client.bulk_client import BulkRandomizer, randomize_chunks
+from assocpriv.client.baskets.basket_client import Randomizer
+from assocpriv.client.baskets.bulk_client import BulkRandomizer, randomize_chunks
 from assocpriv.guarantees.entropy import SystemEntropy
 from assocpriv.records.baskets import Baskets
 
@@ -162,11 +162,12 @@ def test_the_scan_finds_all_forms_of_use(text):
 IMPORTS = {
     "api.py": {"SystemEntropy"}, "auditing/basket_audit.py": {"SystemEntropy"},
     "auditing/guided_audit.py": {"SystemEntropy"}, "auditing/table_audit.py": {"SystemEntropy"},
-    "client/basket_client.py": {"Entropy"}, "client/bulk_client.py": {"read_only", "SystemEntropy", "WordEntropy"},
-    "client/guided_client.py": {"Entropy", "WordEntropy"}, "client/ledger.py": {"Entropy", "SystemEntropy"},
-    "client/person_limit.py": {"SystemEntropy", "WordEntropy"}, "client/report_queue.py": {"SystemEntropy"},
-    "client/spark_client.py": {"SystemEntropy"},
-    "client/table_client.py": {"Entropy", "read_only", "SystemEntropy", "WordEntropy"},
+    "client/baskets/basket_client.py": {"Entropy"},
+    "client/baskets/bulk_client.py": {"read_only", "SystemEntropy", "WordEntropy"},
+    "client/baskets/person_limit.py": {"SystemEntropy", "WordEntropy"},
+    "client/guided/guided_client.py": {"Entropy", "WordEntropy"}, "client/guided/report_queue.py": {"SystemEntropy"},
+    "client/ledger.py": {"Entropy", "SystemEntropy"}, "client/spark_client.py": {"SystemEntropy"},
+    "client/numeric/table_client.py": {"Entropy", "read_only", "SystemEntropy", "WordEntropy"},
     "collect/batch_closing.py": {"SystemEntropy"}, "guarantees/exact_numbers.py": {"WORD_BITS"},
     "simulation/enumeration.py": {"Entropy", "SystemEntropy", "WordEntropy"},
 }  # fmt: skip

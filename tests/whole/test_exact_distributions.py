@@ -10,16 +10,16 @@ import naive
 import numpy as np
 import pytest
 
-from assocpriv.client.basket_client import Randomizer
+from assocpriv.client.baskets.basket_client import Randomizer
+from assocpriv.estimation.supports import Respondents, estimate_supports
 from assocpriv.guarantees.amplification import Guarantee
 from assocpriv.guarantees.errors import PrivacyLimitError
-from assocpriv.plans.basket_plan import Plan
-from assocpriv.plans.catalogue import Catalogue
-from assocpriv.plans.generator import Generator, bch_generator, reed_solomon_generator
-from assocpriv.plans.operator import FixedSizeOperator, Operator
-from assocpriv.plans.report_type import ReportType
-from assocpriv.plans.transition import SupportModel, estimator_row, transition_matrix
-from assocpriv.server.supports import Respondents, estimate_supports
+from assocpriv.plans.baskets.basket_plan import Plan
+from assocpriv.plans.baskets.catalogue import Catalogue
+from assocpriv.plans.baskets.generator import Generator, bch_generator, reed_solomon_generator
+from assocpriv.plans.baskets.operator import FixedSizeOperator, Operator
+from assocpriv.plans.baskets.report_type import ReportType
+from assocpriv.plans.numeric.transition import SupportModel, estimator_row, transition_matrix
 from assocpriv.simulation.enumeration import distribution
 
 Distribution = dict[bytes, Fraction]

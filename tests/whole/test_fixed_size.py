@@ -11,21 +11,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assocpriv.client.basket_client import SetDraws
-from assocpriv.client.bulk_client import BulkRandomizer, randomize_chunks
+from assocpriv.client.baskets.basket_client import SetDraws
+from assocpriv.client.baskets.bulk_client import BulkRandomizer, randomize_chunks
+from assocpriv.estimation.supports import Respondents, detectable_support
 from assocpriv.files.report_files import Reports
 from assocpriv.guarantees.errors import WireError
 from assocpriv.guarantees.exact_numbers import rank_of_set, set_of_rank
 from assocpriv.planning.operator_designs import FixedSizeFamily, WorstSupport, runs
-from assocpriv.plans.catalogue import Catalogue
+from assocpriv.plans.baskets.catalogue import Catalogue
+from assocpriv.plans.numeric.transition import SupportModel
 from assocpriv.plans.published_plan import pack_reports
-from assocpriv.plans.transition import SupportModel
 from assocpriv.records.baskets import Baskets
-from assocpriv.server.bitmaps import ItemTables, form_of, planes_of, report_rows
-from assocpriv.server.counting import LocalCounter, Responses
-from assocpriv.server.supports import Respondents, detectable_support
+from assocpriv.server.baskets.bitmaps import ItemTables, form_of, planes_of, report_rows
+from assocpriv.server.baskets.counting import LocalCounter, Responses
 from assocpriv.simulation.enumeration import SeededEntropy
-from tests.client.test_bulk_client import one_by_one, random_words, reports_of
+from tests.client.baskets.test_bulk_client import one_by_one, random_words, reports_of
 
 N = 5_000_000
 

@@ -36,11 +36,11 @@ from assocpriv.files.plan_files import read_catalogue, read_plan, read_taxonomy
 from assocpriv.files.report_files import PLAN_KEY
 from assocpriv.guarantees.amplification import Guarantee
 from assocpriv.guarantees.errors import AssocprivError, BasketError, PlanError
-from assocpriv.plans.basket_plan import Plan
-from assocpriv.plans.catalogue import Catalogue
-from assocpriv.plans.generator import Generator, primitive_polynomial
-from assocpriv.plans.item_names import Names
-from assocpriv.plans.operator import Operator
+from assocpriv.plans.baskets.basket_plan import Plan
+from assocpriv.plans.baskets.catalogue import Catalogue
+from assocpriv.plans.baskets.generator import Generator, primitive_polynomial
+from assocpriv.plans.baskets.item_names import Names
+from assocpriv.plans.baskets.operator import Operator
 from assocpriv.records.basket_files import stream_baskets
 from assocpriv.records.baskets import list_cells
 from assocpriv.records.cells import Origin
@@ -312,10 +312,10 @@ from pathlib import Path
 import numba, numpy, pandas, pyarrow.parquet, pyarrow.compute
 from assocpriv.records.basket_files import stream_baskets
 from assocpriv.records.layout import ReadOptions
-from assocpriv.plans.catalogue import Catalogue
+from assocpriv.plans.baskets.catalogue import Catalogue
 from assocpriv.guarantees.errors import AssocprivError
 from assocpriv.files.report_files import read_reports
-from assocpriv.server.itemsets import read_itemsets
+from assocpriv.server.baskets.itemsets import read_itemsets
 
 def stream(path, chosen=None):
     options = {"unknown": "drop", "repeats": "merge", "memory_bytes": 64 << 20, "layout": chosen}

@@ -18,8 +18,8 @@ BUILD = (  # which changes sys.argv
     "import sys; from setuptools import build_meta as b; to = sys.argv[1]; b.build_wheel(to); b.build_sdist(to)"
 )
 EXTRAS = {  # modules that each extra makes importable
-    "trees": "assocpriv.server.tree_estimator",
-    "queue": "cryptography.fernet, assocpriv.client.report_queue",
+    "trees": "assocpriv.server.numeric.tree_estimator",
+    "queue": "cryptography.fernet, assocpriv.client.guided.report_queue",
     "oblivious": "pyhpke, assocpriv.collect.gateway",
     "server": "uvicorn, assocpriv.collect.collector_app",
     "relay": "assocpriv.collect.relay",

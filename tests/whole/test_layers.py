@@ -22,20 +22,22 @@ BELOW = {
     "guarantees": "", "kernels": "", "plans": "guarantees kernels", "spark": "guarantees kernels",
     "files": "guarantees kernels plans", "records": "guarantees kernels plans files",
     "client": "guarantees kernels plans files records spark", "suppress": "guarantees kernels plans files records",
-    "server": "guarantees kernels plans files spark", "planning": "guarantees kernels plans files server",
+    "estimation": "guarantees kernels plans files", "server": "guarantees kernels plans files spark estimation",
+    "planning": "guarantees kernels plans files estimation",
     "collect": "guarantees kernels plans files",
-    "simulation": "guarantees kernels plans files records client server planning spark",
-    "auditing": "guarantees kernels plans files records client server planning simulation",
-    "show": "guarantees kernels plans files records client server planning simulation auditing suppress collect",
-    "pages": "guarantees kernels plans files server planning collect show",
+    "simulation": "guarantees kernels plans files records client estimation server planning spark",
+    "auditing": "guarantees kernels plans files records client estimation server planning simulation",
+    "show": "guarantees kernels plans files records client estimation server planning simulation auditing suppress "
+    "collect",
+    "pages": "guarantees kernels plans files estimation server planning collect show",
 }  # fmt: skip
-PLAN = "plans.basket_plan"
+PLAN = "plans.baskets.basket_plan"
 HEAVY = {
     "numba", "galois", "scipy", "pandas", "pyspark", "click", "pyarrow", "starlette", "uvicorn", "psycopg", "jinja2",
 }  # fmt: skip
 ONLY_HOME = {
     "numba": {"kernels.compiling"},
-    "galois": {"plans.generator"},
+    "galois": {"plans.baskets.generator"},
     "pyarrow": {"spark.spark_session"},  # may not import files; other modules use the lazy module of files.arrow
     "click": {f"cli.{path.stem}" for path in (PACKAGE / "cli").glob("[a-z]*.py")},
     "pyspark": {"spark.spark_session", "client.spark_client", "server.spark_counting", "spark"},
@@ -45,7 +47,7 @@ ONLY_HOME = {
 LATE = {
     "numba", "openpyxl", "llvmlite", "galois", "scipy", "pandas", "narwhals", "jinja2", "rich",
     "cryptography", "psycopg", "pyhpke", "pyspark", "sklearn",
-    "server.result_frames",  # classes of pandas
+    "server.baskets.result_frames",  # classes of pandas
 }  # fmt: skip
 LATE_IN = {
     "cli.main": {"traceback"},  # only after an unexpected error
@@ -54,19 +56,17 @@ LATE_IN = {
     # --help loads it, and neither of these
     "kernels.parallel": {"numpy", "psutil"},
     # a device of baskets needs neither guidance nor its plan
-    "files.plan_files": {"plans.guidance"},
+    "files.plan_files": {"plans.guided.guidance"},
     # one record is predicted without numpy
-    "plans.tree_model": {"numpy"},
+    "plans.numeric.tree_model": {"numpy"},
     "guarantees.entropy": {"numpy"},
     "guarantees.exact_numbers": {"numpy"},
-    "client.prediction": {"client.table_classes", "records.table_files"},
+    "client.numeric.prediction": {"client.numeric.table_classes", "records.table_files"},
     # --help loads these two, and no numpy
-    "show.number_format": {"plans.catalogue"},
+    "show.number_format": {"plans.baskets.catalogue"},
     "show.result_record": {"show.html_renderer"},
     # each imports the other; reading the list of plan types needs only the registry
     "plans.registry": {"plans.published_plan"},
-    # planning without forecasts of manipulated reports does not load the server's code
-    "planning.size_reports": {"server.manipulation"},
     # it may not import files, and so not the lazy module of pyarrow
     "spark.spark_session": {"pyarrow"},
 }
@@ -157,21 +157,25 @@ def test_packages_load_nothing() -> None:
 @pytest.mark.parametrize(
     ("module", "source", "caught"),
     [
-        (PLAN, "import assocpriv.client.bulk_client as b", {"client.bulk_client"}),
-        (PLAN, "from ..client.bulk_client import CHUNK", {"client.bulk_client"}),
+        (PLAN, "import assocpriv.client.baskets.bulk_client as b", {"client.baskets.bulk_client"}),
+        (PLAN, "from ...client.baskets.bulk_client import CHUNK", {"client.baskets.bulk_client"}),
         (PLAN, "from assocpriv import Plan", {""}),
         (PLAN, "import assocpriv", {""}),
-        (PLAN, "def f():\n    if 1:\n        from assocpriv.server import rules", {"server.rules"}),
-        ("server.rules", "from assocpriv.records.baskets import Baskets", {"records.baskets"}),
+        (PLAN, "def f():\n    if 1:\n        from assocpriv.server.baskets import rules", {"server.baskets.rules"}),
+        ("server.baskets.rules", "from assocpriv.records.baskets import Baskets", {"records.baskets"}),
         ("planning.basket_planner", "from assocpriv.records.baskets import Baskets", {"records.baskets"}),
         ("collect.gather", "from assocpriv.records.baskets import Baskets", {"records.baskets"}),
         ("client.ledger", "from assocpriv.collect.gather import gather", {"collect.gather"}),
         ("planning.basket_planner", "from assocpriv.client.ledger import Ledger", {"client.ledger"}),
-        ("client.bulk_client", "from assocpriv.server import supports", {"server.supports"}),
+        ("client.baskets.bulk_client", "from assocpriv.estimation import supports", {"estimation.supports"}),
         ("simulation.simulate", "from assocpriv.show import plan_views", {"show.plan_views"}),
         ("simulation.simulate", "from assocpriv import api", {"api"}),
-        (PLAN, "class A:\n    def f(self):\n        from assocpriv.server import rules", {"server.rules"}),
-        (PLAN, "from assocpriv.plans.view import View\nimport numpy", set()),
+        (
+            PLAN,
+            "class A:\n    def f(self):\n        from assocpriv.server.baskets import rules",
+            {"server.baskets.rules"},
+        ),
+        (PLAN, "from assocpriv.plans.baskets.view import View\nimport numpy", set()),
         ("cli.main", "from assocpriv import __version__", set()),
         ("cli.mining_commands", "from assocpriv.files.report_files import read_reports", {"files.report_files"}),
         ("cli.mining_commands", "from assocpriv.api import mine", {"api"}),
@@ -192,10 +196,12 @@ def test_heavy_libraries_are_imported_in_few_modules() -> None:
 def test_galois_is_imported_inside_functions_only() -> None:
     """Importing plans.generator does not load galois, whose fields take seconds."""
     body = [
-        node for node in ast.parse(SOURCES["plans.generator"]).body if isinstance(node, ast.Import | ast.ImportFrom)
+        node
+        for node in ast.parse(SOURCES["plans.baskets.generator"]).body
+        if isinstance(node, ast.Import | ast.ImportFrom)
     ]
     top = ast.Module(body, type_ignores=[])
-    assert "galois" not in imports_of("plans.generator", ast.unparse(top))
+    assert "galois" not in imports_of("plans.baskets.generator", ast.unparse(top))
 
 
 def test_imports_are_at_the_top() -> None:
@@ -267,7 +273,7 @@ def test_registry_entries_can_be_loaded(kind: str) -> None:
     assert kind in registry.load_for(kind, "plans.plan", "read").kinds
     for what, entry in registry.KINDS[kind].items():
         module, _, name = entry.partition(":")
-        assert f"{what.partition('.')[0]}.{module}" in SOURCES
+        assert f"{what.partition('.')[0]}{module}" in SOURCES
         assert registry.load_for(kind, what, "loaded") is not None, (what, name)
 
 

@@ -18,12 +18,12 @@ import pytest
 import assocpriv as ap
 from assocpriv import numeric
 from assocpriv.api import backends
-from assocpriv.client.bulk_client import randomize_chunks
-from assocpriv.client.table_client import randomize_inputs
-from assocpriv.plans.catalogue import Catalogue
+from assocpriv.client.baskets.bulk_client import randomize_chunks
+from assocpriv.client.numeric.table_client import randomize_inputs
+from assocpriv.estimation.intervals import ErrorOptions
+from assocpriv.plans.baskets.catalogue import Catalogue
 from assocpriv.records.baskets import Baskets
-from assocpriv.server.ask import ask
-from assocpriv.server.intervals import ErrorOptions
+from assocpriv.server.baskets.ask import ask
 from assocpriv.show import itemset_views as shown
 from assocpriv.show import result_pages, text_renderer
 from assocpriv.show import table_views as shown_tables

@@ -7,14 +7,14 @@ from itertools import combinations
 
 import pytest
 
-from assocpriv.client.basket_client import Randomizer
+from assocpriv.client.baskets.basket_client import Randomizer
 from assocpriv.guarantees.amplification import Guarantee
 from assocpriv.guarantees.errors import PrivacyLimitError
-from assocpriv.plans.basket_plan import Plan
-from assocpriv.plans.catalogue import Catalogue
-from assocpriv.plans.operator import FixedSizeOperator, Operator
-from assocpriv.plans.report_type import ReportType
-from assocpriv.plans.sizes_view import SizesView
+from assocpriv.plans.baskets.basket_plan import Plan
+from assocpriv.plans.baskets.catalogue import Catalogue
+from assocpriv.plans.baskets.operator import FixedSizeOperator, Operator
+from assocpriv.plans.baskets.report_type import ReportType
+from assocpriv.plans.baskets.sizes_view import SizesView
 from assocpriv.simulation.enumeration import distribution
 
 Distribution = dict[bytes, Fraction]

@@ -13,15 +13,15 @@ import pytest
 
 import assocpriv as ap
 from assocpriv.client.ledger_book import BudgetSpent, PlanBudget
+from assocpriv.estimation.intervals import ErrorOptions
 from assocpriv.files.plan_files import write_plan
 from assocpriv.planning.basket_planner import choose_plan, explain_guarantees
 from assocpriv.planning.detection_limits import solve_plan
 from assocpriv.planning.short_catalogue import refine
 from assocpriv.planning.table_planner import plan_table
 from assocpriv.plans.result_display import MOST_LINES, WIDTH
-from assocpriv.server.ask import ask
-from assocpriv.server.counting import LocalBackend
-from assocpriv.server.intervals import ErrorOptions
+from assocpriv.server.baskets.ask import ask
+from assocpriv.server.baskets.counting import LocalBackend
 
 GUARANTEE = ap.Guarantee("5%", "50%")
 NUMBER = {"kind": "number", "low": 0, "high": 10, "release": "square-wave"}

@@ -17,7 +17,7 @@ from assocpriv.files.report_files import Reports, read_reports
 from assocpriv.guarantees.amplification import Guarantee
 from assocpriv.guarantees.errors import BudgetError, PlanError, WireError
 from assocpriv.plans import registry as registry
-from assocpriv.server.counting import LocalBackend
+from assocpriv.server.baskets.counting import LocalBackend
 from assocpriv.show.plan_views import described
 from assocpriv.simulation.enumeration import SeededEntropy, distribution
 from tests import second_kind

@@ -13,11 +13,11 @@ import pytest
 from assocpriv import audit
 from assocpriv.auditing.findings import BROKEN
 from assocpriv.auditing.recompute_guarantee import check_integers, read_numbers
-from assocpriv.client.transactions import transaction_of, transactions_of_many
+from assocpriv.client.baskets.transactions import transaction_of, transactions_of_many
 from assocpriv.files.plan_files import read_plan
 from assocpriv.guarantees.errors import BasketError, PlanError, WireError
-from assocpriv.plans.basket_plan import Plan
-from assocpriv.plans.generator import Field
+from assocpriv.plans.baskets.basket_plan import Plan
+from assocpriv.plans.baskets.generator import Field
 from assocpriv.plans.published_plan import pack_reports
 from assocpriv.records.layout import ReadOptions
 

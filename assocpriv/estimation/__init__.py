@@ -1,0 +1,1 @@
+"""Estimation: what planner and miner share, from transition matrices to intervals."""

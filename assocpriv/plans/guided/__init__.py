@@ -1,0 +1,1 @@
+"""Guided plans and their guidance."""

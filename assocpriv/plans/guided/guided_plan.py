@@ -1,0 +1,585 @@
+"""The plan of guided perturbation: tuples, the choice of guidance, and the form of reports.
+
+A tuple is a record's values without its class. As bits it has one bit for each value of every attribute, and exactly
+one bit of each attribute is set. A report responds to one guidance (plans/guided/guidance.py). It holds the guidance's
+serial number, the unrandomized class, and the released bits. docs/formats/table-plan.md describes every field and byte.
+
+Attributes are categories, or numbers cut into intervals. A number's value is its interval: 0 below the first cut point;
+a cut point belongs to the interval above it. Cut points are exact fractions. A double is compared with the double
+nearest to each, so every machine finds the same interval.
+
+A guarantee holds exactly, whatever guidance a miner publishes, because a share of every report is random:
+
+    tuple   with probability q the client uses a uniformly random tuple instead of its own. With D possible tuples
+            P[y|t] = (q/D) Σ_u P_V[y|u] + (1 − q) P_V[y|t], so two tuples' ratio is at most 1 + (1 − q)·D/q for every
+            V; V = I, under which R(t) = t, attains it.
+    bits    every bit is a fair random bit with probability λ, else it follows the guidance. λ is the smallest of a
+            grid for which the product of all bits' largest ratios is at most a stated γ (plans/guided/guidance.py). It
+            depends only on V and the plan, so client and miner compute the same value.
+
+Source: Zhang, Wang, Zhao, A New Scheme on Privacy-Preserving Data Classification, KDD 2005 (ZWZ05), section 4.
+Randomized response: Warner 1965. γ: EGS03, section 4.
+"""
+
+import sys
+from abc import ABC, abstractmethod
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from itertools import pairwise
+from math import prod
+from numbers import Real
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assocpriv.guarantees.amplification import Guarantee, check_guarantee, format_fraction, read_fraction
+from assocpriv.guarantees.errors import PlanError, PrivacyLimitError, WireError, check_type, pluralize
+from assocpriv.plans.numeric.table_columns import CategoryColumn, Clear, Column, LabelColumn, NumericColumn, read_bound
+from assocpriv.plans.numeric.table_plan import shortened
+from assocpriv.plans.published_plan import MOST_REPORTS_PER_PERSON, PublishedPlan, check_fields, check_integer
+
+MOST_VALUES = 1000  # of an attribute
+MOST_LABELS = 1 << 16
+_LARGEST = sys.float_info.max
+MOST_ATTRIBUTES = 1000
+MOST_WIDTH = 2048  # bits of a tuple: guidance of as many vectors is 40 MB of text
+MOST_BATCH = 1 << 20
+SERIAL_BYTES = 4
+BATCH = 20  # default; voting records of 290 people: accuracy .87, with 100 .83
+TUPLE_BITS = 32  # of the draw that decides between the own tuple and a random one
+_RATIO_BITS = 16  # binary places of the γ that bits keep
+
+
+# ---- attributes
+
+
+@dataclass(frozen=True)
+class CutColumn(NumericColumn):
+    """Numbers as the intervals between increasing cut points.
+
+    Raises:
+        PlanError: cut points do not increase, or two are the same double.
+    """
+
+    cuts: tuple[Fraction, ...]
+
+    kind: ClassVar = "number"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for cut in self.cuts:
+            read_bound(format_fraction(cut), "cuts")
+        if not all(low < high for low, high in pairwise(self.edges.tolist())):
+            raise PlanError(f"attribute {self.name} needs finite, increasing cut points that are different doubles")
+
+    @cached_property
+    def edges(self) -> NDArray[np.float64]:
+        """Edges of the intervals, float64 (values + 1,); the outer ones are the largest doubles."""
+        return np.array([-_LARGEST, *map(float, self.cuts), _LARGEST])
+
+    def cell_of(self, number: float) -> int | None:
+        """Return the interval of a number, or None if it is not finite."""
+        if not abs(number) <= _LARGEST:
+            return None
+        return bisect_right(self.edges.tolist(), number, 1, len(self.cuts) + 1) - 1
+
+    def cells_of(self, numbers: NDArray[np.float64]) -> tuple[NDArray[np.int32], int]:
+        """Return the interval of each number, int32 (n,), as described in the base class."""
+        cells = np.searchsorted(self.edges[1:-1], numbers, side="right").astype(np.int32)
+        cells[np.isnan(numbers)] = self.inputs
+        return cells, int(np.isinf(numbers).sum())
+
+    def to_fields(self) -> dict[str, Any]:
+        """Return the column's own fields as JSON content."""
+        return {"cuts": [format_fraction(cut) for cut in self.cuts]}
+
+    @classmethod
+    def from_fields(cls, fields: dict[str, Any]) -> "CutColumn":
+        """Read the column's fields."""
+        texts = _checked_list(fields["cuts"], "cuts", 1, MOST_VALUES - 1)
+        return _cut(fields["name"], tuple(read_bound(text, "cuts") for text in texts))
+
+
+def number(name: str, cuts: Sequence[float | Fraction]) -> CutColumn:
+    """Return a numeric attribute, cut into intervals.
+
+    Args:
+        name: name of the column.
+        cuts: increasing cut points in the column's unit; a float means its shortest decimal form. A number at a cut
+            point belongs to the interval above it.
+
+    Raises:
+        PlanError: cut points do not increase, or two are the same double.
+
+    >>> import assocpriv as ap
+    >>> ap.guided.number("age", [30, 45.5, 60]).cell_of(30.0)
+    1
+    """
+    return _cut(name, tuple(Fraction(str(cut)) for cut in cuts))
+
+
+def _cut(name: str, cuts: tuple[Fraction, ...]) -> CutColumn:
+    return CutColumn(name, Clear(len(cuts) + 1), True, cuts)
+
+
+def category(name: str, values: Sequence[str]) -> CategoryColumn:
+    """Return an attribute of named values, which may be missing.
+
+    Args:
+        name: name of the column.
+        values: two or more different values.
+
+    Raises:
+        PlanError: values are equal, or are no text of 1 to 200 printable characters.
+
+    >>> import assocpriv as ap
+    >>> ap.guided.category("smokes", ["no", "yes"]).values
+    ('no', 'yes')
+    """
+    return CategoryColumn(name, Clear(max(1, len(values))), True, tuple(values))
+
+
+def class_label(name: str, labels: Sequence[str]) -> LabelColumn:
+    """Return the class column, which every report shows unrandomized.
+
+    Args:
+        name: name of the column.
+        labels: the classes, two or more different ones.
+
+    Raises:
+        PlanError: as :func:`category`.
+
+    >>> import assocpriv as ap
+    >>> ap.guided.class_label("ill", ["no", "yes"]).optional
+    False
+    """
+    return LabelColumn(name, Clear(max(1, len(labels))), False, tuple(labels))
+
+
+def _attribute_to_json(column: Column) -> dict[str, Any]:
+    """Return an attribute as JSON content."""
+    return {"name": column.name, "kind": column.kind, **column.to_fields()}
+
+
+def _attribute_from_json(content: object) -> Column:
+    """Read what :func:`_attribute_to_json` wrote; raise PlanError for anything else."""
+    kind = content.get("kind") if isinstance(content, dict) else None
+    if kind == CutColumn.kind:
+        return CutColumn.from_fields(check_fields(content, "an attribute", {"name", "kind", "cuts"}))
+    if kind != CategoryColumn.kind:
+        raise PlanError("an attribute must be a category or a number; a newer release may read this plan")
+    fields = check_fields(content, "an attribute", {"name", "kind", "values"})
+    return category(fields["name"], tuple(_checked_list(fields["values"], "values", 2, MOST_VALUES)))
+
+
+def _label_from_json(content: object) -> LabelColumn:
+    """Read the class column, ``{"name": …, "values": […]}``; raise PlanError for anything else."""
+    fields = check_fields(content, "the label", {"name", "values"})
+    return class_label(fields["name"], tuple(_checked_list(fields["values"], "values", 2, MOST_LABELS)))
+
+
+def _checked_list(content: object, name: str, least: int, most: int) -> list[Any]:
+    if not isinstance(content, list) or not least <= len(content) <= most:
+        raise PlanError(f"plan field {name} must be a list of {least} to {most:,} entries")
+    return content
+
+
+# ---- safeguards
+
+
+class Safeguard(ABC):
+    """A method of keeping the guarantee under any guidance."""
+
+    kind: ClassVar[str]
+    field_names: ClassVar[tuple[str, ...]]
+
+    @abstractmethod
+    def amplification(self, tuples: int) -> Fraction:
+        """Return the largest γ of one report under any guidance, given the number of possible tuples."""
+
+    @abstractmethod
+    def to_fields(self) -> dict[str, Any]:
+        """Return the safeguard's own fields as JSON content."""
+
+
+@dataclass(frozen=True)
+class TupleMix(Safeguard):
+    """The client uses its own tuple with probability honest / 2^32, else a uniformly random one.
+
+    >>> TupleMix(1 << 31).amplification(8)
+    Fraction(9, 1)
+    """
+
+    honest: int
+
+    kind: ClassVar = "tuple"
+    field_names: ClassVar = ("honest",)
+
+    def __post_init__(self) -> None:
+        check_integer(self.honest, "honest", 1, (1 << TUPLE_BITS) - 1)
+
+    def amplification(self, tuples: int) -> Fraction:
+        """Return γ = 1 + (1 − q)·D/q."""
+        return 1 + Fraction(self.honest * tuples, (1 << TUPLE_BITS) - self.honest)
+
+    def to_fields(self) -> dict[str, Any]:
+        """Return its own fields as JSON content."""
+        return {"honest": self.honest}
+
+
+@dataclass(frozen=True)
+class BitMix(Safeguard):
+    """Every bit is mixed with a random bit, as much as needed under the guidance to keep one report's γ ≤ ``limit``."""
+
+    limit: Fraction
+
+    kind: ClassVar = "bits"
+    field_names: ClassVar = ("amplification",)
+
+    def __post_init__(self) -> None:
+        if not self.limit > 1:
+            raise PlanError("the amplification of a safeguard of bits must be above 1")
+
+    def amplification(self, tuples: int) -> Fraction:  # noqa: ARG002
+        """Return the limit, which every guidance keeps."""
+        return self.limit
+
+    def to_fields(self) -> dict[str, Any]:
+        """Return its own fields as JSON content."""
+        return {"amplification": format_fraction(self.limit)}
+
+
+SAFEGUARDS: tuple[str, ...] = (BitMix.kind, TupleMix.kind)
+
+
+def _safeguard_from_json(content: object) -> Safeguard | None:
+    """Read ``null``, ``{"kind": "tuple", "honest": …}`` or ``{"kind": "bits", "amplification": …}``."""
+    if content is None:
+        return None
+    kind = content.get("kind") if isinstance(content, dict) else None
+    if kind == TupleMix.kind:
+        return TupleMix(check_fields(content, "safeguard", {"kind", "honest"})["honest"])
+    if kind != BitMix.kind:
+        raise PlanError("plan field safeguard must be null, or have the kind tuple or bits")
+    fields = check_fields(content, "safeguard", {"kind", "amplification"})
+    return BitMix(read_fraction(fields["amplification"], "amplification"))
+
+
+def safeguard_for(kind: str, guarantee: Guarantee, tuples: int, reports_per_person: int = 1) -> Safeguard:
+    """Return the safeguard with the least randomness that keeps a guarantee for all reports of a person together.
+
+    Args:
+        kind: ``"bits"`` or ``"tuple"``.
+        guarantee: the guarantee; γ stays strictly below its limit.
+        tuples: D, the number of possible tuples.
+        reports_per_person: R; one report gets the R-th root of the limit.
+
+    Raises:
+        PrivacyLimitError: too many possible tuples: the own tuple would practically never be used.
+        PlanError: ``kind`` is unknown.
+
+    >>> safeguard_for("bits", Guarantee("5%", "50%"), 4)
+    BitMix(limit=Fraction(1245183, 65536))
+    """
+    if kind not in SAFEGUARDS:
+        raise PlanError(f"a guarantee is kept by {' or '.join(SAFEGUARDS)}, got {str(kind)[:40]!r}")
+    top = check_guarantee(guarantee).amplification_limit
+
+    def made(step: int) -> Safeguard:
+        return TupleMix(step) if kind == TupleMix.kind else BitMix(Fraction(step, 1 << _RATIO_BITS))
+
+    steps = range(1, 1 << TUPLE_BITS)
+    if kind == BitMix.kind:
+        steps = range((1 << _RATIO_BITS) + 1, -(-top.numerator << _RATIO_BITS) // top.denominator + 1)
+    # the guarantee holds for the first steps, perhaps none, and fails beyond the last
+    kept = bisect_left(steps, True, key=lambda step: made(step).amplification(tuples) ** reports_per_person >= top)
+    if not kept:
+        raise PrivacyLimitError(
+            f"under this guarantee reports of {float(min(tuples, 10**300)):.3g} possible tuples would be entirely "
+            "random; keep the guarantee by bits, or use fewer attributes or a weaker guarantee"
+        )
+    return made(steps[kept - 1])
+
+
+# ---- the plan
+
+
+@dataclass(frozen=True)
+class GuidedPlan(PublishedPlan):
+    """The plan of a collection under guidance (guided perturbation).
+
+    Without a safeguard there is neither guarantee nor γ: a miner that publishes a column of the identity as guidance
+    learns that bit of every person.
+
+    Attributes:
+        attributes: the attributes, each with two values or more.
+        label: the class column; every report shows it unrandomized.
+        mu: μ of equation (6): directions are left out whose class difference is below this share of the largest.
+        batch: number of tuples received before new guidance is published.
+        safeguard: how the guarantee is kept; None without a guarantee.
+        guarantee: of all reports of a person, except for the class; None without a safeguard.
+        reports_per_person: R, 1..1000.
+
+    Raises:
+        PlanError: fields contradict each other.
+        PrivacyLimitError: γ of all reports of a person is not strictly below the guarantee's limit.
+
+    Source: ZWZ05, section 4; EGS03, section 4, for γ.
+
+    >>> import assocpriv as ap
+    >>> attributes, ill = [ap.guided.category("smokes", ["no", "yes"])], ap.guided.class_label("ill", ["no", "yes"])
+    >>> plan = ap.guided.plan_guided(attributes, ill, guarantee=ap.Guarantee("5%", "50%"))
+    >>> plan.bit_names, plan.report_bytes, plan.keep
+    (('smokes=no', 'smokes=yes'), 6, 'bits')
+    """
+
+    attributes: tuple[Column, ...]
+    label: LabelColumn
+    mu: Fraction = Fraction(3, 20)
+    batch: int = BATCH
+    safeguard: Safeguard | None = None
+    guarantee: Guarantee | None = None
+    reports_per_person: int = 1
+
+    kind: ClassVar = "guided"
+    kinds: ClassVar = (kind,)
+    field_names: ClassVar = frozenset(("attributes", "label", "mu", "batch", "safeguard", "guarantee"))
+
+    def __post_init__(self) -> None:
+        if not 1 <= len(self.attributes) <= MOST_ATTRIBUTES:
+            raise PlanError(f"a guided plan needs 1 to {MOST_ATTRIBUTES:,} attributes, got {len(self.attributes):,}")
+        for column in (*self.attributes, self.label):
+            if check_type("a guided plan's column", column, Column).inputs < 2:  # type: ignore[type-abstract]  # of any class
+                raise PlanError(f"column {column.name} has only one value, which carries no information; leave it out")
+        if len(set(self.names)) != len(self.names):
+            raise PlanError("two columns have the same name; names must differ")
+        if self.width > MOST_WIDTH:
+            raise PlanError(
+                f"the attributes have {self.width:,} values together, but at most {MOST_WIDTH:,} are possible; use "
+                "fewer intervals for numbers, or leave attributes out"
+            )
+        if not isinstance(self.mu, Real) or not 0 < self.mu < 1:
+            raise PlanError("plan field mu must lie between 0 and 1")
+        check_integer(self.batch, "batch", 1, MOST_BATCH)
+        check_integer(self.reports_per_person, "reports_per_person", 1, MOST_REPORTS_PER_PERSON)
+        if (self.guarantee is None) != (self.safeguard is None):
+            raise PlanError("a guided plan states a guarantee if and only if it has a safeguard")
+        self._check_guarantee()
+
+    # ---- tuples
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """The columns read from a record: the attributes, then the class."""
+        return *self.attributes, self.label
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns' names, the class's last."""
+        return tuple(column.name for column in self.columns)
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The classes."""
+        return self.label.values
+
+    @cached_property
+    def sizes(self) -> tuple[int, ...]:
+        """Number of values of each attribute."""
+        return tuple(column.inputs for column in self.attributes)
+
+    @cached_property
+    def width(self) -> int:
+        """Number of bits of a tuple: w = Σ sizes, the paper's 2n."""
+        return sum(self.sizes)
+
+    @cached_property
+    def tuples(self) -> int:
+        """Number of possible tuples: D = Π sizes."""
+        return prod(self.sizes)
+
+    @cached_property
+    def offsets(self) -> NDArray[np.int64]:
+        """Start of each attribute's bits, int64 (attributes,)."""
+        return np.cumsum((0, *self.sizes[:-1]))
+
+    @cached_property
+    def attribute_of(self) -> NDArray[np.int64]:
+        """The attribute of each bit, int64 (w,)."""
+        return np.repeat(np.arange(len(self.sizes)), self.sizes)
+
+    @cached_property
+    def bit_names(self) -> tuple[str, ...]:
+        """A name for every bit: the attribute with its value or interval."""
+        return tuple(f"{column.name}={value}" for column in self.attributes for value in _value_names(column))
+
+    def to_bits(self, positions: NDArray[np.integer[Any]]) -> NDArray[np.uint8]:
+        """Return tuples as bits, uint8 (n, w), from the values' positions, (n, attributes)."""
+        bits = np.zeros((len(positions), self.width), dtype=np.uint8)
+        np.put_along_axis(bits, positions + self.offsets, 1, axis=1)
+        return bits
+
+    # ---- the guarantee
+
+    @property
+    def keep(self) -> str | None:
+        """How the guarantee is kept: ``"bits"`` or ``"tuple"``; None without a guarantee."""
+        return None if self.safeguard is None else self.safeguard.kind
+
+    @cached_property
+    def amplification(self) -> Fraction | None:
+        """γ of one report's bits under any guidance; None without a safeguard."""
+        return None if self.safeguard is None else self.safeguard.amplification(self.tuples)
+
+    @property
+    def contents(self) -> list[tuple[Fraction, str]]:
+        """Descriptions of what all reports are about: what the guidance releases of the attributes, and the class."""
+        names = shortened([column.name for column in self.attributes])
+        return [(Fraction(1), f"what the guidance releases of {names}"), (Fraction(1), f"the class {self.label.name}")]
+
+    @property
+    def unbounded(self) -> str:
+        """The consequence of having no safeguard."""
+        return "the publisher of the guidance can obtain any value unrandomized"
+
+    @property
+    def uncovered(self) -> str:
+        """The class, which γ does not cover; empty if there is no γ."""
+        return "" if self.safeguard is None else f"the class {self.label.name}"
+
+    @property
+    def uncovered_secret(self) -> str:
+        """Nothing: the class is public information on a person (Zhang, Wang and Zhao, 2005, section 1)."""
+        return ""
+
+    # ---- reports
+
+    @property
+    def label_bytes(self) -> int:
+        """Number of bytes of the class in a report."""
+        return 1 if len(self.labels) <= 256 else 2
+
+    @property
+    def report_bytes(self) -> int:
+        """Length of a report in bytes: serial number, class, bits."""
+        return SERIAL_BYTES + self.label_bytes + -(-self.width // 8)
+
+    def pack(self, serial: int, classes: NDArray[np.integer[Any]], bits: NDArray[np.uint8]) -> NDArray[np.uint8]:
+        """Return reports, uint8 (n, report_bytes), from classes, (n,), and released bits, uint8 (n, w)."""
+        packed = np.empty((len(bits), self.report_bytes), dtype=np.uint8)
+        packed[:, :SERIAL_BYTES] = np.frombuffer(serial.to_bytes(SERIAL_BYTES, "little"), dtype=np.uint8)
+        for byte in range(self.label_bytes):
+            packed[:, SERIAL_BYTES + byte] = classes >> 8 * byte & 255
+        packed[:, SERIAL_BYTES + self.label_bytes :] = np.packbits(bits, axis=1, bitorder="little")
+        return packed
+
+    def unpack(self, packed: NDArray[np.uint8]) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.uint8]]:
+        """Return serial numbers and classes, int64 (n,), and bits, uint8 (n, w), of reports."""
+        released = packed[:, SERIAL_BYTES + self.label_bytes :]
+        return *self._heads(packed), np.unpackbits(released, axis=1, count=self.width, bitorder="little")
+
+    def _heads(self, packed: NDArray[np.uint8]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return serial numbers and classes, int64 (n,)."""
+        octets = packed[:, : SERIAL_BYTES + self.label_bytes].astype(np.int64)
+        serials = octets[:, :SERIAL_BYTES] @ (1 << 8 * np.arange(SERIAL_BYTES))
+        return serials, octets[:, SERIAL_BYTES:] @ (1 << 8 * np.arange(self.label_bytes))
+
+    def check_form(self, packed: NDArray[np.uint8], source: str = "", first: int = 0) -> None:
+        """Raise WireError for a serial number 0, an unknown class, or bits set beyond the last."""
+        serials, classes = self._heads(packed)
+        spare = packed[:, -1].astype(np.int64) >> (self.width - 1) % 8 + 1
+        wrong = np.flatnonzero((serials == 0) | (classes >= len(self.labels)) | (spare != 0))
+        if len(wrong):
+            raise WireError(
+                f"{source}report {first + int(wrong[0])} has no guidance's serial number, or a class or bits that no "
+                "client sends"
+            )
+
+    # ---- JSON
+
+    def to_fields(self) -> dict[str, Any]:
+        """Return the plan's own fields as JSON content."""
+        safeguard = self.safeguard
+        return {
+            "attributes": [_attribute_to_json(column) for column in self.attributes],
+            "label": {"name": self.label.name, "values": list(self.labels)},
+            "mu": format_fraction(self.mu),
+            "batch": self.batch,
+            "safeguard": safeguard and {"kind": safeguard.kind, **safeguard.to_fields()},
+            "guarantee": self._guarantee_to_json(),
+        }
+
+    @classmethod
+    def from_fields(cls, fields: dict[str, Any]) -> "GuidedPlan":
+        """Read what :meth:`to_fields` wrote."""
+        if not isinstance(fields["attributes"], list):
+            raise PlanError("plan field attributes must be a list")
+        return cls(
+            tuple(map(_attribute_from_json, fields["attributes"])),
+            _label_from_json(fields["label"]),
+            read_fraction(fields["mu"], "mu"),
+            fields["batch"],
+            _safeguard_from_json(fields["safeguard"]),
+            cls._guarantee_from_json(fields["guarantee"]),
+            fields["reports_per_person"],
+        )
+
+    def __repr__(self) -> str:
+        attributes = pluralize(len(self.attributes), "attribute")
+        return f"GuidedPlan({self.plan_id[:12]}, {attributes}, {self.width} bits, {self._bound_text()})"
+
+
+def plan_guided(
+    attributes: Sequence[Column],
+    label: LabelColumn,
+    *,
+    guarantee: Guarantee | None = None,
+    keep: str = "bits",
+    mu: Fraction = Fraction(3, 20),
+    batch: int = BATCH,
+    reports_per_person: int = 1,
+) -> GuidedPlan:
+    """Return a guided plan, with the safeguard that keeps its guarantee.
+
+    Args:
+        attributes: from :func:`~assocpriv.plans.guided.guided_plan.category` and ``number``.
+        label: from :func:`~assocpriv.plans.guided.guided_plan.class_label`.
+        guarantee: the guarantee of all reports of a person together; without one the publisher of the guidance can
+            obtain any value unrandomized.
+        keep: how the guarantee is kept: ``"bits"`` or ``"tuple"``; see the module's docstring.
+        mu, batch, reports_per_person: see :class:`GuidedPlan`.
+
+    Returns:
+        The plan.
+
+    Raises:
+        PlanError: fields contradict each other.
+        PrivacyLimitError: under the guarantee, reports would be entirely random.
+
+    Source: ZWZ05, section 4.
+
+    >>> import assocpriv as ap
+    >>> attributes = [ap.guided.number("age", [30, 60]), ap.guided.category("smokes", ["no", "yes"])]
+    >>> ill = ap.guided.class_label("ill", ["no", "yes"])
+    >>> plan = ap.guided.plan_guided(attributes, ill, guarantee=ap.Guarantee("5%", "50%"))
+    >>> plan.names, plan.width, plan.amplification < 19
+    (('age', 'smokes', 'ill'), 5, True)
+    """
+    attributes, safeguard = tuple(attributes), None
+    if guarantee is not None:
+        safeguard = safeguard_for(keep, guarantee, prod(column.inputs for column in attributes), reports_per_person)
+    return GuidedPlan(attributes, label, mu, batch, safeguard, guarantee, reports_per_person)
+
+
+def _value_names(column: Column) -> Sequence[str]:
+    """Return the names of an attribute's values or intervals."""
+    if not isinstance(column, CutColumn):
+        names: list[str] = column.to_fields()["values"]
+        return names
+    edges = [f"{edge:.6g}" for edge in column.edges[1:-1].tolist()]
+    inner = [f"{low}–{high}" for low, high in pairwise(edges)]
+    return [f"<{edges[0]}", *inner, f"≥{edges[-1]}"]

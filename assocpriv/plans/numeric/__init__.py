@@ -1,0 +1,1 @@
+"""Plans of tables, and decision trees."""

@@ -1,0 +1,1 @@
+"""Baskets at the server: counting, search, posterior, rules, comparison."""

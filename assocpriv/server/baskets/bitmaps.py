@@ -1,0 +1,305 @@
+"""Bitmaps of reports: which report shows which item.
+
+This module checks and allocates the arrays that the kernels need.
+
+A bitmap lies in blocks of a few thousand transactions, uint64 (blocks, rows, words): row i of a block holds one item
+over its transactions, so that the rows counted together stand together in cache. Transaction t is bit t mod 64 of
+word t div 64, counted through the blocks; bits beyond the last transaction are 0.
+
+How reports are counted:
+
+1. Transpose. Bytes of 64 reports at a time become bit planes: the top bits of 64 bytes are one instruction.
+2. Expand. An item's bitmap is the XOR of some planes for each of its r digits, and a comparison of the digits with a.
+   All XORs of up to 8 planes are tabulated for 2,048 reports at a time (the method of the four Russians), as many as
+   fit half of the second cache; a product is then one XOR a table. Single items are counted on the way, without
+   bitmaps.
+3. Count. A row of a block is an eighth of the first cache or less, so that the eight rows of a 4 × 4 tile of pairs stay
+   there; a tile shares its loads, and two panels of rows take half of the second cache. Larger itemsets go along the
+   tree of candidates: an intersection is made once, and four sets of k − 1 items are counted with four last items at a
+   time, by the same tile.
+"""
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assocpriv.guarantees.exact_numbers import binomial_words
+from assocpriv.kernels.compiling import counting_kernels as kernels
+from assocpriv.kernels.compiling import word_kernels
+from assocpriv.kernels.parallel import cache_bytes
+from assocpriv.plans.baskets.generator import WORD_BITS, Field, item_columns
+
+if TYPE_CHECKING:
+    from assocpriv.plans.baskets.report_type import ReportType
+
+Rows = NDArray[np.uint64]
+_LINE_BITS = 64 * 8  # of a cache line
+_COLUMNS_AT_ONCE = 1 << 14
+# Words combined in a step, 0.1 to 0.2 s, between which a thread can be stopped. Expanding items is faster, and each of
+# its steps makes the tables of XORs anew: for 100,000 items, steps of 2^27 words took 15% longer.
+_STEP_WORDS, _STEP_EXPANDED, _STEP_ITEMS = 1 << 28, 1 << 29, 1 << 12
+
+
+def block_words() -> int:
+    """Return the most words in a block's row, a power of two, so that the eight rows of a tile fit the first cache."""
+    return 1 << max(5, (cache_bytes()[0] // (8 * 8)).bit_length() - 1)
+
+
+def empty_rows(n_rows: int, n_bits: int) -> Rows:
+    """Return uninitialized bitmaps of ``n_rows`` rows over ``n_bits`` transactions, at the start of a cache line."""
+    n_lanes = -(-n_bits // (WORD_BITS * kernels.LANES))
+    n_blocks = -(-n_lanes * kernels.LANES // block_words())
+    # blocks of about the same size, so that little of the last one is empty
+    return _aligned((n_blocks, n_rows, -(-n_lanes // n_blocks) * kernels.LANES if n_blocks else 0))
+
+
+def _aligned(shape: tuple[int, int, int]) -> Rows:
+    size = shape[0] * shape[1] * shape[2]
+    memory = np.empty(size + _LINE_BITS // WORD_BITS, dtype=np.uint64)
+    start = -memory.ctypes.data // 8 % (_LINE_BITS // WORD_BITS)
+    return memory[start : start + size].reshape(shape)
+
+
+def report_planes(packed: NDArray[np.uint8]) -> Rows:
+    """Return the bitmaps of the bits of packed reports, uint8 (n, report_bytes): (blocks, 8 · report_bytes, words)."""
+    planes = empty_rows(8 * packed.shape[1], len(packed))
+    kernels.transpose_reports(np.ascontiguousarray(packed), np.empty((64, kernels.LANES), dtype=np.uint64), planes)
+    return planes
+
+
+class PlaneForm(NamedTuple):
+    """How a report type's responses become bit planes: their number, the function, and whether they are seed bits."""
+
+    n_planes: int
+    planes: Callable[[NDArray[np.uint8]], Rows]
+    seeded: bool
+
+
+_FORMS: "dict[str, Callable[[ReportType], PlaneForm]]" = {  # by the form of a response
+    "bits": lambda each: PlaneForm(8 * each.form.length, report_planes, seeded=False),
+    "seed": lambda each: PlaneForm(8 * each.form.length, report_planes, seeded=True),
+    "rank": lambda each: PlaneForm(each.padded_items, partial(_unranked_planes, each), seeded=False),
+}
+
+
+def form_of(report_type: "ReportType") -> PlaneForm:
+    """Return the form of the planes of a report type's responses."""
+    return _FORMS[report_type.form.name](report_type)
+
+
+def _unranked_planes(report_type: "ReportType", packed: NDArray[np.uint8]) -> Rows:
+    """Return the bitmaps of all items, from reports that are ranks of sets."""
+    binomials = binomial_words(report_type.padded_items, report_type.fixed.report_size)
+    octets = np.zeros((len(packed), 8 * binomials.shape[2]), dtype=np.uint8)
+    octets[:, : packed.shape[1]] = packed
+    planes = empty_rows(report_type.padded_items, len(packed))
+    scratch = np.empty((2 * binomials.shape[2] + 3, 64), dtype=np.uint64), np.empty(len(binomials), dtype=np.int64)
+    word_kernels.unrank_reports(octets.view("<u8").astype(np.uint64, copy=False), binomials, *scratch, planes)
+    return planes
+
+
+def planes_of(packed: NDArray[np.uint8], report_type: "ReportType") -> Rows:
+    """Return the planes, (blocks, planes, words), of packed and checked reports, from which bitmaps are made."""
+    return form_of(report_type).planes(packed)
+
+
+class ItemTables:
+    """Tables by which the kernels expand seeds to items, ids int64 (items,); made once for all batches."""
+
+    def __init__(self, report_type: "ReportType", items: NDArray[np.int64]) -> None:
+        self._items = items
+        self._n_planes, _, self._is_seeded = form_of(report_type)
+        if self._is_seeded:
+            self._num = report_type.independent.insert_num
+            r, field = report_type.independent.insert_bits, Field(report_type.generator)
+            self._group_bits = _group_bits(self._n_planes, len(items) * r)
+            parts = [
+                _entries(item_columns(report_type.generator, r, part, field), self._n_planes, self._group_bits)
+                for part in np.array_split(items, -(-len(items) // _COLUMNS_AT_ONCE) or 1)
+            ]
+            self._entries = np.concatenate(parts)
+
+    @property
+    def work(self) -> int:
+        """Words combined for each word of a plane."""
+        return self._entries.size if self._is_seeded else len(self._items)
+
+    def rows(self, planes: Rows, n_reports: int) -> Rows:
+        """Return the bitmaps of the items, uint64 (blocks, items, words), from reports given as planes."""
+        rows = self.empty_rows(planes)
+        for _ in self.expand_in_steps(planes, n_reports, rows):
+            pass
+        return rows
+
+    def empty_rows(self, planes: Rows) -> Rows:
+        """Return uninitialized bitmaps of the items over the reports of these planes."""
+        return _aligned((planes.shape[0], len(self._items), planes.shape[2]))
+
+    def expand_in_steps(self, planes: Rows, n_reports: int, rows: Rows) -> Iterator[int]:
+        """Write the bitmaps of :meth:`rows` step by step; yield the number of words combined in each step."""
+        lines = self._lines()
+        for block, here, items in self._steps(planes):
+            part = rows[block : block + 1, items]
+            if self._is_seeded:
+                left = n_reports - block * planes.shape[2] * WORD_BITS
+                kernels.expand_items(here, self._entries[items], self._num, left, self._group_bits, lines, part)
+            else:
+                np.take(here, self._items[items], axis=1, out=part, mode="clip")  # another mode would copy them twice
+            yield part.size * (self.work // max(1, len(self._items)))
+
+    def count(self, planes: Rows, n_reports: int, counts: NDArray[np.int64]) -> None:
+        """Add to counts, int64 (items,), how many reports show each item, without making bitmaps."""
+        for _ in self.count_in_steps(planes, n_reports, counts):
+            pass
+
+    def count_in_steps(self, planes: Rows, n_reports: int, counts: NDArray[np.int64]) -> Iterator[int]:
+        """Count as :meth:`count` step by step; yield the number of words combined in each step."""
+        lines = self._lines()
+        for block, here, items in self._steps(planes):
+            if self._is_seeded:
+                left = n_reports - block * planes.shape[2] * WORD_BITS
+                kernels.count_items(here, self._entries[items], self._num, left, self._group_bits, lines, counts[items])
+            else:
+                counts[items] += np.bitwise_count(here[:, self._items[items]]).sum(axis=(0, 2), dtype=np.int64)
+            yield len(counts[items]) * planes.shape[2] * (self.work // max(1, len(self._items)))
+
+    def _lines(self) -> Rows:
+        """Return memory for the kernels' tables of XORs, uint64 (lines, words)."""
+        n_lines = 3 + (self._entries.shape[2] << self._group_bits) if self._is_seeded else 0
+        return _aligned((1, n_lines, kernels.LANES)).reshape(n_lines, kernels.LANES)
+
+    def _steps(self, planes: Rows) -> Iterator[tuple[int, Rows, slice]]:
+        """Yield blocks, their planes, and some of the items."""
+        assert planes.shape[1] == self._n_planes
+        n_items = len(self._items)
+        each = max(1, self.work // max(1, n_items)) * max(1, planes.shape[2])
+        step = max(_STEP_ITEMS, _STEP_EXPANDED // each)
+        for block in range(planes.shape[0]):
+            for first in range(0, n_items, step):
+                yield block, planes[block : block + 1], slice(first, min(first + step, n_items))
+
+
+def _group_bits(n_bits: int, n_columns: int) -> int:
+    """Return how many seed bits to tabulate together: the fewest XORs whose tables fit half of the second cache."""
+    most_lines = min(cache_bytes()[1] // 2 // (8 * kernels.LANES), 1 << 16)  # line numbers have 16 bits
+    choices = [(-(-n_bits // bits), bits) for bits in range(1, 9)]
+    fitting = [(groups * ((1 << bits) + n_columns), bits) for groups, bits in choices if groups << bits <= most_lines]
+    return min(fitting)[1] if fitting else 4
+
+
+def _entries(columns: NDArray[np.uint64], n_bits: int, group_bits: int) -> NDArray[np.uint16]:
+    """Return the table lines whose XOR is each column's product, uint16 (items, r, groups); columns (items, r, w).
+
+    The number of groups is padded with line 0, which is empty, to a multiple of those that the kernel combines at once.
+    """
+    n_groups = -(-n_bits // group_bits)
+    entries = np.zeros((*columns.shape[:2], -(-n_groups // kernels.GROUPS) * kernels.GROUPS), dtype=np.uint16)
+    for group in range(n_groups):
+        word, shift = divmod(group * group_bits, WORD_BITS)
+        masks = columns[:, :, word] >> np.uint64(shift)
+        if shift + group_bits > WORD_BITS and word + 1 < columns.shape[2]:
+            masks |= columns[:, :, word + 1] << np.uint64(WORD_BITS - shift)
+        entries[:, :, group] = (masks & np.uint64((1 << group_bits) - 1)) + np.uint64(group << group_bits)
+    return entries
+
+
+def report_rows(packed: NDArray[np.uint8], report_type: "ReportType", items: NDArray[np.int64]) -> Rows:
+    """Expand some items of packed reports, uint8 (n, report_bytes), into bitmaps (blocks, items, words)."""
+    return ItemTables(report_type, items).rows(planes_of(packed, report_type), len(packed))
+
+
+def transaction_rows(
+    offsets: NDArray[np.int64], flat: NDArray[np.int64], n_items: int, items: NDArray[np.int64]
+) -> Rows:
+    """Make bitmaps of some items over plain transactions flat[offsets[t] : offsets[t+1]], (blocks, items, words)."""
+    row_of_item = np.full(n_items, -1, dtype=np.int64)
+    row_of_item[items] = np.arange(len(items))
+    rows = empty_rows(len(items), len(offsets) - 1)
+    rows[:] = 0
+    kernels.fill_rows(offsets, flat, row_of_item, rows)
+    return rows
+
+
+def items_of(itemsets: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the items that occur, in increasing order, without sorting millions of itemsets."""
+    return np.flatnonzero(np.bincount(itemsets.ravel()))
+
+
+def places_in(items: NDArray[np.int64], itemsets: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the itemsets with each item replaced by its position in ``items``, which are increasing."""
+    places = np.zeros(int(items.max(initial=-1)) + 1, dtype=np.int64)
+    places[items] = np.arange(len(items))
+    return places[itemsets]
+
+
+class SupersetCounter:
+    """Counts, in bitmaps, the transactions that show all items of each itemset; made once for all batches.
+
+    Args:
+        itemsets: row numbers, int64 (candidates, k), k ≥ 1, each row increasing; fastest in lexicographic order.
+        n_rows: number of rows.
+    """
+
+    def __init__(self, itemsets: NDArray[np.int64], n_rows: int) -> None:
+        assert itemsets.size == 0 or (itemsets.min() >= 0 and itemsets.max() < n_rows)
+        self._n_rows, self.work = n_rows, len(itemsets)  # words combined for each word of a row
+        self._all_pairs = _are_all_pairs(itemsets, n_rows)
+        if not self._all_pairs:
+            self._itemsets = np.ascontiguousarray(itemsets)
+            self._shared = _shared_with_previous(self._itemsets)
+
+    def count_in_steps(self, rows: Rows, counts: NDArray[np.int64]) -> Iterator[int]:
+        """Add to counts, int64 (candidates,), step by step; yield the number of words combined in each step."""
+        for block in range(rows.shape[0]):
+            yield from (self._count_pairs if self._all_pairs else self._count_sets)(rows[block : block + 1], counts)
+
+    def _count_pairs(self, rows: Rows, counts: NDArray[np.int64]) -> Iterator[int]:
+        # two panels of rows, as they are counted against each other, take half of the second cache
+        panel = max(4, cache_bytes()[1] // 4 // (8 * block_words()) // 4 * 4)
+        step, notes = max(1, _STEP_WORDS // max(1, rows.size * panel)) * panel, np.empty(kernels.NOTES, dtype=np.int64)
+        for start in range(0, self._n_rows, step):
+            stop = min(start + step, self._n_rows)
+            kernels.count_pairs(rows, panel, start, stop, notes, counts)
+            yield (stop * (stop - 1) - start * (start - 1)) // 2 * rows.shape[2]
+
+    def _count_sets(self, rows: Rows, counts: NDArray[np.int64]) -> Iterator[int]:
+        parts = _aligned((1, 4 + self._itemsets.shape[1], rows.shape[2]))
+        notes = np.empty(kernels.NOTES, dtype=np.int64)
+        step = max(1, _STEP_WORDS // max(1, rows.shape[2]))
+        for start in range(0, len(self._itemsets), step):
+            some = slice(start, start + step)
+            shared = self._shared[some]
+            if shared[0]:  # the previous itemset is in another step
+                shared = np.append(0, shared[1:])
+            kernels.count_supersets(rows, self._itemsets[some], shared, parts, notes, counts[some])
+            yield len(shared) * rows.shape[2]
+
+
+def count_row_supersets(rows: Rows, itemsets: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Count, for each set of rows of bitmaps, the bits set in all of them, int64 (candidates,)."""
+    counts = np.zeros(len(itemsets), dtype=np.int64)
+    for _ in SupersetCounter(itemsets, rows.shape[1]).count_in_steps(rows, counts):
+        pass
+    return counts
+
+
+def _are_all_pairs(itemsets: NDArray[np.int64], n_rows: int) -> bool:
+    """Return whether the itemsets are the pairs 01, 02, … of all rows, as in the second level of mining."""
+    if itemsets.shape[1] != 2 or n_rows < 2 or len(itemsets) != n_rows * (n_rows - 1) // 2:
+        return False
+    # the number of all pairs, each increasing, none twice: only one such list is in lexicographic order
+    numbers = itemsets[:, 0] * n_rows + itemsets[:, 1]
+    return bool((itemsets[:, 0] < itemsets[:, 1]).all() and (numbers[1:] > numbers[:-1]).all())
+
+
+def _shared_with_previous(itemsets: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return how many leading items each itemset shares with the previous one, int64 (candidates,)."""
+    shared = np.zeros(len(itemsets), dtype=np.int64)
+    same = np.ones(max(len(itemsets) - 1, 0), dtype=np.bool_)
+    for column in itemsets.T:
+        same &= column[1:] == column[:-1]
+        shared[1:] += same
+    return shared

@@ -1,0 +1,1 @@
+"""Guided perturbation at the server."""

@@ -1,0 +1,1 @@
+"""Tables at the server: distributions, smoothing, trees."""

@@ -1,0 +1,240 @@
+"""The compiled bulk path gives the one-report client's reports for equal words."""
+
+import itertools
+import os
+from dataclasses import replace
+
+import naive
+import numpy as np
+import pytest
+
+from assocpriv.client.baskets.basket_client import Randomizer
+from assocpriv.client.baskets.bulk_client import BulkRandomizer, randomize_chunks
+from assocpriv.guarantees.entropy import SystemEntropy
+from assocpriv.guarantees.errors import BasketError
+from assocpriv.plans.baskets.catalogue import Catalogue
+from assocpriv.plans.baskets.operator import FixedSizeOperator
+from assocpriv.plans.baskets.report_type import ReportType
+from assocpriv.plans.baskets.sizes_view import SizesView
+from assocpriv.records.baskets import Baskets
+from assocpriv.simulation.enumeration import SeededEntropy
+
+N_ITEMS = 12
+GENERATORS = ("none", "bch", "reed-solomon")
+
+
+def make_baskets(rows, n_items=N_ITEMS):
+    """Return baskets of item ids over a numbered catalogue."""
+    return Baskets.from_sets(rows, Catalogue.numbered(n_items), empty="keep")
+
+
+def random_baskets(rng, count):
+    """Return baskets of all sizes, empty and full ones among them."""
+    sizes = [0, N_ITEMS, *rng.integers(0, N_ITEMS + 1, count - 2)]
+    return make_baskets([rng.choice(N_ITEMS, size, replace=False).tolist() for size in sizes])
+
+
+def random_words(rng, count, zeros=0.0):
+    """Return uniform words, some of them 0: every draw below an n that is no power of 2 rejects 0."""
+    words = rng.integers(0, 1 << 64, size=count, dtype=np.uint64)
+    words[rng.random(count) < zeros] = 0
+    return words
+
+
+def one_by_one(plan, baskets, words):
+    """Return the one-report client's reports and the number of words that it used."""
+    entropy, randomizer = naive.ReplayEntropy(words), Randomizer(plan)
+    return [randomizer.randomize(basket, entropy=entropy) for basket in baskets], entropy.used
+
+
+def reports_of(chunk):
+    """Return a chunk's reports as bytes."""
+    return [row.tobytes() for row in chunk.packed]
+
+
+@pytest.mark.parametrize("weight_bits", [10, 64, 100, 128])
+@pytest.mark.parametrize("insert", [(1, 1), (1, 3), (5, 3), (77, 8), (255, 8)])
+@pytest.mark.parametrize("code", GENERATORS)
+def test_randomize_equals_the_client(rng, code, insert, weight_bits):
+    """For equal words the bulk reports equal the one-report client's in the same order, with rejected words."""
+    for m, k in [(1, 1), (4, 2)]:
+        plan = naive.small_plan(code, N_ITEMS, m, k, insert=insert, weight_bits=weight_bits)
+        baskets, words = random_baskets(rng, 40), random_words(rng, 3000, zeros=0.2)
+        wanted, used = one_by_one(plan, baskets, words)
+        rest = naive.ReplayEntropy(words[used:])
+        chunk = BulkRandomizer(plan).randomize(baskets, words[:used], rest)
+        assert reports_of(chunk) == wanted
+        assert chunk.packed.shape == (40, plan.report_bytes)
+        assert rest.used == 0  # the client's words suffice: the kernel uses no more of them
+
+
+@pytest.mark.parametrize("code", GENERATORS)
+def test_words_in_pieces_give_the_same_reports(rng, code):
+    """When the words run out, at any place, more are drawn and no report changes."""
+    plan = naive.small_plan(code, N_ITEMS, 3, 2, insert=(3, 3))
+    baskets, words = random_baskets(rng, 60), random_words(rng, 4000, zeros=0.2)
+    wanted, used = one_by_one(plan, baskets, words)
+    fitted = BulkRandomizer(plan).randomize(baskets, words, naive.ReplayEntropy([])).raw_fitted
+    for given in [*range(20), used // 2, used - 1, used]:
+        chunk = BulkRandomizer(plan).randomize(baskets, words[:given], naive.ReplayEntropy(words[given:]))
+        assert reports_of(chunk) == wanted
+        assert np.array_equal(chunk.raw_fitted, fitted)
+
+
+@pytest.mark.parametrize("insert", [(1, 1), (3, 3), (77, 8)])
+@pytest.mark.parametrize("code", GENERATORS)
+def test_words_needed_is_exact_when_nothing_is_rejected(rng, code, insert):
+    """The one-report client uses the same number of words where none is rejected (almost certain here)."""
+    plan = naive.small_plan(code, N_ITEMS, 4, 2, insert=insert, weight_bits=100)
+    baskets, words = random_baskets(rng, 50), random_words(rng, 4000)
+    assert BulkRandomizer(plan).words_needed(baskets) == one_by_one(plan, baskets, words)[1]
+
+
+@pytest.mark.parametrize("code", ["none", "reed-solomon"])
+def test_raw_fitted(rng, code):
+    """Short baskets are filled with padding items n, n + 1, …; long ones are cut to M of their own items."""
+    plan = naive.small_plan(code, N_ITEMS, 5, 2)
+    baskets = random_baskets(rng, 200)
+    words = random_words(rng, BulkRandomizer(plan).words_needed(baskets))
+    fitted = BulkRandomizer(plan).randomize(baskets, words, SeededEntropy(0)).raw_fitted[0].tolist()
+    for basket, row in zip(baskets, fitted, strict=True):
+        if len(basket) <= 5:
+            assert row == sorted(basket) + list(range(N_ITEMS, N_ITEMS + 5 - len(basket)))
+        else:
+            assert len(set(row)) == 5
+            assert set(row) <= basket
+
+
+def all_chunks(baskets, plan, **options):
+    """Run randomize_chunks on seed 5; return the chunks' lengths, reports and fitted items."""
+    chunks = list(randomize_chunks(baskets, plan, entropy=SeededEntropy(5), **options))
+    packed = np.concatenate([chunk.packed for chunk in chunks])
+    return [len(chunk.packed) for chunk in chunks], packed, np.concatenate([chunk.raw_fitted[0] for chunk in chunks])
+
+
+@pytest.mark.parametrize("code", ["none", "bch"])
+def test_randomize_chunks_keeps_order_on_any_number_of_cores(rng, monkeypatch, code):
+    """A seeded source gives the same reports, in the order of the baskets, on 1, 2 and 7 cores."""
+    plan = naive.small_plan(code, N_ITEMS, N_ITEMS, 1)  # no truncation: the fitted items identify the basket
+    baskets = random_baskets(rng, 503)
+    runs = []
+    for cores in (1, 2, 7):
+        monkeypatch.setattr(os, "cpu_count", lambda cores=cores: cores)
+        lengths, packed, fitted = all_chunks(baskets, plan, chunk=50)
+        assert lengths == [50] * 10 + [3]
+        assert [frozenset(row) - {*range(N_ITEMS, 2 * N_ITEMS)} for row in fitted.tolist()] == list(baskets)
+        runs.append(packed)
+    assert np.array_equal(runs[0], runs[1])
+    assert np.array_equal(runs[0], runs[2])
+
+
+@pytest.mark.parametrize("size", [3, 6, 40])
+def test_batches_give_the_reports_of_the_whole(rng, size):
+    """Baskets that arrive in batches, cut where chunks end, give the same reports as all at once."""
+    plan = naive.small_plan("bch", N_ITEMS, 3, 2, insert=(3, 3))
+    baskets = random_baskets(rng, 40)
+    progress_seen = []
+    batches = (baskets[start : start + size] for start in range(0, 40, size))
+    wanted, got = (
+        [
+            report
+            for chunk in randomize_chunks(each, plan, entropy=SeededEntropy(7), chunk=3, progress=progress)
+            for report in reports_of(chunk)
+        ]
+        for each, progress in (
+            (baskets[:39], None),
+            (itertools.chain(batches, [baskets[:0]]), lambda *n: progress_seen.append(n)),
+        )
+    )
+    assert got[:39] == wanted
+    assert len(got) == 40
+    assert progress_seen[-1] == (40, 40)
+    assert [done for done, _ in progress_seen] == sorted(done for done, _ in progress_seen)
+
+
+def test_another_catalogue_is_refused():
+    """Baskets over another catalogue are refused before anything is drawn."""
+    plan = naive.small_plan("none", N_ITEMS, 2, 1)
+    other = make_baskets([[0]], N_ITEMS + 1)
+    with pytest.raises(BasketError, match="do not use the plan's catalogue"):
+        next(randomize_chunks(other, plan, entropy=naive.ReplayEntropy([])))
+
+
+def test_a_chunk_does_not_show_raw_items():
+    """The repr of a chunk, which may end in a log, leaves out the fitted items."""
+    plan = naive.small_plan("none", N_ITEMS, 2, 1)
+    [chunk] = randomize_chunks(make_baskets([[3, 7]]), plan, entropy=SeededEntropy(0))
+    assert "fitted" not in repr(chunk)
+
+
+@pytest.mark.parametrize(
+    ("offsets", "items"),
+    [([0, 1], [11]), ([0, 1], [-1]), ([0, 2], [3, 3]), ([0, 2], [4, 3]), ([0, 2, 1, 3], [1, 2, 3])],
+    ids=["beyond the catalogue", "negative", "repeated", "falling", "offsets falling"],
+)
+def test_malformed_arrays_are_refused(offsets, items):
+    """Ids that would index beyond the tables of compiled code never reach it."""
+    plan = naive.small_plan("none", 11, 3, 1)
+    arrays = (np.array(offsets, dtype=np.int64), np.array(items, dtype=np.int64))
+    with pytest.raises(BasketError, match="must lie in the catalogue and rise"):
+        list(randomize_chunks(Baskets(plan.catalogue, *arrays), plan, entropy=SeededEntropy(1)))
+
+
+def test_kernels_get_read_only_words_from_every_source(rng, monkeypatch):
+    """A kernel is not compiled again, for writable words, where more words are drawn in the middle of a command."""
+    plan = naive.small_plan("bch", N_ITEMS, 2, 1)
+    randomizer, kinds = BulkRandomizer(plan), set()
+    tables = randomizer._responders[0]._tables
+    run = tables.randomize
+
+    def look(offsets, items, words, *written):
+        kinds.add(words.flags.writeable)
+        return run(offsets, items, words, *written)
+
+    monkeypatch.setattr(tables, "randomize", look)
+    for entropy in (SystemEntropy(), SeededEntropy(1)):
+        for count in (0, 300):
+            randomizer.randomize(random_baskets(rng, 20), entropy.words(count), entropy)
+    assert kinds == {False}
+
+
+# ---- several report types
+
+
+def several(code):
+    """Return a plan of three report types; the one about sizes has the shortest responses."""
+    first, other = (naive.small_plan(code, N_ITEMS, m, 2).items for m in (4, 2))
+    sizes = ReportType(3, FixedSizeOperator(1, 4, 1, (1, 9)), view=SizesView((2, 4, 7)), weight=9)
+    report_types = (replace(first, weight=4), sizes, replace(other, weight=7))
+    return replace(naive.small_plan(code, N_ITEMS, 4, 2), report_types=report_types)
+
+
+@pytest.mark.parametrize("code", GENERATORS)
+def test_report_types_are_drawn_first_and_responses_equal_the_one_report_client(rng, code):
+    """The draws of report types use the first words; then each type's responses equal those of a plan of it alone."""
+    plan = several(code)
+    baskets, words = random_baskets(rng, 300), random_words(rng, 30_000)
+    packed = BulkRandomizer(plan).randomize(baskets, words, SeededEntropy(0)).packed
+    source = naive.ReplayEntropy(words)
+    numbers = [source.pick(plan.cumulative_weights) for _ in baskets]
+    assert plan.type_numbers(packed).tolist() == numbers
+    assert set(numbers) == {0, 1, 2}
+    used = source.used
+    for number, report_type in enumerate(plan.report_types):
+        entries = [report_type.view.entries(sorted(b)) for b, n in zip(baskets, numbers, strict=True) if n == number]
+        responses, _, more = naive.randomize_transactions(entries, plan.restrict_to(report_type), words[used:])
+        used += more
+        assert [row.tobytes() for row in plan.responses_in(packed, number)] == responses
+    plan.check_form(packed)
+
+
+def test_shares_of_report_types_follow_their_weights(rng):
+    """Of 60,000 reports, 4, 9 and 7 of 20 are of each type for any baskets; shares a tenth higher are rejected."""
+    plan = several("none")
+    baskets = random_baskets(rng, 1000)
+    for part in (baskets, make_baskets([range(N_ITEMS)] * 1000), make_baskets([[]] * 1000)):
+        entropy = SeededEntropy(int(rng.integers(1 << 60)))
+        chunks = [next(randomize_chunks(part, plan, entropy=entropy)).packed for _ in range(60)]
+        observed = np.bincount(plan.type_numbers(np.concatenate(chunks)), minlength=3)
+        assert not naive.rejects(observed, np.array([4, 9, 7]) / 20)
+        assert naive.rejects(observed, np.array([4.4, 8.6, 7]) / 20)

@@ -1,0 +1,188 @@
+"""The basket-size distribution, estimated from padding items and a few people's size reports."""
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from assocpriv.estimation.size_distribution import SizeDistribution, fit_size_distribution, size_classes
+
+Floats = NDArray[np.float64]
+M, GAMMA = 6, 19.0
+NOISE = 2.8  # standard deviation of one report's estimate of a padding item's support
+
+
+def geometric(mean: float, largest: int = 400) -> Floats:
+    """Return P(size = 0), P(size = 1), …"""
+    distribution = (mean / (1 + mean)) ** np.arange(largest + 1)
+    return np.asarray(distribution / distribution.sum())
+
+
+def constant(size: int) -> Floats:
+    """Return the distribution of baskets that all have one size."""
+    return np.eye(400)[size]
+
+
+def factor(distribution: Floats, k: int, m: int = M) -> float:
+    """Return F of a distribution, sizes one by one."""
+    of_one = SizeDistribution(np.arange(len(distribution)), distribution[None, :])
+    return of_one.truncation_factor(m, k)[0]
+
+
+def shares_of(distribution: Floats, m: int) -> tuple[Floats, Floats]:
+    """Return the true values of what padding items and size classes estimate."""
+    return np.cumsum(distribution)[:m], np.add.reduceat(distribution, size_classes(m))
+
+
+def exact(distribution: Floats, m: int = M) -> SizeDistribution:
+    """Return the fit to estimates without noise."""
+    below, classes = shares_of(distribution, m)
+    return fit_size_distribution(below, np.zeros(m), classes, np.zeros(len(classes)), size_classes(m))
+
+
+def simulate_reports(
+    distribution: Floats, people: int, asked: int, rng: np.random.Generator
+) -> tuple[Floats, Floats, Floats, Floats]:
+    """Simulate padding items' supports and classes' shares by generalized randomized response, with their errors."""
+    below, classes = shares_of(distribution, M)
+    padding_items = below + rng.normal(size=M) * NOISE / np.sqrt(people)
+    others = 1 / (GAMMA + len(classes))
+    true = np.append(classes, max(1 - classes.sum(), 0.0))
+    shown = rng.multinomial(asked, others + (GAMMA - 1) * others * true / true.sum()) / asked
+    estimates = np.maximum(shown, others) / np.maximum(shown, others).sum()
+    scale = (GAMMA - 1) * others
+    covariance = (np.diag(estimates) - np.outer(estimates, estimates)) / asked / scale**2
+    return padding_items, np.full(M, NOISE / np.sqrt(people)), (shown[:-1] - others) / scale, covariance[:-1, :-1]
+
+
+@pytest.mark.parametrize("k", [1, 2, 3])
+@pytest.mark.parametrize("mean", [1.5, 4.0, 12.0])
+def test_without_noise_the_factor_is_the_true_one(mean: float, k: int) -> None:
+    """The remaining uncertainty is where baskets lie within classes."""
+    distribution = geometric(mean)
+    found, error = exact(distribution).truncation_factor(M, k)
+    assert found == pytest.approx(factor(distribution, k), rel=0.02)
+    assert error < 0.05
+
+
+def test_without_noise_shares_below_m_are_those_of_the_padding_items() -> None:
+    """Each size has its own share, and the mean follows."""
+    distribution = geometric(5.0)
+    fitted = exact(distribution)
+    assert fitted.shares[:M] == pytest.approx(distribution[:M], abs=5e-4)
+    assert fitted.mean == pytest.approx(5.0, rel=0.03)
+    assert fitted.distributions.min() >= 0
+    assert fitted.distributions.sum(axis=1) == pytest.approx(np.ones(len(fitted.distributions)))
+    assert (np.diff(fitted.sizes) > 0).all()
+    assert (exact(geometric(5.0)).distributions == fitted.distributions).all()  # samples are the same each time
+
+
+def test_no_baskets_beyond_m_lose_nothing() -> None:
+    """Noise in the classes produces no large baskets."""
+    below, classes = shares_of(constant(2), M)
+    fitted = fit_size_distribution(below, np.full(M, 1e-3), classes, np.full(len(classes), 3e-3), size_classes(M))
+    found, error = fitted.truncation_factor(M, 2)
+    assert found == pytest.approx(1.0, abs=0.02)
+    assert error < 0.02
+
+
+@pytest.mark.parametrize("size", [23, 27, 31])
+@pytest.mark.parametrize("m", [3, 6, 12])
+def test_all_baskets_of_one_large_size(m: int, size: int) -> None:
+    """Wherever in its class the size lies, the interval covers it and is narrow enough to be useful."""
+    distribution = constant(size)
+    below, classes = shares_of(distribution, m)
+    fitted = fit_size_distribution(below, np.full(m, 1e-3), classes, np.full(len(classes), 3e-3), size_classes(m))
+    found, error = fitted.truncation_factor(m, 1)
+    assert abs(found / factor(distribution, 1, m) - 1) < 2.5 * error < 0.4
+
+
+def test_everything_in_the_last_class() -> None:
+    """The last class has no upper end, so the error is large."""
+    below, classes = shares_of(constant(300), M)
+    fitted = fit_size_distribution(below, np.full(M, 1e-3), classes, np.full(len(classes), 3e-3), size_classes(M))
+    found, error = fitted.truncation_factor(M, 1)
+    assert 121 / M < found < 1000 / M
+    assert 0.03 < error < 1.0
+
+
+@pytest.mark.parametrize("estimate", [-0.4, 1.4])
+def test_estimates_beyond_0_and_1(estimate: float) -> None:
+    """Negative estimates and ones above 1 are ordinary noise."""
+    bounds = size_classes(M)
+    classes = np.full(len(bounds), -0.1)
+    classes[0] = estimate
+    fitted = fit_size_distribution(np.full(M, estimate), np.full(M, 0.3), classes, np.full(len(bounds), 0.3), bounds)
+    found, error = fitted.truncation_factor(M, 3)
+    assert found >= 1
+    assert np.isfinite(error)
+
+
+@pytest.mark.parametrize("scale", [1e-8, 1.0, 1e14])
+def test_invalid_covariances(scale: float) -> None:
+    """A matrix with negative eigenvalues by rounding, or with none above 0, still gives distributions."""
+    below, classes = shares_of(geometric(3.0), M)
+    bounds = size_classes(M)
+    for matrix in (np.eye(M), np.ones((M, M)), 2 * np.eye(M) - np.ones((M, M)), np.zeros((M, M))):
+        distribution = fit_size_distribution(below, scale * matrix, classes, np.full(len(classes), 0.1), bounds)
+        assert distribution.distributions.sum(axis=1) == pytest.approx(np.ones(len(distribution.distributions)))
+        assert np.isfinite(distribution.truncation_factor(M, 1)).all()
+
+
+def test_a_hundred_reports_and_ten_million() -> None:
+    """Few people give a wide interval, many a narrow one."""
+    distribution, rng = geometric(5.0), np.random.default_rng(1)
+    few, many = (
+        fit_size_distribution(*simulate_reports(distribution, people, asked, rng), size_classes(M)).truncation_factor(
+            M, 1
+        )
+        for people, asked in ((95, 5), (10**7, 10**5))
+    )
+    assert abs(few[0] / factor(distribution, 1) - 1) < 2.5 * few[1]
+    assert many[0] == pytest.approx(factor(distribution, 1), rel=0.03)
+    assert many[1] < 0.03 < few[1]
+
+
+def test_no_basket_holds_more_than_the_catalogue() -> None:
+    """With six items, truncation to five loses at most half of a triple's support, whatever the few reports are."""
+    estimates = np.full(5, 0.3), np.full(5, 0.1), np.array([0.2, 0.6]), np.full(2, 0.3)
+    bounds = np.array([5, 6])
+    distribution = fit_size_distribution(*estimates, bounds, 6)
+    assert distribution.sizes.max() == 6
+    assert (
+        distribution.truncation_factor(5, 3)[0]
+        <= 2
+        < fit_size_distribution(*estimates, bounds).truncation_factor(5, 3)[0]
+    )
+
+
+def test_classes_are_at_most_eighteen_from_m_on() -> None:
+    """Classes start at distinct whole numbers."""
+    for m in range(1, 31):
+        bounds = size_classes(m)
+        assert bounds[0] == m
+        assert len(bounds) <= 18
+        assert (np.diff(bounds) > 0).all()
+
+
+def test_intervals_cover_the_factor_and_clipped_classes_do_not() -> None:
+    """95% of 20 runs should cover it; fewer than 14 do by chance in 1 of 29,000. Fixed seed."""
+    distribution, rng = geometric(2.5), np.random.default_rng(4)
+    held = cut = 0
+    for _ in range(20):
+        estimates = simulate_reports(distribution, 10**5, 2000, rng)
+        found, error = fit_size_distribution(*estimates, size_classes(M)).truncation_factor(M, 1)
+        held += abs(found / factor(distribution, 1) - 1) <= 1.96 * error
+        found = factor(_cut_off(estimates[0], estimates[2]), 1)
+        cut += abs(found / factor(distribution, 1) - 1) <= 1.96 * error
+    assert held >= 14
+    assert cut < 14
+
+
+def _cut_off(below: Floats, classes: Floats) -> Floats:
+    """Return the distribution with each clipped class share at the middle of its class: the wrong model."""
+    distribution = np.zeros(400)
+    distribution[:M] = np.clip(np.diff(below, prepend=0.0), 0, None)
+    bounds = size_classes(M)
+    ends = np.append(bounds[1:] - 1, 2 * bounds[-1])
+    distribution[(bounds + ends) // 2] += np.clip(classes, 0, None)
+    return np.asarray(distribution / distribution.sum())

@@ -1,0 +1,144 @@
+"""Generators: columns agree with the theory, and the stated number of items is independent."""
+
+from collections.abc import Callable
+
+import galois
+import numpy as np
+import pytest
+
+from assocpriv.guarantees.errors import PlanError
+from assocpriv.plans.baskets import generator as codes
+from assocpriv.plans.baskets.generator import (
+    Field,
+    Generator,
+    bch_generator,
+    blocks_independent,
+    item_columns,
+    primitive_polynomial,
+    reed_solomon_generator,
+)
+
+
+@pytest.mark.parametrize("field_bits", [2, 3, 4, 8, 10])
+def test_field_tables_agree_with_galois(field_bits: int) -> None:
+    """Powers and logarithms equal those of galois for the same primitive polynomial."""
+    polynomial = primitive_polynomial(field_bits)
+    field = Field(Generator("bch", field_bits, polynomial, 1))
+    oracle = galois.GF(2**field_bits, irreducible_poly=galois.Poly.Int(polynomial), compile="python-calculate")
+    alpha = oracle(2)
+    assert field.powers[:20].tolist() == [int(alpha**e) for e in range(min(20, field.order))]
+    assert all(field.logs[field.powers[e]] == e for e in range(field.order))
+
+
+def test_polynomials_agree_with_galois() -> None:
+    """The polynomials of the table, and the first beyond it, are the Conway polynomials of galois."""
+    for field_bits in range(1, len(codes._CONWAY) + 2):
+        assert primitive_polynomial(field_bits) == int(galois.conway_poly(2, field_bits))
+
+
+def test_larger_fields_close() -> None:
+    """In GF(2^17) the table is a permutation of the non-zero elements and closes to 1."""
+    field = Field(Generator("bch", 17, primitive_polynomial(17), 1))
+    assert len(np.unique(field.powers)) == field.order
+
+
+@pytest.mark.parametrize(("bits", "polynomial"), [(4, 0b11111), (4, 0b10001), (6, 0b1000000), (3, 0b1111)])
+def test_polynomials_that_are_not_primitive_are_refused(bits: int, polynomial: int) -> None:
+    """Polynomials that are irreducible but not primitive, reducible ones, and x^6 are refused."""
+    with pytest.raises(PlanError, match="not a primitive polynomial"):
+        Generator("bch", bits, polynomial, 1)
+
+
+@pytest.mark.parametrize(
+    ("n_items", "r", "independent"),
+    [
+        (15, 1, 5), (15, 1, 4), (7, 2, 2), (7, 2, 3), (10, 3, 2), (31, 1, 4), (20, 1, 3), (63, 1, 2), (5, 1, 1),
+        (9, 1, 7),
+    ],
+)  # fmt: skip
+def test_bch_independence_exhaustively(n_items: int, r: int, independent: int) -> None:
+    """All sets of the stated number of items have linearly independent columns."""
+    generator = bch_generator(n_items, r, independent)
+    columns = item_columns(generator, r, np.arange(n_items))
+    assert generator.independent_items(r) >= independent
+    assert blocks_independent(columns, independent, limit=10**6)
+
+
+@pytest.mark.parametrize(
+    ("n_items", "r", "independent"), [(8, 1, 3), (8, 3, 4), (16, 4, 3), (5, 2, 5), (16, 2, 4), (4, 8, 3)]
+)
+def test_reed_solomon_independence_exhaustively(n_items: int, r: int, independent: int) -> None:
+    """All sets of the stated number of items have linearly independent blocks."""
+    generator = reed_solomon_generator(n_items, r, independent)
+    assert blocks_independent(item_columns(generator, r, np.arange(n_items)), independent, limit=10**6)
+
+
+@pytest.mark.parametrize("kind", ["bch", "reed-solomon"])
+@pytest.mark.parametrize(("n_items", "r", "independent"), [(5, 1, 3), (12, 3, 4), (1000, 5, 3), (60000, 1, 7)])
+def test_columns_without_tables_are_the_same(
+    kind: str, n_items: int, r: int, independent: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Products of field elements and tables give the same columns, also for the items 0 and n − 1."""
+    generator = (bch_generator if kind == "bch" else reed_solomon_generator)(n_items, r, independent)
+    items = np.array([0, 1, 2, 3, n_items // 2, n_items - 1])
+    field = Field(generator)
+    monkeypatch.setattr(codes, "tables_pay", lambda *_: False)
+    assert (item_columns(generator, r, items) == item_columns(generator, r, items, field)).all()
+
+
+@pytest.mark.parametrize("make", [bch_generator, reed_solomon_generator])
+def test_generators_have_the_smallest_field(make: Callable[[int, int, int], Generator]) -> None:
+    """The planner's fields are the smallest that readers of plans accept: one bit less is too short."""
+    for n_items in (2, 3, 7, 8, 9, 100, 127, 128, 1000):
+        for r in (1, 2, 3, 7, 8, 16):
+            generator = make(n_items, r, 2)
+            w = generator.field_bits
+            assert w == generator.least_field_bits(n_items, r)
+            assert generator.capacity(r) >= n_items
+            if w > 2:
+                narrower = Generator(generator.kind, w - 1, primitive_polynomial(w - 1), 1)
+                assert narrower.capacity(r) < n_items
+
+
+def test_the_check_rejects_dependent_columns() -> None:
+    """One item more than the code of length 15 allows has dependent columns; so have blocks of one degree less."""
+    code = item_columns(Generator("bch", 4, 19, 2), 1, np.arange(15))
+    assert blocks_independent(code, 4)
+    assert not blocks_independent(code, 5)
+    blocks = item_columns(Generator("reed-solomon", 3, 11, 2), 3, np.arange(8))
+    assert not blocks_independent(blocks, 3)
+
+
+def test_bch_matches_galois_parity_checks() -> None:
+    """The row space of H is the dual of galois' BCH(15, 7) code: every codeword is orthogonal to every row."""
+    generator = Generator("bch", 4, 19, 2)
+    columns = item_columns(generator, 1, np.arange(15))[:, 0, 0]
+    code = galois.BCH(15, 7)
+    for word in np.eye(7, dtype=int):
+        codeword = np.array(code.encode(galois.GF2(word)))
+        # galois lists the highest power first
+        total = np.bitwise_xor.reduce(columns[np.flatnonzero(codeword[::-1])])
+        assert total == 0
+
+
+def test_reed_solomon_is_polynomial_evaluation() -> None:
+    """The products of an item's columns with a seed are the low bits of the polynomial's value at the item."""
+    w, q, r = 8, 3, 5
+    generator = reed_solomon_generator(200, r, q)
+    field = galois.GF(2**w, irreducible_poly=galois.Poly.Int(generator.field_polynomial), compile="python-calculate")
+    columns = item_columns(generator, r, np.arange(200))
+    seed = [17, 203, 99]
+    words = np.array([seed[0] | seed[1] << 8 | seed[2] << 16], dtype=np.uint64)
+    polynomial = galois.Poly(seed, field=field, order="asc")
+    for item in [0, 1, 2, 77, 199]:
+        bits = np.bitwise_count(columns[item] & words).sum(axis=1) & 1
+        value = int("".join(map(str, bits)), 2)
+        assert value == int(polynomial(field(item))) & 0b11111
+
+
+def test_columns_of_some_items_are_those_of_all() -> None:
+    """Building a few items' columns gives the same words as building all, in any order."""
+    for generator in (bch_generator(500, 3, 8), reed_solomon_generator(500, 3, 8)):
+        everything = item_columns(generator, 3, np.arange(500))
+        some = np.array([499, 0, 17])
+        assert (item_columns(generator, 3, some) == everything[some]).all()

@@ -1,0 +1,134 @@
+"""Bitmaps: the wrappers choose kernels and sizes, and every choice gives the same integers, with bounds checks too."""
+
+from itertools import combinations
+
+import naive
+import numpy as np
+import pytest
+
+from assocpriv.server.baskets import bitmaps as bitmap
+from assocpriv.server.baskets.bitmaps import (
+    ItemTables,
+    block_words,
+    count_row_supersets,
+    empty_rows,
+    report_planes,
+    report_rows,
+    transaction_rows,
+)
+
+CACHES = [(0, 0), (32 << 10, 256 << 10), (48 << 10, 1 << 20), (1 << 20, 1 << 26)]  # of no machine to a huge one
+
+
+@pytest.fixture(params=CACHES)
+def caches(request, monkeypatch):
+    """Simulate machines with caches of all sizes."""
+    monkeypatch.setattr(bitmap, "cache_bytes", lambda: request.param)
+    return request.param
+
+
+def random_rows(rng, n_rows, n_bits):
+    """Return uniform rows."""
+    rows = empty_rows(n_rows, n_bits)
+    rows[:] = rng.integers(0, 1 << 64, size=rows.shape, dtype=np.uint64)
+    return rows
+
+
+@pytest.mark.parametrize("n_rows", [2, 3, 4, 5, 8, 67, 130])
+def test_all_pairs_are_counted_as_single_ones(rng, monkeypatch, caches, n_rows):
+    """The kernel for all pairs and the one for any itemsets agree, in the order of the pairs."""
+    rows = random_rows(rng, n_rows, 5000)
+    pairs = np.column_stack(np.triu_indices(n_rows, 1)).astype(np.int64)
+    together = count_row_supersets(rows, pairs)
+    monkeypatch.setattr(bitmap, "_are_all_pairs", lambda *_: False)
+    assert np.array_equal(together, count_row_supersets(rows, pairs))
+    assert np.array_equal(together, naive.count_supersets(rows, pairs))
+
+
+def test_other_pairs_are_not_taken_for_all(rng):
+    """A list as long as that of all pairs, but in another order or with a repeat, is counted correctly."""
+    rows = random_rows(rng, 6, 200)
+    pairs = np.column_stack(np.triu_indices(6, 1)).astype(np.int64)
+    for changed in (pairs[::-1], np.vstack([pairs[1:], pairs[1:2]]), np.vstack([pairs[1:2], pairs[1:]])):
+        assert np.array_equal(count_row_supersets(rows, changed), naive.count_supersets(rows, changed))
+
+
+@pytest.mark.parametrize("n_bits", [0, 1, 2048, 2049, 100_000])
+def test_rows_begin_at_cache_lines_and_blocks_fit_the_cache(caches, n_bits):
+    """Bitmaps have room for every transaction, and all their rows start at a cache line."""
+    rows = empty_rows(3, n_bits)
+    assert n_bits <= rows.shape[0] * rows.shape[2] * 64 <= n_bits + 2048 * max(1, rows.shape[0])
+    assert rows.ctypes.data % 64 == 0 or not rows.size
+    assert rows.shape[2] % 32 == 0
+    assert rows.shape[2] <= block_words()
+    assert 8 * 8 * block_words() <= max(caches[0], 8 * 8 * 32)
+    assert rows.flags.c_contiguous
+
+
+@pytest.mark.parametrize("k", [1, 2, 3, 4, 5])
+@pytest.mark.parametrize("share", [0.1, 0.6, 1])
+def test_itemsets_of_any_size_are_counted(rng, share, k):
+    """Many and few candidates, in lexicographic and in any other order, over several blocks of rows."""
+    rows = random_rows(rng, 8, 5000) | random_rows(rng, 8, 5000) | random_rows(rng, 8, 5000)
+    itemsets = np.array([each for each in combinations(range(8), k) if rng.random() < share or each[0] == 3])
+    for ordered in (itemsets.reshape(-1, k), rng.permutation(itemsets.reshape(-1, k))):
+        assert np.array_equal(count_row_supersets(rows, ordered), naive.count_supersets(rows, ordered))
+
+
+@pytest.mark.parametrize(
+    ("code", "insert"),
+    [
+        ("none", (3, 3)), ("reed-solomon", (3, 3)), ("reed-solomon", (255, 8)), ("bch", (1, 1)), ("bch", (1, 3)),
+        ("bch", (3, 2)), ("bch", (15, 4)), ("bch", (9, 5)), ("bch", (33, 6)), ("bch", (99, 7)), ("bch", (1, 8)),
+    ],
+)  # fmt: skip
+def test_items_show_in_the_reports_that_show_them(rng, caches, code, insert):
+    """Whichever tables the expansion uses, rows and counts equal those of reading each report."""
+    plan = naive.small_plan(code, 40, 3, 1, insert=insert)
+    reports = [rng.bytes(plan.report_bytes) for _ in range(70)]
+    unused = 8 * plan.report_bytes - plan.items.report_bits
+    reports = [report[:-1] + bytes([report[-1] & 0xFF >> unused]) for report in reports]
+    packed = np.frombuffer(b"".join(reports), dtype=np.uint8).reshape(70, -1)
+    items = rng.permutation(plan.items.padded_items)[:30]
+    shown_by = [plan.items.form.items(report) for report in reports]
+    shown = np.array([[item in each for each in shown_by] for item in items])
+    rows = naive.bits_of(naive.lines_of(report_rows(packed, plan.items, items)))
+    assert np.array_equal(rows[:, :70], shown)
+    assert not rows[:, 70:].any()
+    counts = np.arange(30, dtype=np.int64)
+    ItemTables(plan.items, items).count(report_planes(packed), 70, counts)
+    assert np.array_equal(counts, np.arange(30) + shown.sum(axis=1))
+
+
+@pytest.mark.parametrize("code", ["bch", "none"])
+def test_a_part_of_planes_gives_that_part_of_rows(rng, code):
+    """Blocks cut out of planes, the last one not full, give the same rows as all planes."""
+    plan = naive.small_plan(code, 7, 3, 1, insert=(3, 3))
+    packed = rng.integers(0, 1 << plan.items.report_bits % 8 or 256, size=(70_000, plan.report_bytes), dtype=np.uint8)
+    planes, items = report_planes(packed), np.array([4, 1, 5])
+    block = 64 * planes.shape[2]
+    whole = ItemTables(plan.items, items).rows(planes, len(packed))
+    assert len(planes) == -(-len(packed) // block) > 2
+    for first in range(len(planes)):
+        n_reports = min(block, len(packed) - first * block)
+        part = ItemTables(plan.items, items).rows(planes[first : first + 1], n_reports)
+        assert np.array_equal(part, whole[first : first + 1])
+
+
+def test_tables_are_as_small_as_the_caches(caches):
+    """Tables of all XORs of some seed bits fit half of the second cache, unless even small ones do not."""
+    bits = bitmap._group_bits(136, 7_000)
+    lines = -(-136 // bits) << bits
+    assert lines * 32 * 8 <= caches[1] // 2 or bits == 4
+    assert -(-9000 // bitmap._group_bits(9000, 10**6)) << bitmap._group_bits(9000, 10**6) <= 1 << 16
+
+
+def test_transactions_become_rows(rng):
+    """Rows of chosen items show which transactions hold them."""
+    chosen = rng.random((300, 5)) < 0.5
+    offsets = np.cumsum([0, *chosen.sum(axis=1)], dtype=np.int64)
+    flat = np.nonzero(chosen)[1].astype(np.int64)
+    rows = transaction_rows(offsets, flat, 5, np.array([3, 0]))
+    bits = naive.bits_of(naive.lines_of(rows))
+    assert np.array_equal(bits[:, :300], chosen[:, [3, 0]].T)
+    assert not bits[:, 300:].any()
