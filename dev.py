@@ -227,7 +227,7 @@ def check_before_tests():
     # later runs must not find code that was compiled with other settings
     with tempfile.TemporaryDirectory(prefix="assocpriv-numba-") as cache:
         tests = [os.path.join("tests", "kernels", name) for name in ("test_kernels.py", "test_text_kernels.py")]
-        more = {"NUMBA_BOUNDSCHECK": [os.path.join("tests", "server", "test_bitmaps.py")]}
+        more = {"NUMBA_BOUNDSCHECK": [os.path.join("tests", "server", "baskets", "test_bitmaps.py")]}
         steps = [("mypy", [python, "-m", "mypy"], {})]
         for setting in ("NUMBA_BOUNDSCHECK", "NUMBA_DISABLE_JIT"):
             changes = {setting: "1", "NUMBA_CACHE_DIR": os.path.join(cache, setting)}

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from itertools import combinations
 from math import comb
+from typing import Any
 
 import numpy as np
 from scipy.special import chdtrc
@@ -347,3 +348,35 @@ def random_transactions(rng, n, n_items, share=0.3):
 def held_by(transactions):
     """Return the baskets as sets."""
     return [set(part.tolist()) for part in np.split(transactions.items, transactions.offsets[1:-1])]
+
+
+def _posteriors(prior: Any, transition: Any) -> tuple[Any, Any, Any]:
+    """Return P[X], P[Y] and P[X | Y], for values and outputs of positive probability."""
+    before, rows = np.asarray(prior, dtype=float), np.asarray(transition, dtype=float)
+    joint = (before[:, None] * rows)[before > 0]
+    outputs = joint.sum(axis=0)
+    return before[before > 0], outputs[outputs > 0], joint[:, outputs > 0] / outputs[outputs > 0]
+
+
+def _divergences(before: Any, after: Any) -> Any:
+    ratios = np.maximum(after / before[:, None], np.finfo(float).tiny)
+    return (after * np.log2(ratios)).sum(axis=0)
+
+
+def mutual_information(prior: Any, transition: Any) -> float:
+    """Return I(X; Y) of EGS03, section 7, in bits."""
+    before, outputs, after = _posteriors(prior, transition)
+    return float(outputs @ _divergences(before, after))
+
+
+def worst_information(prior: Any, transition: Any) -> float:
+    """Return the worst-case information WI(X; Y) in bits."""
+    before, _, after = _posteriors(prior, transition)
+    return float(_divergences(before, after).max())
+
+
+def inverse_worst_information(prior: Any, transition: Any) -> float:
+    """Return IWI(X; Y) in bits; infinite if a report excludes a value."""
+    before, _, after = _posteriors(prior, transition)
+    with np.errstate(divide="ignore"):
+        return float((before[:, None] * np.log2(before[:, None] / after)).sum(axis=0).max())

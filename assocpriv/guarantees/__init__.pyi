@@ -7,9 +7,5 @@ from .amplification import (
     largest_rise as largest_rise, lowest_posterior as lowest_posterior, posterior_curve as posterior_curve,
 )
 from .entropy import SystemEntropy as SystemEntropy
-from .information_bounds import (
-    excluded_fall as excluded_fall, excluded_posterior as excluded_posterior, information_limit as information_limit,
-    inverse_worst_information as inverse_worst_information, mutual_information as mutual_information,
-    upward_threshold as upward_threshold, worst_information as worst_information,
-)
+from .information_bounds import information_limit as information_limit
 from .shuffle_model import CentralGuarantee as CentralGuarantee

@@ -25,7 +25,7 @@ from assocpriv.guarantees.amplification import (
     posterior_curve,
 )
 from assocpriv.guarantees.errors import PlanError
-from assocpriv.guarantees.information_bounds import excluded_fall, excluded_posterior, information_limit
+from assocpriv.guarantees.information_bounds import information_limit
 
 PROBABILITIES = st.fractions(Fraction(1, 1000), Fraction(999, 1000), max_denominator=1000)
 AMPLIFICATIONS = st.fractions(Fraction(101, 100), 500, max_denominator=100)
@@ -376,11 +376,3 @@ def test_a_base_is_above_one(base: Any) -> None:
     """A base of 1 or less, or that is no number, is refused."""
     with pytest.raises(PlanError, match="base must be a number above 1"):
         information_limit(Fraction(19), base=base)
-
-
-@pytest.mark.parametrize("measured", [-1, math.nan, "1", None])
-def test_information_is_not_negative(measured: Any) -> None:
-    """Negative information, or what is no number, is refused."""
-    for compute in (excluded_posterior, excluded_fall):
-        with pytest.raises(PlanError, match="must be a number of 0 or more"):
-            compute(measured, "5%")
