@@ -13,14 +13,17 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
 
+from assocpriv.client.plan_parts import RANDOMIZE
 from assocpriv.files.report_files import Reports, as_collections, as_reports, check_copies, files_by_day
 from assocpriv.guarantees.amplification import Guarantee, compose, epsilon_from_amplification, read_guarantee
 from assocpriv.guarantees.entropy import SystemEntropy
 from assocpriv.guarantees.errors import EstimateError, FileError, PlanError, check_type, pluralize
 from assocpriv.guarantees.exact_numbers import MOST_MEMORY, check_range
+from assocpriv.planning.plan_parts import FORECAST, WARN
 from assocpriv.plans.baskets.basket_plan import Plan
 from assocpriv.plans.published_plan import PublishedPlan
-from assocpriv.plans.registry import has_entry, load_for
+from assocpriv.plans.registry import Entry, Part
+from assocpriv.server.plan_parts import COLLECT, MINE, RECONSTRUCT
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -222,7 +225,7 @@ def forecast(plan: PublishedPlan, reports: int) -> "Forecast | TableFacts | Guid
     1000000
     """
     plan = PublishedPlan.require(plan)
-    found: Forecast | TableFacts | GuidedFacts = load_for(plan.kind, "planning.forecast", "foreseen")(plan, reports)
+    found: Forecast | TableFacts | GuidedFacts = FORECAST.of(plan.kind)(plan, reports)
     return found
 
 
@@ -390,12 +393,11 @@ def randomize(
         if output is not None or options:
             raise TypeError(f"{next(iter(options), 'output')} goes with many records, and this is one")
         return make_report(records, plan, entropy=SystemEntropy())
-    reports: Reports
-    counts: Any
-    reports, counts = load_for(plan.kind, "client.randomize", "randomized")(records, plan, output, **options)
-    if output is None and has_entry(plan.kind, "planning.warn"):
-        load_for(plan.kind, "planning.warn", "described")(counts.sizes, plan)
-    return reports if output is None else counts
+    reports, counts = RANDOMIZE.of(plan.kind)(records, plan, output, **options)
+    if output is None and WARN.is_of(plan.kind):
+        WARN.of(plan.kind)(counts.sizes, plan)
+    made: Reports | ManyCounts = counts if reports is None else reports
+    return made
 
 
 def _given(arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -500,21 +502,19 @@ def mine_table(opened: "list[CountingBackend]", request: "MiningRequest") -> "Li
     from assocpriv.files.mined_tables import describe_limits, mining_facts
 
     request.among.check([each.plan for each in opened])
-    frame: LightFrame = load_for(opened[0].plan.kind, "server.mine", "mined")(opened, request)
+    frame: LightFrame = MINE.of(opened[0].plan.kind)(opened, request)
     for line in describe_limits(mining_facts(frame)):
         warnings.warn(line, stacklevel=3)
     return frame
 
 
-def _answering(plan: PublishedPlan, verb: str) -> Any:
-    """Return the function that does a verb on reports of a plan; the error names the verb for the plan type."""
-    if not has_entry(plan.kind, verb):
-        others = [
-            each for each in ("server.mine", "server.reconstruct", "server.collect") if has_entry(plan.kind, each)
-        ]
-        verbs = " and ".join(each.partition(".")[2] for each in others) or "none that is known here"
-        raise PlanError(f"reports of a plan of the kind {plan.kind} are for {verbs}, not for {verb.partition('.')[2]}")
-    return load_for(plan.kind, verb, "answered")
+def _answering(plan: PublishedPlan, entry: "Entry[Part]") -> "Part":
+    """Return the function that reads reports of a plan; the error names the verb for the plan type."""
+    if not entry.is_of(plan.kind):
+        others = [each.name for each in (MINE, RECONSTRUCT, COLLECT) if each.is_of(plan.kind)]
+        verbs = " and ".join(others) or "none that is known here"
+        raise PlanError(f"reports of a plan of the kind {plan.kind} are for {verbs}, not for {entry.name}")
+    return entry.of(plan.kind)
 
 
 def backends(
@@ -531,7 +531,7 @@ def backends(
 def _backend(
     reports: "Reports | SparkReports", memory_bytes: int | None, progress: Callable[[str, int, int], None] | None
 ) -> "CountingBackend":
-    _answering(reports.plan, "server.mine")
+    _answering(reports.plan, MINE)
 
     if isinstance(reports, Reports):
         from assocpriv.server.baskets.counting import LocalBackend
@@ -744,7 +744,7 @@ def reconstruct(
     from assocpriv.server.numeric.distributions import ReconstructionRequest
 
     opened = as_reports(reports)
-    run = _answering(opened.plan, "server.reconstruct")
+    run = _answering(opened.plan, RECONSTRUCT)
     found: Distributions = run(opened, ReconstructionRequest(by, joint, method, confidence_level), progress)
     return found
 
@@ -944,6 +944,7 @@ def _sources(side: Any, opened: Any) -> set[Any]:
 
 # ---- both sides, and the guarantee
 
+_SIMULATE: Entry[Callable[..., Any]] = Entry("simulate", "tried")
 
 Stages: TypeAlias = "Callable[[str, int, int], None] | None"
 
@@ -1029,7 +1030,7 @@ def simulate(
     options = _given(locals())
     plan = PublishedPlan.require(plan)
     tried: Simulation | TableSimulation | Trial
-    tried = load_for(plan.kind, "simulation.simulate", "tried")(records, plan, **options)
+    tried = _SIMULATE.of(plan.kind)(records, plan, **options)
     return tried
 
 

@@ -15,7 +15,7 @@ def read_stub(
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
     """Return a module's ``__getattr__``, ``__dir__`` and ``__all__``; ``variables`` are its globals.
 
-    The stub has the module's name and holds only ``from .module import name as name, …`` after its first lines.
+    The stub has the module's name and holds only ``from .module import name as alias, …`` after its first lines.
     ``hints`` are what to do instead, for names that users of other packages expect.
 
     >>> from assocpriv import numeric
@@ -26,17 +26,14 @@ def read_stub(
     package, module = variables["__package__"], variables["__name__"]
     with open(f"{variables['__file__']}i", encoding="utf-8") as stub:
         entries = [entry.partition(" import ") for entry in stub.read().split("\nfrom ")[1:]]
-    homes = {
-        each.partition(" as ")[0].strip(): home
-        for home, _, names in entries
-        for each in names.strip(" (),\n").split(",")
-    }
+    pairs = [(home, each.split()) for home, _, names in entries for each in names.strip(" (),\n").split(",")]
+    homes = {words[-1]: (home, words[0]) for home, words in pairs}  # words: name as alias
 
     def get(name: str) -> Any:
         if name not in homes:
             raise AttributeError(f"module {module!r} has no attribute {name!r}{hints.get(name, '')}")
-        home = homes[name]
-        found = import_module(f".{name}", package) if home == "." else getattr(import_module(home, package), name)
+        home, source = homes[name]
+        found = import_module(f".{name}", package) if home == "." else getattr(import_module(home, package), source)
         variables[name] = found  # looked up once
         return found
 

@@ -9,7 +9,7 @@
 
 The first check is about the plan, the others about each client: ours, or another program in any language. Source and
 replay need our client or a program that node runs from a file; for others they are not decided. A plan type supplies a
-:class:`~assocpriv.auditing.audit_subject.Subject`, named in plans/registry.py as ``auditing.subject``.
+:class:`~assocpriv.auditing.audit_subject.Subject`, named ``subject`` in plan_types/.
 """
 
 import json
@@ -49,12 +49,13 @@ from assocpriv.files.plan_files import read_plan_text
 from assocpriv.files.report_files import Reports, read_reports
 from assocpriv.guarantees.errors import NotAPlanError, PlanError, WireError, pluralize
 from assocpriv.plans.published_plan import PublishedPlan
-from assocpriv.plans.registry import has_entry, html_renderer, load_for, parse_plan
+from assocpriv.plans.registry import Entry, html_renderer, parse_plan
 from assocpriv.plans.result_display import plan_bound, rows_frame, short_repr
 
 if TYPE_CHECKING:
     import pandas as pd
 
+SUBJECT: Entry[type[Subject]] = Entry("subject", "audited")
 _DEFAULT_TYPE = "baskets"  # its subject reports the faults of a text that names no plan type
 _FORM_RECORDS = 1100  # records whose reports' form is checked
 
@@ -112,7 +113,7 @@ def audit(text: str, request: AuditRequest, progress: Progress | None = None) ->
     Raises:
         NotAPlanError, FileError: as :func:`audit_file`.
     """
-    subject_class: type[Subject] = load_for(_plan_type(text), "auditing.subject", "audited")
+    subject_class = SUBJECT.of(_plan_type(text))
     plan, accepted = _parse_as_client(text)
     findings = run_check(GUARANTEE, lambda: subject_class.check_guarantee(plan, text))
     if accepted.verdict == BROKEN and verdict(findings) == CONSISTENT:
@@ -137,7 +138,7 @@ def _plan_type(text: str) -> str:
     except (ValueError, RecursionError):
         content = None
     kind = content.get("kind") if isinstance(content, dict) else None
-    return kind if isinstance(kind, str) and has_entry(kind, "auditing.subject") else _DEFAULT_TYPE
+    return kind if isinstance(kind, str) and SUBJECT.is_of(kind) else _DEFAULT_TYPE
 
 
 def _parse_as_client(text: str) -> tuple[PublishedPlan | None, Finding]:

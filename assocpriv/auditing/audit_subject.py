@@ -1,7 +1,7 @@
 """What a plan type supplies to the audit: recomputed guarantee, test records, recomputed reports, output distribution.
 
 The driver (audit.py), the replay (replay.py) and the distribution tests (report_distributions.py) are the same for all
-plan types. A plan type is one subclass of :class:`Subject`, named in plans/registry.py as ``auditing.subject``.
+plan types. A plan type is one subclass of :class:`Subject`, named ``subject`` in plan_types/.
 """
 
 from abc import ABC, abstractmethod

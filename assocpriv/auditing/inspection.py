@@ -16,8 +16,9 @@ from assocpriv.files.plan_files import read_plan
 from assocpriv.files.report_files import IS_LEDGER, gather_hint, is_ledger, read_reports
 from assocpriv.files.tree_files import read_tree
 from assocpriv.guarantees.errors import EstimateError, FileError, NotAPlanError, WireError, pluralize
-from assocpriv.plans.registry import html_renderer, load_for
+from assocpriv.plans.registry import html_renderer
 from assocpriv.plans.result_display import plan_bound, rows_frame, short_repr
+from assocpriv.server.plan_parts import CHECK_MANIPULATION
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -161,5 +162,5 @@ def _with_check(content: FileContent, path: Path, progress: Callable[[str, int, 
     if content.kind != REPORTS:
         raise FileError(f"{path} holds {content.description}; check_manipulation needs reports")
     reports = read_reports(path)
-    find = load_for(reports.plan.kind, "server.manipulation", "tested for manipulated reports")
+    find = CHECK_MANIPULATION.of(reports.plan.kind)
     return replace(content, manipulation=find(reports, progress=progress))

@@ -21,7 +21,7 @@ crash: then the ledger does not know what was sent, and refuses. It cannot detec
     a mark,
 or replaced by an older copy: these reports are forgotten.
 
-The entry ``client.report`` in plans/registry.py names the function that makes the reports of a plan type.
+``REPORT`` is the function that makes the reports of a plan type (client/plan_parts.py).
 """
 
 import contextlib
@@ -38,12 +38,12 @@ from typing import Any
 
 from assocpriv.client import ledger_file
 from assocpriv.client.ledger_book import BudgetSpent, LedgerBook, Submission, check_further, remaining_reports
+from assocpriv.client.plan_parts import ADD_GUIDANCE, PARSE, REPORT, VALUES
 from assocpriv.files.atomic import atomic_output, check_writable, sync_folder
 from assocpriv.guarantees.amplification import Guarantee
 from assocpriv.guarantees.entropy import Entropy, SystemEntropy
 from assocpriv.guarantees.errors import BasketError, FileError, PlanError, RecordError
 from assocpriv.plans.published_plan import ID_BYTES, PublishedPlan
-from assocpriv.plans.registry import has_entry, load_for
 
 _MOST_PERIOD = 1000  # characters
 
@@ -463,7 +463,7 @@ _MOST_BYTES = 1 << 24  # of a record
 
 def takes_names(plan: PublishedPlan) -> bool:
     """Return whether a record of the plan's type is a collection of names."""
-    return not has_entry(plan.kind, "client.parse")
+    return not PARSE.is_of(plan.kind)
 
 
 def parse_record(text: bytes, plan: PublishedPlan) -> Any:
@@ -473,7 +473,7 @@ def parse_record(text: bytes, plan: PublishedPlan) -> Any:
         RecordError: text that is no record, or too long.
     """
     _check_length(text)
-    return _parse_names(text) if takes_names(plan) else load_for(plan.kind, "client.parse", "read")(text)
+    return _parse_names(text) if takes_names(plan) else PARSE.of(plan.kind)(text)
 
 
 def parse_values(text: bytes, plan: PublishedPlan) -> Any:
@@ -482,10 +482,10 @@ def parse_values(text: bytes, plan: PublishedPlan) -> Any:
     Raises:
         RecordError: text that is no record, or too long.
     """
-    if not has_entry(plan.kind, "client.values"):
+    if not VALUES.is_of(plan.kind):
         return parse_record(text, plan)
     _check_length(text)
-    return load_for(plan.kind, "client.values", "read")(text)
+    return VALUES.of(plan.kind)(text)
 
 
 def complete_record(
@@ -502,9 +502,9 @@ def complete_record(
     Raises:
         GuidanceError: guidance that must not be answered; nothing is sent.
     """
-    if not has_entry(plan.kind, "client.add_guidance"):
+    if not ADD_GUIDANCE.is_of(plan.kind):
         return record
-    return load_for(plan.kind, "client.add_guidance", "answered")(record, plan, ask, max_level=max_level)
+    return ADD_GUIDANCE.of(plan.kind)(record, plan, ask, max_level=max_level)
 
 
 def _check_length(text: bytes) -> None:
@@ -528,6 +528,4 @@ def make_report(record: Any, plan: PublishedPlan, *, entropy: "Entropy") -> byte
         RecordError: the record does not fit the plan; no draw is made.
         TypeError: no plan, or a record of another type.
     """
-    randomize = load_for(PublishedPlan.require(plan).kind, "client.report", "answered")
-    report: bytes = randomize(record, plan, entropy=entropy)
-    return report
+    return REPORT.of(PublishedPlan.require(plan).kind)(record, plan, entropy=entropy)

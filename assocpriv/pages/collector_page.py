@@ -17,7 +17,7 @@ Slow results are computed by the package's own commands in processes next to the
 and for a bounded time, so the collection goes on. The rendered result of a query is kept, and used again while the
 number of reports is the same.
 
-For a plan type without an entry ``pages.analysis`` the page shows what all types have: number of reports, guarantee,
+For a plan type without an ``analysis`` the page shows what all types have: number of reports, guarantee,
 closed batches.
 """
 
@@ -61,8 +61,9 @@ from assocpriv.guarantees.errors import AssocprivError, FileError, pluralize
 from assocpriv.planning.detection_limits import forecast, reports_to_detect
 from assocpriv.plans.baskets.basket_plan import Plan
 from assocpriv.plans.published_plan import PublishedPlan
-from assocpriv.plans.registry import has_entry, load_for
+from assocpriv.plans.registry import Entry
 from assocpriv.server.baskets.rules import derive_rules
+from assocpriv.server.plan_parts import CHECK_MANIPULATION
 from assocpriv.show import audit_views, comparison_views, itemset_views, table_views
 from assocpriv.show.guarantee_views import guarantee_sentences
 from assocpriv.show.html_renderer import environment, fragment
@@ -483,6 +484,7 @@ def _guidance(_plan: PublishedPlan, counts: _Counts, _per_second: float | None, 
     return Record(counts, [Say(text, kind="answer")])
 
 
+_ANALYSIS: Entry[PageAnalysis] = Entry("analysis", "analysed")
 BASKETS = PageAnalysis(_basket_commands, _baskets_found, _detectability, ("options",))
 TABLES = PageAnalysis(lambda folder, _options: (("reconstruct", str(folder), "--json"),), _table_found)
 GUIDED = PageAnalysis(standing=_guidance, forms=("guide",))  # its sums are in the miner's state
@@ -504,8 +506,7 @@ class AdminPage:
     ) -> None:  # fmt: skip
         self._plan, self._folder, self._status, self._close_batches = plan, folder, status, close_batches
         self._guard, self._runner, self._rate = LoginGuard(token), QueryRunner(), Rate(status()["reports"])
-        known = has_entry(plan.kind, "pages.analysis")
-        self._analysis: PageAnalysis = load_for(plan.kind, "pages.analysis", "analysed") if known else PageAnalysis()
+        self._analysis = _ANALYSIS.of(plan.kind) if _ANALYSIS.is_of(plan.kind) else PageAnalysis()
         self._guarantee = _rendered(Record({}, [_guarantee(plan)]))
         self._notice = ""  # result of the last action, shown once
         self._acting = asyncio.Lock()
@@ -549,7 +550,7 @@ class AdminPage:
 
     def check_manipulation(self, reports: int) -> tuple[bool, int]:
         """Return the last result of the manipulation tests, and their number of reports; run them once an hour."""
-        has_tests = has_entry(self._plan.kind, "server.manipulation")
+        has_tests = CHECK_MANIPULATION.is_of(self._plan.kind)
         if reports < self._plan.minimum_batch_size or not reports or not has_tests:
             return False, 0
         commands = (("inspect", str(self._folder), "--check-manipulation", "--json"),)

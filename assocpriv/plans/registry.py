@@ -1,115 +1,82 @@
 """The registry of plan types: the functions and classes for plans of each type, imported on use.
 
-A new plan type is new modules and one entry here. An entry's names are ``package.task``. Its reference is a name in a
-module of that subpackage (``.module:name``), or one outside this package. So a caller only gets code of its own or a
-lower layer; tests/whole/test_layers.py checks all callers.
+A new plan type is new modules, and a module like those of ``plan_types/``, named in ``KINDS``: it has the type's parts
+by the names of entries. The package that a part belongs to defines its :class:`Entry`, with the part's type. So a
+caller only gets code of its own or a lower layer, and type checkers follow. The entries:
 
-    plans.plan           the class that reads a plan of the type
-    client.report        (record, plan, *, entropy) -> report: one record, checked
-    client.randomize     (records, plan, output, **options) -> (Reports or None, counts): many, into memory or a file
-    client.parse         (text) -> record for client.report; without this entry a record is a list of names
-    client.values        (text) -> a device's part of a record, if the collector supplies the rest
-    client.add_guidance  (values, plan, ask, *, max_level) -> record with the guidance fetched from a collector
-    server.mine          (backend, request) -> table of itemsets
-    server.reconstruct   (reports, columns, progress) -> distributions
-    server.collect       (files, state file) -> the miner's state with the reports of the files
-    server.manipulation  (reports, *, progress) -> tests for reports that honest people cannot have sent
-    planning.forecast    (plan, reports) -> expected results of a number of reports
-    planning.warn        (sizes, plan) warns of support lost by truncation, for many records in memory
-    simulation.simulate  (records, plan, **options) -> client and server simulated, compared with the true results
-    auditing.subject     the class with the audit's knowledge of the type (auditing/audit_subject.py)
-    show.plan            (forecast) -> record
-    show.simulated       (simulation) -> record
-    pages.analysis       the analysis on the operator's page
+    plan                class that reads a plan of the type
+    report              (record, plan, *, entropy) -> report: one record, checked (client/plan_parts.py)
+    randomize           (records, plan, output, **options) -> (Reports or None, counts): many, into memory or a file
+    parse               (text) -> record for report; without this entry a record is a list of names
+    values              (text) -> a device's part of a record, if the collector supplies the rest
+    add_guidance        (values, plan, ask, *, max_level) -> record with the guidance fetched from a collector
+    mine                (backends, request) -> table of itemsets (server/plan_parts.py)
+    reconstruct         (reports, request, progress) -> distributions
+    collect             (files, state file) -> the miner's state with the reports of the files
+    check_manipulation  (reports, *, progress) -> tests for reports that honest people cannot have sent
+    forecast            (plan, reports) -> expected results of a number of reports (planning/plan_parts.py)
+    warn                (sizes, plan) warns of support lost by truncation, for many records in memory
+    simulate            (records, plan, **options) -> client and server simulated, compared with the truth (api.py)
+    subject             class with the audit's knowledge of the type (auditing/audit_subject.py)
+    show_plan           (forecast) -> record (show/plan_views.py)
+    show_simulation     (simulation) -> record (show/audit_views.py)
+    analysis            the analysis on the operator's page (pages/collector_page.py)
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from assocpriv.guarantees.errors import PlanError
 
 if TYPE_CHECKING:
     from assocpriv.plans.published_plan import PublishedPlan
 
-KINDS = {
-    "baskets": {
-        "plans.plan": ".baskets.basket_plan:Plan",
-        "client.report": ".baskets.basket_client:randomize_basket",
-        "client.randomize": ".baskets.bulk_client:randomize_records",
-        "server.mine": ".baskets.mining:mine",
-        "server.manipulation": ".baskets.manipulation:check_manipulation",
-        "planning.forecast": ".detection_limits:forecast",
-        "planning.warn": ".truncation_loss:warn_of_truncation",
-        "simulation.simulate": ".basket_simulation:simulate_records",
-        "auditing.subject": ".basket_audit:BasketSubject",
-        "show.plan": ".plan_views:plan",
-        "show.simulated": ".audit_views:simulated",
-        "pages.analysis": ".collector_page:BASKETS",
-    },
-    "table": {
-        "plans.plan": ".numeric.table_plan:TablePlan",
-        "client.report": ".numeric.table_client:randomize_record",
-        "client.randomize": ".numeric.table_client:randomize_records",
-        "client.parse": ".numeric.table_client:parse_record",
-        "server.reconstruct": ".numeric.distributions:reconstruct",
-        "planning.forecast": ".table_planner:forecast_table",
-        "simulation.simulate": ".table_simulation:simulate_table",
-        "auditing.subject": ".table_audit:TableSubject",
-        "show.plan": ".table_views:plan",
-        "show.simulated": ".table_views:simulated",
-        "pages.analysis": ".collector_page:TABLES",
-    },
-    "guided": {
-        "plans.plan": ".guided.guided_plan:GuidedPlan",
-        "client.report": ".guided.guided_client:randomize_guided",
-        "client.randomize": ".guided.report_queue:randomize_records",
-        "client.parse": ".guided.guided_client:parse_guided",
-        "client.values": ".numeric.table_client:parse_record",
-        "client.add_guidance": ".guided.report_queue:fetch_guided_record",
-        "server.collect": ".guided.collection:collect_files",
-        "planning.forecast": ".table_planner:forecast_guided",
-        "simulation.simulate": ".guided_simulation:simulate_guided",
-        "auditing.subject": ".guided_audit:GuidedSubject",
-        "show.plan": ".guided_views:plan",
-        "show.simulated": ".guided_views:simulated",
-        "pages.analysis": ".collector_page:GUIDED",
-    },
-}
+KINDS = {kind: f"assocpriv.plan_types.{kind}" for kind in ("baskets", "table", "guided")}
+Part = TypeVar("Part")
 
 
-def load(reference: str, package: str | None = None) -> Any:
-    """Return the object of a reference ``module:name``, importing the module, ``.module`` from a package.
+@dataclass(frozen=True, slots=True)
+class Entry(Generic[Part]):
+    """A part that plan types may have; ``done`` is a past participle for the error message."""
+
+    name: str
+    done: str
+
+    def is_of(self, kind: str) -> bool:
+        """Return whether a plan type has this part.
+
+        >>> Entry("mine", "mined").is_of("baskets"), Entry("mine", "mined").is_of("unheard-of")
+        (True, False)
+        """
+        return kind in KINDS and self.name in dir(import_module(KINDS[kind]))
+
+    def of(self, kind: str) -> Part:
+        """Return the part of a plan type.
+
+        Raises:
+            PlanError: the plan type has no such part.
+
+        >>> Entry("plan", "read").of("table").__name__
+        'TablePlan'
+        """
+        if not self.is_of(kind):
+            raise PlanError(f"plans of the type {kind} cannot be {self.done} here; a newer release may support this")
+        return cast("Part", getattr(import_module(KINDS[kind]), self.name))
+
+
+_PLAN: Entry["type[PublishedPlan]"] = Entry("plan", "read")
+
+
+def load(reference: str) -> Any:
+    """Return the object of a reference ``module:name``, importing the module.
 
     >>> load("fractions:Fraction")(1, 3)
     Fraction(1, 3)
     """
     module, _, name = reference.partition(":")
-    return getattr(import_module(module, package), name)
-
-
-def has_entry(kind: str, what: str) -> bool:
-    """Return whether a plan type has an entry.
-
-    >>> has_entry("table", "client.parse"), has_entry("table", "server.mine"), has_entry("unheard-of", "plans.plan")
-    (True, False, False)
-    """
-    return what in KINDS.get(kind, ())
-
-
-def load_for(kind: str, what: str, done: str) -> Any:
-    """Return the object of a plan type's entry; ``done`` is a past participle for the error message.
-
-    Raises:
-        PlanError: the plan type has no such entry.
-
-    >>> load_for("table", "plans.plan", "read").__name__
-    'TablePlan'
-    """
-    if not has_entry(kind, what):
-        raise PlanError(f"plans of the type {kind} cannot be {done} here; a newer release may support this")
-    package, entry = what.partition(".")[0], KINDS[kind][what]
-    return load(entry, f"assocpriv.{package}")
+    return getattr(import_module(module), name)
 
 
 def parse_plan(text: str) -> "PublishedPlan":
@@ -123,8 +90,7 @@ def parse_plan(text: str) -> "PublishedPlan":
     content = check_envelope(parse_text(text))
     if content["kind"] not in KINDS:
         raise PlanError(UNKNOWN)
-    plan: PublishedPlan = load_for(content["kind"], "plans.plan", "read").from_json(content)
-    return plan
+    return _PLAN.of(content["kind"]).from_json(content)
 
 
 def html_renderer(reference: str) -> Callable[[Any], str]:

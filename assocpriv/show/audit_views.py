@@ -4,7 +4,7 @@ A simulation runs clients and server on given data; a demo also makes a plan and
 and tests its reports for manipulation. An audit has findings.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -14,7 +14,7 @@ from assocpriv.auditing.inspection import ITEMSETS, MODEL, PLAN, REPORTS, FileCo
 from assocpriv.files.mined_tables import describe_limits, mining_facts
 from assocpriv.guarantees.amplification import epsilon_from_amplification
 from assocpriv.planning.plan_request import DEFAULT_REPORTS
-from assocpriv.plans.registry import load_for
+from assocpriv.plans.registry import Entry
 from assocpriv.show import itemset_views, plan_views, table_views
 from assocpriv.show.collection_views import loss_content, loss_parts, randomized
 from assocpriv.show.number_format import fields
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from assocpriv.simulation.basket_simulation import Simulation
     from assocpriv.simulation.demo import Demo, DemoStart
 
+_SHOW_SIMULATION: Entry[Callable[[Any], Record]] = Entry("show_simulation", "shown")
 _ROWS = 20
 _CLIENTS = {
     "both": "our clients for many records (bulk) and for one (single)",
@@ -45,8 +46,7 @@ def simulation(done: Any, plan: "PublishedPlan") -> Record:
     Raises:
         PlanError: simulations of this plan type cannot be shown.
     """
-    found: Record = load_for(plan.kind, "show.simulated", "shown")(done)
-    return found
+    return _SHOW_SIMULATION.of(plan.kind)(done)
 
 
 def simulated(result: "Simulation", top: int = 50) -> Record:

@@ -3,7 +3,7 @@
 Plans of any type go through the registry; the rest of this module is for plans of baskets.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from math import comb
 from typing import TYPE_CHECKING, Any
@@ -13,10 +13,11 @@ from assocpriv.planning.basket_planner import SHORT_BYTES, choose_plan, whole_ba
 from assocpriv.planning.detection_limits import REPORTS, Forecast, forecast
 from assocpriv.planning.expected_error import BasketSizes
 from assocpriv.planning.information_spent import information_shares
+from assocpriv.planning.plan_parts import FORECAST
 from assocpriv.planning.short_catalogue import short_catalogue
 from assocpriv.plans.baskets.catalogue import name_itemsets
 from assocpriv.plans.baskets.operator import MAX_TRANSACTION_SIZE
-from assocpriv.plans.registry import load_for
+from assocpriv.plans.registry import Entry
 from assocpriv.server.baskets.comparison import detectable_differences
 from assocpriv.show.guarantee_views import LEVEL, guarantee_content, guarantee_facts
 from assocpriv.show.number_format import fields, finite, plain
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from assocpriv.plans.baskets.report_type import ReportType
 
 LOWEST = "detectable_support"
+_SHOW_PLAN: Entry[Callable[[Any], Record]] = Entry("show_plan", "described")
 _MORE = tuple(10**k for k in range(3, 9))  # numbers of reports to try where nothing was found
 _LENIENT = Guarantee("1%", "50%")
 _RECORDS = (
@@ -57,8 +59,7 @@ def described(plan: Any, reports: int) -> Record:
     Raises:
         PlanError: plans of its kind are not known here.
     """
-    foresee_of, show = (load_for(plan.kind, each, "described") for each in ("planning.forecast", "show.plan"))
-    made: Record = show(foresee_of(plan, reports))
+    made = _SHOW_PLAN.of(plan.kind)(FORECAST.of(plan.kind)(plan, reports))
     if plan.amplification is not None or "unbounded" in made.content:
         return made
     unbounded = {"amplification": None, "unbounded": plan.unbounded}  # whatever the kind's own words are

@@ -7,6 +7,7 @@ from typing import Any
 import naive
 import numpy as np
 
+from assocpriv.auditing.audit import SUBJECT
 from assocpriv.auditing.audit_subject import Subject
 from assocpriv.guarantees.amplification import Guarantee
 from assocpriv.plans.baskets.basket_plan import Plan
@@ -23,7 +24,6 @@ from assocpriv.plans.numeric.table_columns import (
     Window,
 )
 from assocpriv.plans.numeric.table_plan import TablePlan
-from assocpriv.plans.registry import load_for
 
 GUARANTEE = Guarantee("5%", "50%")
 SHARES = [1, 1, 1, 19]
@@ -72,7 +72,5 @@ PLANS: dict[str, Any] = {
 
 def make_subject(plan: Any, seed: int | None = None) -> Subject:
     """Return a plan as the audit takes it; with a seed its random records are the same in every run."""
-    made: Subject = load_for(plan.kind, "auditing.subject", "audited")(
-        plan, plan.canonical_json, np.random.default_rng(seed)
-    )
+    made: Subject = SUBJECT.of(plan.kind)(plan, plan.canonical_json, np.random.default_rng(seed))
     return made

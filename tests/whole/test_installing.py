@@ -22,7 +22,7 @@ EXTRAS = {  # modules that each extra makes importable
     "queue": "cryptography.fernet, assocpriv.client.guided.report_queue",
     "oblivious": "pyhpke, assocpriv.collect.gateway",
     "server": "uvicorn, assocpriv.collect.collector_app",
-    "relay": "assocpriv.collect.relay",
+    "relay": "assocpriv.collect.relay_app",
     "postgres": "psycopg, assocpriv.collect.postgres",
     "xlsx": "openpyxl",
     "spark": "pyspark.sql, assocpriv.spark",

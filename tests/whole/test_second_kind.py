@@ -1,7 +1,9 @@
-"""A new plan type needs new files and one registry entry: files, ledger, audit and commands work unchanged."""
+"""A new plan type needs new files and one line of the registry: files, ledger, audit and commands work unchanged."""
 
+import sys
 from fractions import Fraction
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 import pytest
@@ -27,21 +29,20 @@ GUARANTEE = Guarantee("5%", "50%")
 PLAN = YesNoPlan("Do you smoke?", 5, 2, GUARANTEE, 3)
 AVERAGE = AveragePlan("Do you smoke?", 5, 2, GUARANTEE, 3)
 KINDS = ("yes-no", "yes-no-average")
-ENTRY = {
-    "plans.plan": "tests.second_kind:YesNoPlan",
-    "client.report": "tests.second_kind:randomize_answer",
-    "planning.forecast": "tests.second_kind:forecast",
-    "auditing.subject": "tests.second_kind:AnswerSubject",
-    "show.plan": "tests.second_kind:plan",
-}
+PARTS = {
+    "plan": second_kind.YesNoPlan, "report": second_kind.randomize_answer, "forecast": second_kind.forecast,
+    "subject": second_kind.AnswerSubject, "show_plan": second_kind.plan,
+}  # fmt: skip
 
 
 @pytest.fixture(autouse=True)
 def registered(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Add the registry entry of the plan type."""
-    average = {"plans.plan": "tests.second_kind:AveragePlan"}
-    for kind, entry in zip(KINDS, (ENTRY, ENTRY | average), strict=True):
-        monkeypatch.setitem(registry.KINDS, kind, entry)
+    """Register the plan types, each by a module of its parts."""
+    for kind, plan in zip(KINDS, (YesNoPlan, AveragePlan), strict=True):
+        parts = ModuleType(f"parts_of_{kind}")
+        vars(parts).update(PARTS | {"plan": plan})
+        monkeypatch.setitem(sys.modules, parts.__name__, parts)
+        monkeypatch.setitem(registry.KINDS, kind, parts.__name__)
 
 
 def test_the_client_has_the_distribution_of_the_plan() -> None:
