@@ -26,22 +26,23 @@ from .files.plan_files import (
 )
 from .planning.detection_limits import privacy as privacy
 from .planning.short_catalogue import refine as refine
-from .api import forecast as forecast, plan as plan
+from .api.plans import forecast as forecast, plan as plan
 
 from .collect.gather import gather as gather
-from .api import randomize as randomize, read_baskets as read_baskets
+from .api.randomizing import randomize as randomize, read_baskets as read_baskets
 
 from .files.mined_tables import write_itemsets as write_itemsets
-from .server.baskets.itemsets import read_itemsets as read_itemsets
-from .server.baskets.rules import read_rules as read_rules, write_rules as write_rules
+from .server.baskets.result_frames import read_itemsets as read_itemsets, read_rules as read_rules
+from .server.baskets.rules import write_rules as write_rules
 from .server.baskets.substitutes import write_substitutes as write_substitutes
-from .api import (
-    ask as ask, ask_rules as ask_rules, association_rules as association_rules, compare as compare, draws as draws,
+from .api.mining import (
+    ask as ask, ask_rules as ask_rules, association_rules as association_rules, draws as draws,
     mine as mine, reconstruct as reconstruct, substitutes as substitutes, to_frame as to_frame,
 )
+from .api.comparison import compare as compare
 
 from .auditing.inspection import inspect as inspect
-from .api import audit as audit, simulate as simulate
+from .api.trials import audit as audit, simulate as simulate
 
 from .show.result_pages import chart as chart, page as page, write_page as write_page
 from .show.progress import progress_bar as progress_bar

@@ -1,7 +1,7 @@
 # fmt: off
 # isort: off
 
-from .api import backends as backends, mine_table as mine_table
+from .api.mining import backends as backends, mine_table as mine_table
 from .files.rule_files import read_prices as read_prices
 from .server.baskets.ask import ask as ask
 from .estimation.intervals import ErrorOptions as ErrorOptions

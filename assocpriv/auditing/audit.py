@@ -49,8 +49,8 @@ from assocpriv.files.plan_files import read_plan_text
 from assocpriv.files.report_files import Reports, read_reports
 from assocpriv.guarantees.errors import NotAPlanError, PlanError, WireError, pluralize
 from assocpriv.plans.published_plan import PublishedPlan
-from assocpriv.plans.registry import Entry, html_renderer, parse_plan
-from assocpriv.plans.result_display import plan_bound, rows_frame, short_repr
+from assocpriv.plans.registry import Entry, parse_plan
+from assocpriv.plans.result_display import html_renderer, plan_bound, rows_frame, short_repr
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -16,8 +16,7 @@ from assocpriv.files.plan_files import read_plan
 from assocpriv.files.report_files import IS_LEDGER, gather_hint, is_ledger, read_reports
 from assocpriv.files.tree_files import read_tree
 from assocpriv.guarantees.errors import EstimateError, FileError, NotAPlanError, WireError, pluralize
-from assocpriv.plans.registry import html_renderer
-from assocpriv.plans.result_display import plan_bound, rows_frame, short_repr
+from assocpriv.plans.result_display import html_renderer, plan_bound, rows_frame, short_repr
 from assocpriv.server.plan_parts import CHECK_MANIPULATION
 
 if TYPE_CHECKING:

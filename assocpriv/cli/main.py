@@ -19,7 +19,7 @@ from assocpriv import __version__
 from assocpriv.cli import options as opt
 from assocpriv.guarantees.errors import AssocprivError
 from assocpriv.kernels.compiling import find_cache_folder, notify_when_compiling
-from assocpriv.plans.registry import load
+from assocpriv.plans.result_display import load
 
 _MODULES = {
     "privacy_commands": ("audit", "inspect", "privacy"),

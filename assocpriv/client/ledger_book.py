@@ -19,8 +19,7 @@ from assocpriv.client import ledger_file
 from assocpriv.guarantees.amplification import Guarantee, epsilon_from_amplification, log_up, round_amplification_up
 from assocpriv.guarantees.errors import BudgetError, PlanError, pluralize
 from assocpriv.plans.published_plan import PublishedPlan
-from assocpriv.plans.registry import html_renderer
-from assocpriv.plans.result_display import bound_text, figure, gamma_and_epsilon, rows_frame, short_repr
+from assocpriv.plans.result_display import bound_text, figure, gamma_and_epsilon, html_renderer, rows_frame, short_repr
 
 if TYPE_CHECKING:
     from assocpriv.plans.result_display import Frame

@@ -59,8 +59,15 @@ from assocpriv.plans.baskets.basket_plan import Plan
 from assocpriv.plans.baskets.catalogue import name_itemsets
 from assocpriv.plans.baskets.item_names import Names
 from assocpriv.plans.baskets.report_type import ReportType
-from assocpriv.plans.registry import html_renderer
-from assocpriv.plans.result_display import bound_text, figure, plan_bound, rows_frame, share_or_nan, short_repr
+from assocpriv.plans.result_display import (
+    bound_text,
+    figure,
+    html_renderer,
+    plan_bound,
+    rows_frame,
+    share_or_nan,
+    short_repr,
+)
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -32,11 +32,11 @@ from assocpriv.plans.baskets.basket_plan import Plan
 from assocpriv.plans.baskets.catalogue import name_itemsets
 from assocpriv.plans.baskets.operator import MAX_TRANSACTION_SIZE
 from assocpriv.plans.published_plan import MOST_REPORTS_PER_PERSON, PublishedPlan
-from assocpriv.plans.registry import html_renderer
 from assocpriv.plans.result_display import (
     bound_text,
     figure,
     gamma_and_epsilon,
+    html_renderer,
     plan_bound,
     rows_frame,
     share_or_nan,

@@ -38,8 +38,7 @@ from assocpriv.planning.operator_designs import MOST_REPORTS
 from assocpriv.plans.baskets.basket_plan import Plan
 from assocpriv.plans.baskets.catalogue import MAX_ITEMS
 from assocpriv.plans.baskets.item_names import Names
-from assocpriv.plans.registry import html_renderer
-from assocpriv.plans.result_display import bound_text, plan_bound, rows_frame, short_repr
+from assocpriv.plans.result_display import bound_text, html_renderer, plan_bound, rows_frame, short_repr
 
 if TYPE_CHECKING:
     import pandas as pd

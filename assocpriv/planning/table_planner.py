@@ -77,8 +77,14 @@ from assocpriv.plans.numeric.table_columns import (
 )
 from assocpriv.plans.numeric.table_plan import TablePlan, check_protected_values, shortened
 from assocpriv.plans.published_plan import MOST_REPORTS_PER_PERSON
-from assocpriv.plans.registry import html_renderer
-from assocpriv.plans.result_display import bound_text, gamma_and_epsilon, plan_bound, rows_frame, short_repr
+from assocpriv.plans.result_display import (
+    bound_text,
+    gamma_and_epsilon,
+    html_renderer,
+    plan_bound,
+    rows_frame,
+    short_repr,
+)
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -29,7 +29,7 @@ from assocpriv.guarantees.amplification import (
 from assocpriv.guarantees.errors import NotAPlanError, PlanError, PrivacyLimitError, WireError, pluralize
 from assocpriv.guarantees.json_text import RepeatedFieldError, json_fields
 from assocpriv.guarantees.shuffle_model import CentralGuarantee
-from assocpriv.plans.registry import html_renderer
+from assocpriv.plans.result_display import html_renderer
 
 FORMAT = "assocpriv-plan"
 VERSION = 1

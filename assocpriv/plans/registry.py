@@ -16,17 +16,16 @@ caller only gets code of its own or a lower layer, and type checkers follow. The
     check_manipulation  (reports, *, progress) -> tests for reports that honest people cannot have sent
     forecast            (plan, reports) -> expected results of a number of reports (planning/plan_parts.py)
     warn                (sizes, plan) warns of support lost by truncation, for many records in memory
-    simulate            (records, plan, **options) -> client and server simulated, compared with the truth (api.py)
+    simulate            (records, plan, **options) -> both sides, compared with the truth (api/trials.py)
     subject             class with the audit's knowledge of the type (auditing/audit_subject.py)
     show_plan           (forecast) -> record (show/plan_views.py)
     show_simulation     (simulation) -> record (show/audit_views.py)
     analysis            the analysis on the operator's page (pages/collector_page.py)
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Generic, TypeVar, cast
 
 from assocpriv.guarantees.errors import PlanError
 
@@ -69,16 +68,6 @@ class Entry(Generic[Part]):
 _PLAN: Entry["type[PublishedPlan]"] = Entry("plan", "read")
 
 
-def load(reference: str) -> Any:
-    """Return the object of a reference ``module:name``, importing the module.
-
-    >>> load("fractions:Fraction")(1, 3)
-    Fraction(1, 3)
-    """
-    module, _, name = reference.partition(":")
-    return getattr(import_module(module), name)
-
-
 def parse_plan(text: str) -> "PublishedPlan":
     """Read a plan of any type from JSON text.
 
@@ -91,8 +80,3 @@ def parse_plan(text: str) -> "PublishedPlan":
     if content["kind"] not in KINDS:
         raise PlanError(UNKNOWN)
     return _PLAN.of(content["kind"]).from_json(content)
-
-
-def html_renderer(reference: str) -> Callable[[Any], str]:
-    """Return a ``_repr_html_`` method that renders the record which ``module:function`` makes of an object."""
-    return lambda shown: str(load(reference)(shown)._repr_html_())

@@ -1,17 +1,15 @@
-"""Short reprs and data frames of results. Figures are written as the pages write them (show/result_record.py)."""
+"""Short reprs, pages and data frames of results. Figures are written as on pages (show/result_record.py)."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from assocpriv.guarantees.amplification import LARGEST_DENOMINATOR, float_up, round_amplification_up, round_epsilon_up
-from assocpriv.plans.registry import load
 
 if TYPE_CHECKING:
     import pandas as pd
-
-    from assocpriv.plans.published_plan import PublishedPlan
 
     Frame: TypeAlias = pd.DataFrame  # for the client's modules, which may not import pandas, not even for its types
 
@@ -95,9 +93,24 @@ def bound_text(amplification: Fraction | None, sign: str = "≤") -> str:
     return f"ε ≤ {round_epsilon_up(shown)} (γ {sign} {figure(shown, 'up')})"
 
 
-def plan_bound(plan: "PublishedPlan") -> str:
+def plan_bound(plan: Any) -> str:
     """Return ε and γ of all reports of one person under a plan as text."""
     text = bound_text(plan.composed_amplification)
     if plan.guarantee is not None:
         text = bound_text(plan.guarantee.amplification_limit, "<")
     return f"{text} for {plan.reports_per_person} reports together" if plan.reports_per_person > 1 else text
+
+
+def load(reference: str) -> Any:
+    """Return the object of a reference ``module:name``, importing the module.
+
+    >>> load("fractions:Fraction")(1, 3)
+    Fraction(1, 3)
+    """
+    module, _, name = reference.partition(":")
+    return getattr(import_module(module), name)
+
+
+def html_renderer(reference: str) -> Callable[[Any], str]:
+    """Return a ``_repr_html_`` method that renders the record which ``module:function`` makes of an object."""
+    return lambda shown: str(load(reference)(shown)._repr_html_())

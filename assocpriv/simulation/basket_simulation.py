@@ -23,8 +23,7 @@ from assocpriv.kernels.parallel import add_up, default_memory
 from assocpriv.planning.operator_designs import MOST_REPORTS
 from assocpriv.planning.truncation_loss import measure_truncation_loss, warn_of_truncation
 from assocpriv.plans.baskets.basket_plan import Plan
-from assocpriv.plans.registry import html_renderer
-from assocpriv.plans.result_display import figure, plan_bound, short_repr
+from assocpriv.plans.result_display import figure, html_renderer, plan_bound, short_repr
 from assocpriv.records.basket_sources import is_file
 from assocpriv.records.baskets import Baskets, count_sizes
 from assocpriv.records.layout import ReadOptions

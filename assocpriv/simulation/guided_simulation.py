@@ -43,8 +43,7 @@ from assocpriv.guarantees.errors import PlanError, RecordError, build_options, p
 from assocpriv.planning.table_schema import NUMBER, read_schema, warn_of_near_duplicates
 from assocpriv.plans.guided.guidance import MIXED_TOTAL, Guidance, bit_weights, mix_weights, mixing_weight, random_share
 from assocpriv.plans.guided.guided_plan import BATCH, GuidedPlan, category, class_label, number, plan_guided
-from assocpriv.plans.registry import html_renderer
-from assocpriv.plans.result_display import plan_bound, rows_frame, short_repr
+from assocpriv.plans.result_display import html_renderer, plan_bound, rows_frame, short_repr
 from assocpriv.records.basket_sources import MemoryBudget, prefix_errors
 from assocpriv.records.columns import open_table
 from assocpriv.records.number_columns import all_numbers, explain_words_among_numbers

@@ -21,8 +21,7 @@ from assocpriv.guarantees.errors import build_options, pluralize
 from assocpriv.planning.table_schema import read_schema
 from assocpriv.plans.numeric.table_columns import Clear, Column, NumberColumn
 from assocpriv.plans.numeric.table_plan import TablePlan
-from assocpriv.plans.registry import html_renderer
-from assocpriv.plans.result_display import plan_bound, rows_frame, short_repr
+from assocpriv.plans.result_display import html_renderer, plan_bound, rows_frame, short_repr
 from assocpriv.records.table_files import TableCounts, TableOptions, stream_table
 from assocpriv.server.numeric.distributions import (
     Distribution,

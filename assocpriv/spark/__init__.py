@@ -128,7 +128,7 @@ def mine(
     >>> itemsets = ap.spark.mine("collection", min_support="2%", master="yarn")  # doctest: +SKIP
     >>> rules = ap.association_rules(itemsets, min_confidence="60%")  # doctest: +SKIP
     """
-    from assocpriv.api import mine as run
+    from assocpriv.api.mining import mine as run
     from assocpriv.files.report_files import group_by_plan
     from assocpriv.guarantees.errors import PlanError
 

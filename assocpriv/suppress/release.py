@@ -17,8 +17,7 @@ from assocpriv.files.arrow_rows import Order
 from assocpriv.files.atomic import atomic_output, check_writable
 from assocpriv.guarantees.errors import FileError, TemplateError, build_options, pluralize
 from assocpriv.kernels.parallel import default_memory
-from assocpriv.plans.registry import html_renderer
-from assocpriv.plans.result_display import rows_frame, short_repr
+from assocpriv.plans.result_display import html_renderer, rows_frame, short_repr
 from assocpriv.records.basket_sources import PARQUET, WORKBOOKS, prefix_errors
 from assocpriv.records.columns import as_table, check_table_name, frame_columns
 from assocpriv.records.layout import ReadOptions

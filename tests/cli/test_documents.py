@@ -16,7 +16,7 @@ from assocpriv.cli.main import main
 from assocpriv.cli.options import Command
 from assocpriv.collect.sqlite import SqliteStore
 from assocpriv.collect.store import close_all_batches
-from assocpriv.plans.registry import load
+from assocpriv.plans.result_display import load
 
 
 def commands(command: click.Command = main, path: tuple[str, ...] = ()) -> Iterator[tuple[str, click.Command]]:

@@ -68,7 +68,7 @@ from assocpriv.records.basket_files import stream_baskets
 from assocpriv.records.baskets import Baskets
 from assocpriv.records.cells import MISSING_WORDS, is_word
 from assocpriv.records.layout import ReadOptions
-from assocpriv.server.baskets.itemsets import read_itemsets
+from assocpriv.server.baskets.result_frames import read_itemsets
 from assocpriv.server.baskets.rules import derive_rules
 from assocpriv.show.plan_views import described
 from assocpriv.simulation.enumeration import SeededEntropy

@@ -11,7 +11,7 @@ from naive import planned
 from shown import HOSTILE, check
 
 import assocpriv as ap
-from assocpriv.api import backends
+from assocpriv.api.mining import backends
 from assocpriv.estimation.intervals import ErrorOptions
 from assocpriv.files.mined_tables import COLUMNS
 from assocpriv.server.baskets.ask import ask

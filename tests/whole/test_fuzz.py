@@ -315,7 +315,7 @@ from assocpriv.records.layout import ReadOptions
 from assocpriv.plans.baskets.catalogue import Catalogue
 from assocpriv.guarantees.errors import AssocprivError
 from assocpriv.files.report_files import read_reports
-from assocpriv.server.baskets.itemsets import read_itemsets
+from assocpriv.server.baskets.result_frames import read_itemsets
 
 def stream(path, chosen=None):
     options = {"unknown": "drop", "repeats": "merge", "memory_bytes": 64 << 20, "layout": chosen}

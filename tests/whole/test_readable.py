@@ -17,7 +17,7 @@ import pytest
 
 import assocpriv as ap
 from assocpriv import numeric
-from assocpriv.api import backends
+from assocpriv.api.mining import backends
 from assocpriv.client.baskets.bulk_client import randomize_chunks
 from assocpriv.client.numeric.table_client import randomize_inputs
 from assocpriv.estimation.intervals import ErrorOptions

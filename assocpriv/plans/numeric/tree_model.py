@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from assocpriv.guarantees.errors import EstimateError
 from assocpriv.guarantees.exact_numbers import rounded
-from assocpriv.plans.registry import html_renderer
+from assocpriv.plans.result_display import html_renderer
 
 if TYPE_CHECKING:
     import numpy as np

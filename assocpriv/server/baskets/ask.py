@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 from assocpriv.files.itemset_files import ATTRIBUTE, LightFrame
 from assocpriv.files.mined_tables import COLUMNS, MiningFacts
 from assocpriv.guarantees.errors import EstimateError, as_list, pluralize
-from assocpriv.plans.registry import html_renderer
-from assocpriv.plans.result_display import figure, short_repr
+from assocpriv.plans.result_display import figure, html_renderer, short_repr
 from assocpriv.server.baskets.counting import CountingBackend
 from assocpriv.server.baskets.itemsets import itemset_frame, with_named_intervals
 from assocpriv.server.baskets.mining import (

@@ -50,8 +50,7 @@ from assocpriv.estimation.truncation import shared_errors
 from assocpriv.files.itemset_files import AnyFrame, LightFrame, as_column, concat_frames, plain_record, write_plain
 from assocpriv.files.mined_tables import SPLIT, MiningFacts, mining_facts, posterior_components
 from assocpriv.guarantees.errors import EstimateError
-from assocpriv.plans.registry import html_renderer
-from assocpriv.plans.result_display import figure, short_repr
+from assocpriv.plans.result_display import figure, html_renderer, short_repr
 from assocpriv.server.baskets.ask import SearchedReports
 from assocpriv.server.baskets.counting import CountingBackend
 from assocpriv.server.baskets.false_discovery import benjamini_hochberg, parse_fdr

@@ -12,15 +12,12 @@ from numpy.typing import NDArray
 
 from assocpriv.estimation.supports import normal_quantile
 from assocpriv.files.atomic import atomic_output
-from assocpriv.files.itemset_files import ATTRIBUTE, LightFrame, as_column
+from assocpriv.files.itemset_files import LightFrame, as_column
 from assocpriv.files.mined_tables import (
     FEW_REPORTS,
     MiningFacts,
     column_names,
-    known_table,
-    light_table,
     mining_facts,
-    read_table,
     typed,
     with_facts,
 )
@@ -111,36 +108,6 @@ def _widened(ends: NDArray[np.float64], x: NDArray[Any], error: NDArray[Any], le
 
 
 # ---- files
-
-
-def read_itemsets(source: "str | Path | pd.DataFrame") -> "pd.DataFrame":
-    """Return a table of itemsets from a file of :func:`write_itemsets`, as pandas' data frame.
-
-    Args:
-        source: a file of .parquet, .csv or .json; or a frame that pandas read from such a Parquet file or from one that
-            it wrote of a mined table.
-
-    Returns:
-        The table as :func:`assocpriv.mine` returned it.
-
-    Raises:
-        EstimateError: it is not such a table, or is damaged.
-        FileError: the file cannot be read, or has another extension.
-
-    >>> from tempfile import mkdtemp
-    >>> import assocpriv as ap
-    >>> made = ap.plan(["milk", "tea"], transaction_size=2, guarantee=ap.Guarantee("5%", "50%"))
-    >>> found = ap.mine(ap.randomize([{"milk", "tea"}] * 20_000, made), 0.5)
-    >>> ap.write_itemsets(found, file := f"{mkdtemp()}/found.parquet")
-    >>> ap.read_itemsets(file).equals(found)
-    True
-    """
-    from assocpriv.server.baskets.result_frames import to_result_frame
-
-    if isinstance(source, str | Path):
-        return to_result_frame(read_table(source))
-    table = light_table(source)
-    return to_result_frame(known_table(table, table.attrs.get(ATTRIBUTE)))
 
 
 def counts_of_selected(itemsets: "pd.DataFrame") -> Iterator[tuple[tuple[str, ...], int]]:

@@ -1,20 +1,22 @@
-"""Data frames of mined tables or rules with their own display in notebooks and shells."""
+"""Data frames of mined tables or rules, with their own display in notebooks and shells, and from files."""
 
-from typing import TYPE_CHECKING, Any, ClassVar
+import csv
+from pathlib import Path
+from typing import Any, ClassVar
 from zlib import crc32
 
 import pandas as pd
 
-from assocpriv.files.itemset_files import ATTRIBUTE, SET_COLUMNS
-from assocpriv.files.mined_tables import SHOWN_COLUMNS
+from assocpriv.files.arrow import parquet_errors
+from assocpriv.files.atomic import check_regular, output_format
+from assocpriv.files.itemset_files import ATTRIBUTE, SET_COLUMNS, AnyFrame, LightFrame, as_column, column_of_text
+from assocpriv.files.mined_tables import SHOWN_COLUMNS, known_table, light_table, read_table
+from assocpriv.guarantees.errors import EstimateError, FileError
+from assocpriv.guarantees.json_text import json_fields
 from assocpriv.plans.baskets.catalogue import sort_key
-from assocpriv.plans.registry import load
-from assocpriv.server.baskets.rules import INTERVALS, SIDES
+from assocpriv.plans.result_display import load
+from assocpriv.server.baskets.rules import INTERVALS, OF_ALL, SIDES, check_rules, counts_of_selected, empty_rules
 from assocpriv.server.baskets.selection import METRICS
-
-if TYPE_CHECKING:
-    from assocpriv.files.itemset_files import LightFrame
-
 
 _LEAST_ROOM = 12  # characters of a printed item set
 
@@ -145,3 +147,96 @@ def to_result_frame(
     frame.attrs.update(plain.attrs)
     frame._fingerprint = _fingerprint(frame) if own_view else ()
     return frame
+
+
+# ---- from files
+
+
+def read_itemsets(source: "str | Path | pd.DataFrame") -> "pd.DataFrame":
+    """Return a table of itemsets from a file of :func:`write_itemsets`, as pandas' data frame.
+
+    Args:
+        source: a file of .parquet, .csv or .json; or a frame that pandas read from such a Parquet file or from one that
+            it wrote of a mined table.
+
+    Returns:
+        The table as :func:`assocpriv.mine` returned it.
+
+    Raises:
+        EstimateError: it is not such a table, or is damaged.
+        FileError: the file cannot be read, or has another extension.
+
+    >>> from tempfile import mkdtemp
+    >>> import assocpriv as ap
+    >>> made = ap.plan(["milk", "tea"], transaction_size=2, guarantee=ap.Guarantee("5%", "50%"))
+    >>> found = ap.mine(ap.randomize([{"milk", "tea"}] * 20_000, made), 0.5)
+    >>> ap.write_itemsets(found, file := f"{mkdtemp()}/found.parquet")
+    >>> ap.read_itemsets(file).equals(found)
+    True
+    """
+    if isinstance(source, str | Path):
+        return to_result_frame(read_table(source))
+    table = light_table(source)
+    return to_result_frame(known_table(table, table.attrs.get(ATTRIBUTE)))
+
+
+def read_rules(source: "str | Path | pd.DataFrame") -> "pd.DataFrame":
+    """Return rules from a file of :func:`write_rules`, as pandas' data frame.
+
+    Args:
+        source: a file of .parquet, .csv or .json (its numbers have four digits); or a frame of pandas or polars that
+            such a file was read into.
+
+    Returns:
+        The table as :func:`assocpriv.association_rules` returned it, of the rules that were written.
+
+    Raises:
+        EstimateError: it is no table of rules, or is damaged.
+        FileError: the file cannot be read, or has another extension.
+
+    >>> from tempfile import mkdtemp
+    >>> import assocpriv as ap
+    >>> made = ap.plan(["milk", "tea"], transaction_size=2, guarantee=ap.Guarantee("5%", "50%"))
+    >>> rules = ap.association_rules(ap.mine(ap.randomize([{"milk", "tea"}] * 20_000, made), 0.5), "60%")
+    >>> ap.write_rules(rules, file := f"{mkdtemp()}/rules.csv")
+    >>> ap.read_rules(file).equals(rules)
+    True
+    """
+    frame = _rules_of_file(Path(source)) if isinstance(source, str | Path) else source
+    check_rules(frame)
+    table = LightFrame.from_frame(frame)
+    columns = {name: each for name, each in table.columns.items() if name not in OF_ALL}
+    if len(table) and table.columns.keys() >= {*OF_ALL}:
+        table.attrs[ATTRIBUTE] = {name: table[name].tolist()[0] for name in OF_ALL}
+    if facts := table.attrs.get(ATTRIBUTE):
+        facts |= counts_of_selected(table)
+    return to_result_frame(LightFrame(columns, table.attrs), RuleFrame)
+
+
+def _rules_of_file(path: Path) -> AnyFrame:
+    """Return the columns of a file of rules, with lists of names on both sides."""
+    kind = output_format(path)
+    damage: tuple[type[BaseException], ...] = (*parquet_errors(), csv.Error, AttributeError)
+    try:
+        check_regular(path)
+        if kind == "parquet":
+            return pd.read_parquet(path)
+        if kind == "json":
+            content = json_fields(path.read_text(encoding="utf-8"))
+            frame = pd.DataFrame(content["rules"]) if content["rules"] else empty_rules().to_pandas()
+            if "min_confidence" in content:
+                frame.attrs[ATTRIBUTE] = {name: content[name] for name in (*OF_ALL, "expected_false")}
+            return frame
+        with path.open(encoding="utf-8", newline="") as stream:
+            names, *rows = csv.reader(stream)
+        cells = dict(zip(names, zip(*rows, strict=True) if rows else [()] * len(names), strict=True))
+        return LightFrame(
+            {
+                name: as_column(map(frozenset, csv.reader(each))) if name in SIDES else column_of_text(each)
+                for name, each in cells.items()
+            }
+        )
+    except OSError as error:
+        raise FileError(f"cannot read {path}: {error.strerror or 'it is damaged'}") from None
+    except damage:
+        raise EstimateError(f"{path} holds no rules; assocpriv rules writes them, or ap.write_rules") from None

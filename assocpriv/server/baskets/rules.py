@@ -34,7 +34,6 @@ FDR). ``selected_strict`` marks those within one in twenty. The other rules that
 table, not selected.
 """
 
-import csv
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -49,33 +48,29 @@ from numpy.typing import NDArray
 from assocpriv.estimation.intervals import read_share
 from assocpriv.estimation.mixtures import NODE_WEIGHTS, NODES, find_intervals, find_quantiles, mixture_cdf
 from assocpriv.estimation.supports import normal_quantile
-from assocpriv.files.arrow import parquet_errors
-from assocpriv.files.atomic import check_regular, output_format
 from assocpriv.files.itemset_files import (
     ATTRIBUTE,
     AnyFrame,
     LightFrame,
     as_column,
-    column_of_text,
     plain_record,
     write_plain,
 )
 from assocpriv.files.mined_tables import light_table, posterior_components
 from assocpriv.files.rule_files import rules_to_text
-from assocpriv.guarantees.errors import EstimateError, FileError, pluralize
-from assocpriv.guarantees.json_text import json_fields
+from assocpriv.guarantees.errors import EstimateError, pluralize
 from assocpriv.server.baskets.counting import find_itemsets
 from assocpriv.server.baskets.search import LEAST_PROBABILITY, select_by_fdr
 from assocpriv.server.baskets.selection import METRICS, RuleFilter
 
 if TYPE_CHECKING:
-    import pandas as pd
+    pass
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.int64]
 SIDES = ["antecedents", "consequents"]
 INTERVALS = ["confidence_ci_low", "confidence_ci_high", "lift_ci_low", "lift_ci_high"]
-_OF_ALL = ("min_confidence", "epsilon")  # facts that files keep
+OF_ALL = ("min_confidence", "epsilon")  # facts that files keep
 VALUES = ["value", "value_ci_low", "value_ci_high"]  # per thousand baskets, where prices are given
 RULE_FDR, STRICT_FDR = 0.10, 0.05
 MIN_CONFIDENCE = "50%"
@@ -458,88 +453,22 @@ def write_rules(rules: AnyFrame, path: str | Path, *, everything: bool = False, 
     chosen = LightFrame.from_frame(rules) if everything else selected_rules(rules)
     if not len(chosen) and len(rules):
         warnings.warn("no rule of the table is selected; everything=True writes all of them", stacklevel=2)
-    known = {name: chosen.attrs.get(ATTRIBUTE, {}).get(name) for name in _OF_ALL}
+    known = {name: chosen.attrs.get(ATTRIBUTE, {}).get(name) for name in OF_ALL}
     if known["min_confidence"] is None:
         known = {}
     chosen = chosen.assign(**{name: np.full(len(chosen), each) for name, each in known.items()})
-    facts = known and known | {"expected_false": _counts_of_selected(chosen)["expected_false"]}
+    facts = known and known | {"expected_false": counts_of_selected(chosen)["expected_false"]}
     text = partial(rules_to_text, rule_records(chosen), marked=everything, facts=facts)
     write_plain(chosen, SIDES, text, path, force=force)
 
 
-def _counts_of_selected(frame: LightFrame) -> dict[str, Any]:
+def counts_of_selected(frame: LightFrame) -> dict[str, Any]:
     """Return how many rules are selected, and how many of these are expected to be false, if that is known."""
     chosen = np.asarray(frame.columns.get("selected", np.ones(len(frame))), dtype=np.bool_)
     false = (
         {"expected_false": float((1 - frame["probability"])[chosen].sum())} if "probability" in frame.columns else {}
     )
     return {"selected": int(chosen.sum()), "hidden": 0} | false
-
-
-def read_rules(source: "str | Path | pd.DataFrame") -> "pd.DataFrame":
-    """Return rules from a file of :func:`write_rules`, as pandas' data frame.
-
-    Args:
-        source: a file of .parquet, .csv or .json (its numbers have four digits); or a frame of pandas or polars that
-            such a file was read into.
-
-    Returns:
-        The table as :func:`assocpriv.association_rules` returned it, of the rules that were written.
-
-    Raises:
-        EstimateError: it is no table of rules, or is damaged.
-        FileError: the file cannot be read, or has another extension.
-
-    >>> from tempfile import mkdtemp
-    >>> import assocpriv as ap
-    >>> made = ap.plan(["milk", "tea"], transaction_size=2, guarantee=ap.Guarantee("5%", "50%"))
-    >>> rules = ap.association_rules(ap.mine(ap.randomize([{"milk", "tea"}] * 20_000, made), 0.5), "60%")
-    >>> ap.write_rules(rules, file := f"{mkdtemp()}/rules.csv")
-    >>> ap.read_rules(file).equals(rules)
-    True
-    """
-    from assocpriv.server.baskets.result_frames import RuleFrame, to_result_frame
-
-    frame = _rules_of_file(Path(source)) if isinstance(source, str | Path) else source
-    check_rules(frame)
-    table = LightFrame.from_frame(frame)
-    columns = {name: each for name, each in table.columns.items() if name not in _OF_ALL}
-    if len(table) and table.columns.keys() >= {*_OF_ALL}:
-        table.attrs[ATTRIBUTE] = {name: table[name].tolist()[0] for name in _OF_ALL}
-    if facts := table.attrs.get(ATTRIBUTE):
-        facts |= _counts_of_selected(table)
-    return to_result_frame(LightFrame(columns, table.attrs), RuleFrame)
-
-
-def _rules_of_file(path: Path) -> AnyFrame:
-    """Return the columns of a file of rules, with lists of names on both sides."""
-    import pandas as pd
-
-    kind = output_format(path)
-    damage: tuple[type[BaseException], ...] = (*parquet_errors(), csv.Error, AttributeError)
-    try:
-        check_regular(path)
-        if kind == "parquet":
-            return pd.read_parquet(path)
-        if kind == "json":
-            content = json_fields(path.read_text(encoding="utf-8"))
-            frame = pd.DataFrame(content["rules"]) if content["rules"] else empty_rules().to_pandas()
-            if "min_confidence" in content:
-                frame.attrs[ATTRIBUTE] = {name: content[name] for name in (*_OF_ALL, "expected_false")}
-            return frame
-        with path.open(encoding="utf-8", newline="") as stream:
-            names, *rows = csv.reader(stream)
-        cells = dict(zip(names, zip(*rows, strict=True) if rows else [()] * len(names), strict=True))
-        return LightFrame(
-            {
-                name: as_column(map(frozenset, csv.reader(each))) if name in SIDES else column_of_text(each)
-                for name, each in cells.items()
-            }
-        )
-    except OSError as error:
-        raise FileError(f"cannot read {path}: {error.strerror or 'it is damaged'}") from None
-    except damage:
-        raise EstimateError(f"{path} holds no rules; assocpriv rules writes them, or ap.write_rules") from None
 
 
 def to_arules(rules: Any) -> Any:

@@ -58,8 +58,7 @@ from assocpriv.files.report_files import MESSAGE_ENDING, Reports, read_messages,
 from assocpriv.guarantees.errors import EstimateError, FileError, GuidanceError, PlanError, WireError, pluralize
 from assocpriv.plans.guided.guidance import UNIT, Guidance, largest_ratio, mixing_weight, random_share, weight_bounds
 from assocpriv.plans.guided.guided_plan import GuidedPlan, TupleMix
-from assocpriv.plans.registry import html_renderer
-from assocpriv.plans.result_display import plan_bound, rows_frame, short_repr
+from assocpriv.plans.result_display import html_renderer, plan_bound, rows_frame, short_repr
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -57,8 +57,7 @@ from assocpriv.guarantees.errors import EstimateError, pluralize
 from assocpriv.guarantees.exact_numbers import rounded
 from assocpriv.kernels.parallel import parallel_map
 from assocpriv.plans.numeric.table_columns import CategoryColumn, Clear, Column, GaussianNoise, NumberColumn, transition
-from assocpriv.plans.registry import html_renderer
-from assocpriv.plans.result_display import figure, short_repr
+from assocpriv.plans.result_display import figure, html_renderer, short_repr
 from assocpriv.server.numeric import confidence_bands
 from assocpriv.server.numeric.confidence_bands import ClassCounts, LinearEstimate
 from assocpriv.server.numeric.histograms import count_codes, table_plan

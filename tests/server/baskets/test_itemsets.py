@@ -15,7 +15,7 @@ import assocpriv as ap
 from assocpriv import to_frame
 from assocpriv.exports import to_arules, to_efficient_apriori, write_fimi, write_spmf
 from assocpriv.files.mined_tables import mining_facts, read_table, write_itemsets
-from assocpriv.server.baskets.itemsets import read_itemsets
+from assocpriv.server.baskets.result_frames import read_itemsets
 
 SUFFIXES = [".parquet", ".csv", ".json"]
 
