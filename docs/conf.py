@@ -15,7 +15,7 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 import assocpriv
-from assocpriv.plans.registry import load
+from assocpriv.plans.result_display import load
 
 project, author, copyright = "assocpriv", "the assocpriv developers", "the assocpriv developers"  # noqa: A001
 version = release = assocpriv.__version__

@@ -6,10 +6,11 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
-from assocpriv.api.arguments import Shown, given
+from assocpriv.api.arguments import Shown
 from assocpriv.client.plan_parts import RANDOMIZE
 from assocpriv.files.report_files import Reports
 from assocpriv.guarantees.entropy import SystemEntropy
+from assocpriv.guarantees.errors import given_options
 from assocpriv.planning.plan_parts import WARN
 from assocpriv.plans.published_plan import PublishedPlan
 
@@ -171,7 +172,7 @@ def randomize(
     >>> len(ap.randomize({"milk", "tea"}, made)), len(ap.randomize([{"milk"}, {"tea", "bread"}], made))
     (2, 2)
     """
-    options = given(locals())
+    options = given_options(locals(), "records plan output")
     if "seed" in options:
         raise TypeError(
             "randomize() has no seed: an adversary who knows it could remove the noise, so the operating system's "

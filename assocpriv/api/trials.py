@@ -5,9 +5,9 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
-from assocpriv.api.arguments import Stages, given
+from assocpriv.api.arguments import Stages
 from assocpriv.files.report_files import Reports
-from assocpriv.guarantees.errors import FileError
+from assocpriv.guarantees.errors import FileError, given_options
 from assocpriv.plans.baskets.basket_plan import Plan
 from assocpriv.plans.published_plan import PublishedPlan
 from assocpriv.plans.registry import Entry
@@ -105,7 +105,7 @@ def simulate(
     >>> [each.level for each in tried.levels], tried.original_accuracy.mean
     ([1, 2], 1.0)
     """
-    options = given(locals())
+    options = given_options(locals(), "records plan output")
     plan = PublishedPlan.require(plan)
     tried: Simulation | TableSimulation | Trial
     tried = _SIMULATE.of(plan.kind)(records, plan, **options)

@@ -77,6 +77,16 @@ def pluralize(count: int, what: str) -> str:
     return f"{count:,} {what}{plural if count != 1 else ''}"
 
 
+def given_options(arguments: Mapping[str, Any], others: str) -> dict[str, Any]:
+    """Return the options among the arguments of a call that the caller gave: neither None nor False, nor ``others``.
+
+    >>> given_options({"data": 1, "sheet": None, "clip": True}, "data output")
+    {'clip': True}
+    """
+    options = {name: each for name, each in arguments.items() if name not in others.split()}
+    return {name: each for name, each in options.items() if each is not None and each is not False}
+
+
 def build_options(options: type[_Options], given: Mapping[str, Any], more_names: Sequence[str] = ()) -> _Options:
     """Return an options dataclass with the values given by name.
 

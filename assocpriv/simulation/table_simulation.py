@@ -5,7 +5,7 @@ records: shares by the cells of the plan's grid, means and quantiles by the valu
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from time import perf_counter
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from assocpriv.client.numeric.table_client import randomize_inputs
 from assocpriv.estimation.supports import normal_quantile
 from assocpriv.files.report_files import Reports
-from assocpriv.guarantees.errors import build_options, pluralize
+from assocpriv.guarantees.errors import build_options, given_options, pluralize
 from assocpriv.planning.table_schema import read_schema
 from assocpriv.plans.numeric.table_columns import Clear, Column, NumberColumn
 from assocpriv.plans.numeric.table_plan import TablePlan
@@ -95,13 +95,17 @@ def _trial_row(name: str, trial: ColumnTrial) -> tuple[Any, ...]:
     return (*counts, *missing, mean.value, mean.std_error, trial.true_mean)
 
 
-def find_whole_columns(schema: Any, table: Any, **reading: Any) -> list[str]:
+def find_whole_columns(
+    schema: Any, table: Any, *, separator: str | None = None, sheet: str | None = None,
+    missing: "str | Sequence[str] | None" = None, memory_bytes: int | None = None,
+    progress: "Callable[[int, int], None] | None" = None,
+) -> list[str]:  # fmt: skip
     """Return the number columns that hold only whole numbers in a sample of raw records.
 
     Args:
         schema: The table's schema; columns for which it states ``whole`` are skipped.
         table: A table with the other number columns, as :func:`assocpriv.randomize` takes it.
-        reading: :class:`TableOptions` by name.
+        separator, sheet, missing, memory_bytes, progress: As for :func:`assocpriv.randomize`.
 
     Returns:
         The names of the columns.
@@ -116,6 +120,7 @@ def find_whole_columns(schema: Any, table: Any, **reading: Any) -> list[str]:
     >>> find_whole_columns({"columns": {"stars": stars, "grams": stars}}, table)
     ['stars']
     """
+    reading = given_options(locals(), "schema table")
     numbers = [column for column in read_schema(schema) if column.kind == NumberColumn.kind and column.whole is None]
     if not numbers:
         return []

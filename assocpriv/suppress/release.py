@@ -3,7 +3,7 @@
 The results, as JSON content, are for the owner only and must not be published.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from hashlib import blake2b
@@ -15,7 +15,7 @@ import numpy as np
 
 from assocpriv.files.arrow_rows import Order
 from assocpriv.files.atomic import atomic_output, check_writable
-from assocpriv.guarantees.errors import FileError, TemplateError, build_options, pluralize
+from assocpriv.guarantees.errors import FileError, TemplateError, build_options, given_options, pluralize
 from assocpriv.kernels.parallel import default_memory
 from assocpriv.plans.result_display import html_renderer, rows_frame, short_repr
 from assocpriv.records.basket_sources import PARQUET, WORKBOOKS, prefix_errors
@@ -216,8 +216,11 @@ def _inference_row(found: Inference) -> tuple[Any, ...]:
 
 
 def check(
-    data: Any, templates: Any, class_column: str | None = None, *, columns: Any = None, **reading: Any
-) -> CheckResult:
+    data: Any, templates: Any, class_column: str | None = None, *, columns: Any = None,
+    separator: str | None = None, sheet: str | None = None, missing: "str | Sequence[str] | None" = None,
+    layout: str | None = None, repeats: str | None = None, incomplete: str | None = None,
+    memory_bytes: int | None = None, progress: "Callable[[int, int], None] | None" = None,
+) -> CheckResult:  # fmt: skip
     """List the inferences of a table, or of baskets, above their bounds; write nothing.
 
     Each row, or basket, counts as one person. In a column that holds only numbers, equal numbers are one value: 10,
@@ -235,11 +238,12 @@ def check(
         columns: The handling of columns. A number: intervals with about equal numbers of records, for all columns of
             numbers in a channel. By column: such a number, ``"category"`` (each text is one value) or ``"drop"`` (not
             released). Also as texts: ``"age=5"``.
-        reading: Reading options, by name. Of tables ``separator`` (detected from the header by default), ``sheet`` (of
-            a workbook, by name or as "#1"), ``missing`` (one or more missing-value markers, as "?"; a missing cell is a
-            separate value), ``memory_bytes`` (limit while reading; by default a quarter of the free memory) and
-            ``progress`` (called with bytes read, bytes of the file). Of baskets ``layout``, ``incomplete``,
-            ``memory_bytes`` and ``progress``.
+        separator: Of tables, the character between cells; detected from the header by default.
+        sheet: Of a workbook, by name or as "#1".
+        missing: Of tables, one or more missing-value markers, as "?"; a missing cell is a separate value.
+        layout, repeats, incomplete: Of baskets, as for :func:`assocpriv.read_baskets`.
+        memory_bytes: Limit while reading; by default a quarter of the free memory.
+        progress: Called with bytes read, bytes of the file.
 
     Returns:
         A :class:`CheckResult`: ``passed``, and ``violations`` with their patterns, supports and confidences.
@@ -255,6 +259,7 @@ def check(
     >>> [(each.values, each.support, float(each.confidence)) for each in found.violations]
     [(('clerk',), 1, 1.0)]
     """
+    reading = given_options(locals(), "data templates class_column columns")
     data, request = as_table(data), SuppressionRequest.from_arguments(templates, class_column, columns, reading)
     wanted, bins, dropped = request.bounds, dict[str, tuple[str, ...]](), list[str]()
     weights: tuple[str, ...] = ()
@@ -275,7 +280,11 @@ def check(
 
 def suppress(
     data: Any, templates: Any, class_column: str | None = None, *, columns: Any = None,
-    key: str | PathLike[str] | None = None, new_key: bool = False, **options: Any,
+    key: str | PathLike[str] | None = None, new_key: bool = False,
+    mode: str | None = None, min_group_size: int | None = None, max_epsilon: float | None = None,
+    separator: str | None = None, sheet: str | None = None, missing: "str | Sequence[str] | None" = None,
+    layout: str | None = None, repeats: str | None = None, incomplete: str | None = None,
+    memory_bytes: int | None = None, progress: "Callable[[int, int], None] | None" = None,
 ) -> tuple[Any, ReleaseReport]:  # fmt: skip
     """Return data of the same type that may be published, and a report of the release.
 
@@ -292,10 +301,11 @@ def suppress(
         key: The file of the secret key, created if it is missing. None draws a new key, so that another call is another
             release.
         new_key: Draw another key; this counts as a further release.
-        options: The reading options of :func:`check`, and ``mode``, ``min_group_size`` and ``max_epsilon``. ``mode`` is
-            ``local``, ``deterministic`` (only cells that need no random test) or ``paper`` (Wang, Fung, Yu 2005,
-            without protection from an adversary who knows the algorithm). ``min_group_size`` is the minimum number of
-            records in a group (2), ``max_epsilon`` the maximum ε that a group spends (3).
+        mode: ``local``, ``deterministic`` (only cells that need no random test) or ``paper`` (Wang, Fung, Yu 2005,
+            without protection from an adversary who knows the algorithm).
+        min_group_size: Minimum number of records in a group, 2 by default.
+        max_epsilon: Maximum ε that a group spends, 3 by default.
+        separator, sheet, missing, layout, repeats, incomplete, memory_bytes, progress: As for :func:`check`.
 
     Returns:
         The released data, and a :class:`ReleaseReport` for the owner.
@@ -314,6 +324,7 @@ def suppress(
     >>> released["job"].tolist()
     ['*', '*', '*']
     """
+    options = given_options(locals(), "data templates class_column columns key new_key")
     if isinstance(data, str | PathLike):
         raise TypeError("suppress() takes a pandas, polars or pyarrow table in memory; suppress_file() takes files")
     keys = ReleaseKey(None if key is None else Path(key), anew=new_key)
@@ -322,7 +333,11 @@ def suppress(
 
 def suppress_file(
     data: str | PathLike[str], templates: Any, output: str | PathLike[str], class_column: str | None = None, *,
-    columns: Any = None, new_key: bool = False, force: bool = False, **options: Any,
+    columns: Any = None, new_key: bool = False, force: bool = False,
+    mode: str | None = None, min_group_size: int | None = None, max_epsilon: float | None = None,
+    separator: str | None = None, sheet: str | None = None, missing: "str | Sequence[str] | None" = None,
+    layout: str | None = None, repeats: str | None = None, incomplete: str | None = None,
+    memory_bytes: int | None = None, progress: "Callable[[int, int], None] | None" = None,
 ) -> ReleaseReport:  # fmt: skip
     """Write the result of :func:`suppress` for a file of any size to a file of the same type, CSV or Parquet.
 
@@ -331,7 +346,8 @@ def suppress_file(
     stored next to the table, as ``table.csv.key``; with it another run gives the same release.
 
     Args:
-        data, templates, class_column, columns, new_key, options: As for :func:`suppress`.
+        data, templates, class_column, columns, new_key, mode, min_group_size, max_epsilon: As for :func:`suppress`.
+        separator, sheet, missing, layout, repeats, incomplete, memory_bytes, progress: As for :func:`check`.
         output: The file to write.
         force: Replace an existing file.
 
@@ -351,6 +367,7 @@ def suppress_file(
     >>> ap.suppress.suppress_file(table, templates, output).records, sorted(output.read_text().split())
     (3, ['*,no', '*,yes', '*,yes', 'job,ill'])
     """
+    options = given_options(locals(), "data templates output class_column columns new_key force")
     table, output = Path(data), Path(output)
     keys = ReleaseKey(key_path(table), anew=new_key)
     inputs = [table, key_path(table), *([Path(templates)] if isinstance(templates, str | PathLike) else [])]

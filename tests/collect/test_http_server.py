@@ -21,6 +21,7 @@ from running_collector import HEADERS, PLAN, Collector, Forks, numbers, read_ans
 
 import assocpriv as ap
 from assocpriv import collect, guided
+from assocpriv.api import serving
 from assocpriv.cli.collector_commands import serve
 from assocpriv.collect import http_server, log, make_service
 from assocpriv.plans.published_plan import PublishedPlan
@@ -32,7 +33,7 @@ CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"  # sent by a server that has the hea
 @contextmanager
 def served(folder: Path, plan: PublishedPlan = PLAN) -> Iterator[int]:
     """Serve in this process, and yield the port."""
-    with collect._listening("127.0.0.1", 0) as listener:
+    with serving._listening("127.0.0.1", 0) as listener:
         began = threading.Event()
         server = http_server.make_server(make_service(plan, folder, admin=False), began.set)
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})

@@ -41,7 +41,7 @@ ONLY_HOME = {
     "galois": {"plans.baskets.generator"},
     "pyarrow": {"spark.spark_session"},  # may not import files; other modules use the lazy module of files.arrow
     "click": {f"cli.{path.stem}" for path in (PACKAGE / "cli").glob("[a-z]*.py")},
-    "pyspark": {"spark.spark_session", "client.spark_client", "server.spark_counting", "spark"},
+    "pyspark": {"spark.spark_session", "client.spark_client", "server.spark_counting", "api.spark_verbs"},
 }
 # What a function may import: libraries that are slow to load or optional, and modules that import such at their top.
 # Public modules and commands import what they run.

@@ -13,9 +13,13 @@ import pytest
 import assocpriv as ap
 
 ROOT = Path(__file__).parents[2]
+MODULES = (
+    ap, ap.catalogues, ap.collect, ap.device, ap.exports, ap.guarantees, ap.guided, ap.numeric, ap.planning,
+    ap.simulation, ap.spark, ap.suppress,
+)  # fmt: skip
 EXPLICIT = [
     each
-    for module in (ap, ap.catalogues, ap.device, ap.exports, ap.guarantees, ap.planning, ap.simulation)
+    for module in MODULES
     for each in (getattr(module, name) for name in module.__all__)
     if inspect.isfunction(each)
 ]

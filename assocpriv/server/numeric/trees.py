@@ -29,13 +29,13 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.files.report_files import as_reports
-from assocpriv.guarantees.errors import EstimateError, build_options
+from assocpriv.guarantees.errors import EstimateError
 from assocpriv.plans.numeric import tree_model
 from assocpriv.plans.numeric.table_columns import CategoryColumn, LabelColumn, Window
 from assocpriv.plans.numeric.table_plan import TablePlan
@@ -133,7 +133,12 @@ def grow_tree(
     reports: "Reports | str | Path | Iterable[str | Path]",
     class_column: str | None = None,
     method: str = "by-class",
-    **growth: Any,
+    *,
+    max_depth: int | None = None,
+    min_samples_split: int = 2,
+    min_samples_leaf: int | None = None,
+    pruning: str = "description-length",
+    seed: int = 0,
 ) -> tree_model.TreeModel:
     """Grow a decision tree on reports of a table.
 
@@ -143,8 +148,8 @@ def grow_tree(
             tree's nodes are then inverted.
         method: ``"by-class"``, ``"global"``, ``"local"`` or ``"joint"``: the records over which columns are
             reconstructed (AS00, section 4.2; tree_mixture.py); ``"randomized"`` corrects nothing, for comparison.
-        growth: Options of :class:`ReleasedTreeClassifier`, by name: ``max_depth``, ``min_samples_split``,
-            ``min_samples_leaf``, ``pruning``; and ``seed``, its ``random_state``.
+        max_depth, min_samples_split, min_samples_leaf, pruning: As for :class:`ReleasedTreeClassifier`.
+        seed: Its ``random_state``.
 
     Reports without a class, or that omit it, are left out.
 
@@ -167,7 +172,7 @@ def grow_tree(
     >>> ap.numeric.predict({"smokes": "yes"}, model)
     'yes'
     """
-    request = build_options(TreeRequest, {"method": method, **growth})
+    request = TreeRequest(method, max_depth, min_samples_split, min_samples_leaf, pruning, seed)
     opened: Reports = as_reports(reports)
     plan = opened.plan.require_type(TablePlan)
     at = find_class_position(plan, class_column)

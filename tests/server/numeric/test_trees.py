@@ -314,7 +314,7 @@ def test_growth_has_the_same_options_everywhere() -> None:
     options = ReleasedTreeClassifier().get_params()
     options["seed"] = options.pop("random_state")
     assert asdict(TreeRequest()) == {name: options[name] for name in options if name not in ("plan", "label")}
-    with pytest.raises(TypeError, match="no argument 'depth'; the arguments are method, max_depth"):
+    with pytest.raises(TypeError, match="unexpected keyword argument 'depth'"):
         grow_tree(Reports(table_plan(UniformNoise(10, 3), Clear(3)), np.empty((0, 4), np.uint8)), depth=3)
 
 
