@@ -17,7 +17,7 @@ from assocpriv.show import text_renderer
 FAILS_FIRST = (
     "whole/test_layers.py", "whole/test_entropy.py", "cli/test_documents.py", "cli/test_start.py",
     "cli/test_plan_commands.py", "kernels/test_compiling.py", "whole/test_batches.py", "collect/test_keys.py",
-    "server/test_itemsets.py",
+    "server/baskets/test_itemsets.py",
 )  # fmt: skip
 # then the longest, so that all cores finish together
 TAKES_LONG = (

@@ -24,7 +24,7 @@ from assocpriv.estimation.intervals import ErrorOptions
 from assocpriv.files.itemset_files import LightFrame
 from assocpriv.server.baskets.counting import LocalBackend
 from assocpriv.server.baskets.independence import NullModel
-from assocpriv.server.baskets.itemsets import ATTRIBUTE
+from assocpriv.files.itemset_files import ATTRIBUTE
 from assocpriv.server.baskets.mining import MiningRequest, mine
 from assocpriv.server.baskets.rules import derive_rules
 from assocpriv.server.baskets.substitutes import BELOW, find_substitutes
