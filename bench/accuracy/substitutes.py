@@ -21,10 +21,9 @@ from numpy.typing import NDArray
 
 from assocpriv import plan
 from assocpriv.estimation.intervals import ErrorOptions
-from assocpriv.files.itemset_files import LightFrame
+from assocpriv.files.itemset_files import ATTRIBUTE, LightFrame
 from assocpriv.server.baskets.counting import LocalBackend
 from assocpriv.server.baskets.independence import NullModel
-from assocpriv.files.itemset_files import ATTRIBUTE
 from assocpriv.server.baskets.mining import MiningRequest, mine
 from assocpriv.server.baskets.rules import derive_rules
 from assocpriv.server.baskets.substitutes import BELOW, find_substitutes
