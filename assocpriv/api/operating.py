@@ -3,7 +3,6 @@
 import logging
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from assocpriv.collect import folder as folders
 from assocpriv.collect import keys as key_files
@@ -11,9 +10,6 @@ from assocpriv.collect.folder import CollectionStatus, close_folder, folder_stat
 from assocpriv.collect.keys import SourceKey
 from assocpriv.collect.store import private_umask
 from assocpriv.guarantees.errors import FileError
-
-if TYPE_CHECKING:
-    pass
 
 _MOST_KEY_BYTES = 4096
 _MOST_HEAD_BYTES = 4096  # before the report in an encrypted message

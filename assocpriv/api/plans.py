@@ -135,7 +135,7 @@ def plan(
         size = 2 if itemset_size is None else itemset_size
         return detection_limits.solve_plan(
             detect, catalogue, size=size, reports=reports, guarantee=given, prior="5%" if prior is None else prior,
-            progress=progress, itemset_size=size, **wanted,
+            progress=progress, **wanted,
         )  # fmt: skip
     if given is None and central is None:
         raise TypeError('plan() needs a guarantee: epsilon=2, or prior="5%" and posterior="50%"')

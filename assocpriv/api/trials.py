@@ -76,7 +76,7 @@ def simulate(
         ``true_share``, ``true_mean`` and ``true_quantiles`` (exact to a cell of the plan's grid), the total variation
         ``distance`` of both, and the number of intervals ``tested`` and ``held`` (that contain the truth). For guided
         plans ``levels``: what each discloses and the accuracy of a classifier, with standard errors over the rounds,
-        beside the published bound and the miner's own estimate.
+        next to the published bound and the miner's own estimate.
 
     Raises:
         PlanError: plans of this type cannot be simulated.

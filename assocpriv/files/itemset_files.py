@@ -4,7 +4,7 @@ Commands use LightFrame, which avoids the import of pandas. Its methods have the
 far as this package uses them; but a column is an array, and rows have no labels. Callers of the Python API get a pandas
 frame from :meth:`LightFrame.to_pandas`.
 
-server/baskets/itemsets.py checks what a table must hold.
+files/mined_tables.py checks what a table must hold.
 """
 
 import csv
@@ -37,13 +37,8 @@ ATTRIBUTE = "assocpriv"  # of attrs: a table's facts
 _MIN_ALLOWED = 1 << 26  # bytes of memory that any Parquet table may need
 _CSV_MARK = f"# {FORMAT} "
 SET_COLUMNS = ("itemsets", "antecedents", "consequents")
-MACHINE_COLUMNS = (
-    "common_error",
-    "truncation",
-    "truncation_error",
-    "confidence_level",
-    "posterior",
-)  # for rules and comparisons
+# for rules and comparisons, not for people
+MACHINE_COLUMNS = ("common_error", "truncation", "truncation_error", "confidence_level", "posterior")
 _POSTERIOR = MACHINE_COLUMNS[-1]  # of several numbers, (rows, numbers)
 _ROW_KEY = ("support", "std_error", "unbiased", "unbiased_error")  # rows of equal ones have equal details
 DETAILS = "assocpriv-details"  # of attrs
@@ -285,12 +280,22 @@ def _read_csv(source: Path) -> tuple[LightFrame, dict[str, Any]]:
             + gather_hint(source)
         )
     facts = json_fields(first.removeprefix(_CSV_MARK))
-    names, *rows = csv.reader(io.StringIO(rest, newline=""))
-    cells = dict(zip(names, zip(*rows, strict=True) if rows else [()] * len(names), strict=True))
+    cells = cells_of_csv(rest)
     texts = {name: each for name, each in cells.items() if name not in ("itemsets", _POSTERIOR)}
     columns = {name: column_of_text(each) for name, each in texts.items()}
     columns[_POSTERIOR] = np.array([each.split(" ") for each in cells[_POSTERIOR]], dtype=np.float64)
-    return LightFrame(columns | {"itemsets": as_column(map(frozenset, csv.reader(cells["itemsets"])))}), facts
+    return LightFrame(columns | {"itemsets": sets_of_text(cells["itemsets"])}), facts
+
+
+def cells_of_csv(text: str) -> dict[str, Sequence[str]]:
+    """Return the columns of a CSV text by the names in its first line."""
+    names, *rows = csv.reader(io.StringIO(text, newline=""))
+    return dict(zip(names, zip(*rows, strict=True) if rows else [()] * len(names), strict=True))
+
+
+def sets_of_text(cells: Sequence[str]) -> NDArray[Any]:
+    """Return a CSV column of names, each cell itself a CSV line, as sets."""
+    return as_column(map(frozenset, csv.reader(cells)))
 
 
 def column_of_text(cells: Sequence[str]) -> NDArray[Any]:

@@ -496,15 +496,12 @@ def solve_plan(
     if reports is None and guarantee is None:
         raise PlanError("give guarantee or reports; the other is solved for")
     size, catalogue = check_range("size", size, 1, MAX_TRANSACTION_SIZE), as_catalogue(items)
-    known = {"itemset_size": size, **known}
-    if (known["itemset_size"] or size) < size:
-        raise PlanError("itemset_size (K) must be at least the size of the itemsets to detect; leave it out")
     tried = counting(1)
 
     def choice_for(guarantee: amplifications.Guarantee, number: int) -> PlannedCollection:
         if progress:
             progress(min(next(tried), _SEARCH_STEPS), _SEARCH_STEPS)
-        return choose_plan(catalogue, guarantee, reports=number, **known)
+        return choose_plan(catalogue, guarantee, reports=number, itemset_size=size, **known)
 
     def detects(guarantee: amplifications.Guarantee, number: int) -> bool:
         choice = choice_for(guarantee, number)

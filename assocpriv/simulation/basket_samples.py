@@ -61,8 +61,7 @@ def sample_sizes(
         BasketError: A sample that cannot be read, or without any item of the catalogue.
     """
     plan = make_plan(items, Guarantee("5%", "50%"), transaction_size=1, names=names or Names(), paper=True)
-    given = {"layout": layout, **_SAMPLE, "unknown": "drop", "progress": progress, "incomplete": incomplete}
-    options = build_options(ReadOptions, given)
+    options = replace(_sample_options(layout, progress, incomplete), unknown="drop")
     counts = read_transactions(source, plan, options)[1]
     if not any(counts.sizes):
         raise BasketError("no basket of the sample has an item of the catalogue; check that it is the right catalogue")

@@ -8,8 +8,16 @@ from zlib import crc32
 import pandas as pd
 
 from assocpriv.files.arrow import parquet_errors
-from assocpriv.files.atomic import check_regular, output_format
-from assocpriv.files.itemset_files import ATTRIBUTE, SET_COLUMNS, AnyFrame, LightFrame, as_column, column_of_text
+from assocpriv.files.atomic import MAX_TABLE_BYTES, check_regular, output_format, read_bounded
+from assocpriv.files.itemset_files import (
+    ATTRIBUTE,
+    SET_COLUMNS,
+    AnyFrame,
+    LightFrame,
+    cells_of_csv,
+    column_of_text,
+    sets_of_text,
+)
 from assocpriv.files.mined_tables import SHOWN_COLUMNS, known_table, light_table, read_table
 from assocpriv.guarantees.errors import EstimateError, FileError
 from assocpriv.guarantees.json_text import json_fields
@@ -206,10 +214,10 @@ def read_rules(source: "str | Path | pd.DataFrame") -> "pd.DataFrame":
     check_rules(frame)
     table = LightFrame.from_frame(frame)
     columns = {name: each for name, each in table.columns.items() if name not in OF_ALL}
-    if len(table) and table.columns.keys() >= {*OF_ALL}:
-        table.attrs[ATTRIBUTE] = {name: table[name].tolist()[0] for name in OF_ALL}
-    if facts := table.attrs.get(ATTRIBUTE):
-        facts |= counts_of_selected(table)
+    of_all = {name: table[name].tolist()[0] for name in OF_ALL if len(table) and name in table.columns}
+    facts = table.attrs.pop(ATTRIBUTE, {}) | of_all | counts_of_selected(table)
+    if facts.keys() >= {"min_confidence", "expected_false"}:  # else a view could not state them
+        table.attrs[ATTRIBUTE] = facts
     return to_result_frame(LightFrame(columns, table.attrs), RuleFrame)
 
 
@@ -221,21 +229,16 @@ def _rules_of_file(path: Path) -> AnyFrame:
         check_regular(path)
         if kind == "parquet":
             return pd.read_parquet(path)
-        if kind == "json":
-            content = json_fields(path.read_text(encoding="utf-8"))
-            frame = pd.DataFrame(content["rules"]) if content["rules"] else empty_rules().to_pandas()
-            if "min_confidence" in content:
-                frame.attrs[ATTRIBUTE] = {name: content[name] for name in (*OF_ALL, "expected_false")}
-            return frame
-        with path.open(encoding="utf-8", newline="") as stream:
-            names, *rows = csv.reader(stream)
-        cells = dict(zip(names, zip(*rows, strict=True) if rows else [()] * len(names), strict=True))
-        return LightFrame(
-            {
-                name: as_column(map(frozenset, csv.reader(each))) if name in SIDES else column_of_text(each)
-                for name, each in cells.items()
-            }
-        )
+        text = read_bounded(path, MAX_TABLE_BYTES).decode("utf-8")
+        if kind == "csv":
+            cells = cells_of_csv(text)
+            return LightFrame(
+                {name: (sets_of_text if name in SIDES else column_of_text)(each) for name, each in cells.items()}
+            )
+        content = json_fields(text)
+        frame = pd.DataFrame(content["rules"]) if content["rules"] else empty_rules().to_pandas()
+        frame.attrs[ATTRIBUTE] = {name: content[name] for name in (*OF_ALL, "expected_false") if name in content}
+        return frame
     except OSError as error:
         raise FileError(f"cannot read {path}: {error.strerror or 'it is damaged'}") from None
     except damage:

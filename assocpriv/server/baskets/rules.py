@@ -37,10 +37,9 @@ table, not selected.
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import combinations
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,9 +61,6 @@ from assocpriv.guarantees.errors import EstimateError, pluralize
 from assocpriv.server.baskets.counting import find_itemsets
 from assocpriv.server.baskets.search import LEAST_PROBABILITY, select_by_fdr
 from assocpriv.server.baskets.selection import METRICS, RuleFilter
-
-if TYPE_CHECKING:
-    pass
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.int64]
@@ -453,22 +449,24 @@ def write_rules(rules: AnyFrame, path: str | Path, *, everything: bool = False, 
     chosen = LightFrame.from_frame(rules) if everything else selected_rules(rules)
     if not len(chosen) and len(rules):
         warnings.warn("no rule of the table is selected; everything=True writes all of them", stacklevel=2)
-    known = {name: chosen.attrs.get(ATTRIBUTE, {}).get(name) for name in OF_ALL}
-    if known["min_confidence"] is None:
-        known = {}
+    facts = chosen.attrs.get(ATTRIBUTE, {})
+    known = {name: facts[name] for name in OF_ALL if facts.get(name) is not None}
+    counts = {name: each for name, each in counts_of_selected(chosen).items() if name == "expected_false"}
     chosen = chosen.assign(**{name: np.full(len(chosen), each) for name, each in known.items()})
-    facts = known and known | {"expected_false": counts_of_selected(chosen)["expected_false"]}
-    text = partial(rules_to_text, rule_records(chosen), marked=everything, facts=facts)
-    write_plain(chosen, SIDES, text, path, force=force)
+
+    def as_json() -> str:
+        return rules_to_text(rule_records(chosen), marked=everything, facts=known | counts)
+
+    write_plain(chosen, SIDES, as_json, path, force=force)
 
 
 def counts_of_selected(frame: LightFrame) -> dict[str, Any]:
     """Return how many rules are selected, and how many of these are expected to be false, if that is known."""
     chosen = np.asarray(frame.columns.get("selected", np.ones(len(frame))), dtype=np.bool_)
-    false = (
-        {"expected_false": float((1 - frame["probability"])[chosen].sum())} if "probability" in frame.columns else {}
-    )
-    return {"selected": int(chosen.sum()), "hidden": 0} | false
+    counts: dict[str, Any] = {"selected": int(chosen.sum()), "hidden": 0}
+    if "probability" in frame.columns:
+        counts["expected_false"] = float((1 - frame["probability"])[chosen].sum())
+    return counts
 
 
 def to_arules(rules: Any) -> Any:

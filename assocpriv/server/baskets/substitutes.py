@@ -49,7 +49,7 @@ _LARGEST = 100.0  # lift
 
 def find_substitutes(
     backends: Sequence[CountingBackend],
-    below: float | str = 0.8,
+    below: float | str = BELOW,
     categories: Mapping[str, str] | None = None,
     errors: ErrorOptions = ErrorOptions(),  # noqa: B008  # frozen
 ) -> LightFrame:

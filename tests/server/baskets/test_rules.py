@@ -240,6 +240,18 @@ def test_rules_come_back_from_files(itemsets: pd.DataFrame, tmp_path: Path, suff
     assert len(ap.read_rules(file)) == 0
 
 
+@pytest.mark.parametrize("suffix", [".parquet", ".csv", ".json"])
+def test_facts_that_cannot_be_known_are_left_out(itemsets: pd.DataFrame, tmp_path: Path, suffix: str) -> None:
+    """Without the probabilities nobody knows how many rules are false; a frame that is read again stays unchanged."""
+    rules, file = ap.association_rules(itemsets, "30%"), tmp_path / f"r{suffix}"
+    ap.write_rules(rules.drop(columns="probability"), file)
+    again = ap.read_rules(file)
+    assert again.attrs.get("assocpriv") is None
+    assert "confidence" in again._repr_html_().lower()
+    few = rules.head(1)
+    assert ap.read_rules(few).attrs["assocpriv"]["selected"] == 1 < few.attrs["assocpriv"]["selected"]
+
+
 @pytest.mark.parametrize("suffix", [".parquet", ".csv", ".json", ".txt"])
 def test_other_files_hold_no_rules(itemsets: pd.DataFrame, tmp_path: Path, suffix: str) -> None:
     """Missing and damaged files, tables of itemsets, and other endings."""
