@@ -136,10 +136,15 @@ def make_venv_by_virtualenv():
 
 
 def wanted_stamp(extra):
-    """Return the content of the stamp file: a hash of pyproject.toml and folder, and the extra."""
-    with open(os.path.join(ROOT, "pyproject.toml"), "rb") as project:
-        digest = hashlib.sha256(project.read() + os.fsencode(ROOT)).hexdigest()
-    return digest + "\n" + extra + "\n"
+    """Return the content of the stamp file: a hash of pyproject.toml, compiled sources and folder, and the extra."""
+    digest = hashlib.sha256(os.fsencode(ROOT))
+    for path in [
+        os.path.join(ROOT, "pyproject.toml"),
+        *sorted(glob.glob(os.path.join(ROOT, "assocpriv", "*", "*.[ch]"))),
+    ]:
+        with open(path, "rb") as source:
+            digest.update(source.read())
+    return digest.hexdigest() + "\n" + extra + "\n"
 
 
 def installed_stamp():
@@ -224,16 +229,8 @@ def check_before_tests():
     """Run the checks before the tests; all but lint two at a time, since each mostly needs one core."""
     python = venv_program("python")
     lint()
-    # later runs must not find code that was compiled with other settings
-    with tempfile.TemporaryDirectory(prefix="assocpriv-numba-") as cache:
-        tests = [os.path.join("tests", "kernels", name) for name in ("test_kernels.py", "test_text_kernels.py")]
-        more = {"NUMBA_BOUNDSCHECK": [os.path.join("tests", "server", "baskets", "test_bitmaps.py")]}
-        steps = [("mypy", [python, "-m", "mypy"], {})]
-        for setting in ("NUMBA_BOUNDSCHECK", "NUMBA_DISABLE_JIT"):
-            changes = {setting: "1", "NUMBA_CACHE_DIR": os.path.join(cache, setting)}
-            steps.append(
-                (f"{setting}=1 kernel tests", [python, "-m", "pytest", *tests, *more.get(setting, [])], changes)
-            )
+    with tempfile.TemporaryDirectory(prefix="assocpriv-kernels-") as folder:
+        steps = [("mypy", [python, "-m", "mypy"], {}), *bounds_checks(folder)]
         for example in sorted(glob.glob(os.path.join(ROOT, "examples", "*.py"))):
             name = os.path.relpath(example, ROOT)
             steps.append((name, [python, name], {}))
@@ -244,6 +241,22 @@ def check_before_tests():
                     running.result()
             finally:
                 pool.shutdown(cancel_futures=True)
+
+
+def bounds_checks(folder):
+    """Return the step that tests compiled loops built with AddressSanitizer and UBSan; none without gcc."""
+    python, kinds = venv_program("python"), "-fsanitize=address,undefined"
+    if not sys.platform.startswith("linux") or not shutil.which("gcc"):
+        return []
+    flags = {"CFLAGS": kinds + " -fno-sanitize-recover -g -O1 -Wall -Wextra -Werror", "LDFLAGS": kinds, "CC": "gcc"}
+    command = ["-c", "from setuptools import setup; setup()", "-q", "build_ext", "--build-lib", folder, "-t", folder]
+    run_step("build the loops with bounds checks", [python, *command], **flags)
+    [built] = glob.glob(os.path.join(folder, "assocpriv", "kernels", "compiled.*"))
+    runtime = subprocess.check_output(["gcc", "-print-file-name=libasan.so"], universal_newlines=True).strip()
+    changes = {"LD_PRELOAD": runtime, "ASAN_OPTIONS": "detect_leaks=0", "KERNELS_TO_TEST": built}
+    names = "kernels", "server/baskets/test_bitmaps.py", "server/numeric/test_histograms.py", "whole/test_fixed_size.py"
+    tests = [os.path.join("tests", name) for name in (*names, "client/baskets/test_bulk_client.py")]
+    return [("loops with bounds checks", [python, "-m", "pytest", "-p", "no:cacheprovider", *tests], changes)]
 
 
 def run_parallel_step(name, command, changes):

@@ -8,7 +8,7 @@ from pathlib import Path
 import assocpriv
 
 CPU = Path("/sys/devices/system/cpu/cpu0/cache")
-OURS = ("numpy", "numba", "scipy", "pyarrow", "pandas")
+OURS = ("numpy", "scipy", "pyarrow", "pandas")
 PEERS = ("pyfim", "mlxtend", "efficient-apriori", "pyspark")
 
 

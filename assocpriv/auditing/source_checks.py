@@ -24,8 +24,8 @@ def _words(text: str) -> frozenset[str]:
 
 _PURE = _words(
     "abc array assocpriv base64 bisect bitarray codecs collections concurrent contextlib cryptography csv dataclasses "
-    "decimal errno fcntl fractions functools galois gzip hashlib heapq hmac http io ipaddress itertools json logging "
-    "math narwhals numba numbers numpy openpyxl operator os pathlib pyhpke pyspark re scipy shlex shutil sqlite3 ssl "
+    "decimal errno fcntl fractions functools gzip hashlib heapq hmac http io ipaddress itertools json logging "
+    "math narwhals numbers numpy openpyxl operator os pathlib pyhpke pyspark re scipy shlex shutil sqlite3 ssl "
     "struct threading types typing unicodedata urllib zipfile zlib"
 )
 _CALLS = _words("eval exec compile __import__ hash id globals locals vars input open")
@@ -45,12 +45,12 @@ _REASONS = {
     "client/connection.py": "secrets socket time now monotonic",  # pauses before a request is repeated
     "client/upload.py": "open",  # the ledger; here and below given or kept files
     "client/guided/report_queue.py": "open read_bytes",
+    "files/arrow.py": "getattr importlib",  # late modules
     "files/atomic.py": "urandom glob open",  # names of unfinished files
     "files/oblivious_http.py": "secrets open",  # keys of encrypted messages; decryption is called open
     "files/open_batches.py": "secrets listdir read_bytes",  # the identifier of a store
     "files/plan_files.py": "open",
     "files/report_files.py": "datetime stat st_mtime glob open read_bytes",  # time and change of a file
-    "kernels/compiling.py": "environ getattr glob importlib read_bytes stat sys",  # the location of compiled code
     "kernels/parallel.py": "sys psutil cpu_count read_text",  # numbers of cores and memory
     "plans/baskets/catalogue.py": "hash",  # of equal catalogues
     "plans/numeric/table_columns.py": "getattr",  # fields by name, here and below

@@ -18,7 +18,6 @@ import click
 from assocpriv import __version__
 from assocpriv.cli import options as opt
 from assocpriv.guarantees.errors import AssocprivError
-from assocpriv.kernels.compiling import find_cache_folder, notify_when_compiling
 from assocpriv.plans.result_display import load
 
 _MODULES = {
@@ -114,9 +113,7 @@ class _Group(opt.Group):
         except Exception as error:
             if _interrupted.is_set():  # in the middle of an import Python may say something else
                 raise KeyboardInterrupt from error
-            if not _is_of_damaged_code(error):
-                raise
-            problem = f"compiled code is damaged; remove the folder {find_cache_folder()}"
+            raise
         opt.Progress.make_room()
         raise opt.Refused(problem)
 
@@ -125,14 +122,6 @@ def _fail(problem: str) -> NoReturn:
     """End outside of any command with one line and exit status 1."""
     click.echo(f"Error: {problem}", err=True)
     sys.exit(1)
-
-
-def _is_of_damaged_code(error: Exception) -> bool:
-    """Return whether numba failed to load its cache: the error comes from pickle within numba's code."""
-    from traceback import walk_tb
-
-    *_, (frame, _) = walk_tb(error.__traceback__)
-    return type(error).__name__ in ("EOFError", "UnpicklingError") and frame.f_globals["__name__"].startswith("numba.")
 
 
 def _problem(error: AssocprivError | OSError | MemoryError) -> str:
@@ -180,7 +169,6 @@ def main(quiet: bool, verbose: bool, force: bool, as_json: bool) -> None:
         raise click.UsageError("--quiet and --verbose exclude each other")
     opt.set_verbosity(verbose - quiet)
     opt.set_global_flags(force=force, json=as_json)
-    notify_when_compiling(None if quiet else opt.say_compiling)
 
 
 if __name__ == "__main__":

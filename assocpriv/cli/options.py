@@ -20,7 +20,6 @@ import assocpriv as ap
 from assocpriv.files.atomic import FORMATS, check_writable
 from assocpriv.guarantees.amplification import read_guarantee
 from assocpriv.guarantees.errors import WireError as WireError
-from assocpriv.kernels.compiling import find_cache_folder
 from assocpriv.kernels.parallel import LEAST_MEMORY
 from assocpriv.show import text_renderer
 from assocpriv.show.progress import Progress as Progress
@@ -186,15 +185,6 @@ def in_options(text: str) -> str:
 def say_written(output: Path, what: str = "table") -> None:
     """Print that a table was also written to a file."""
     say([f"{what} written to {output}"])
-
-
-def say_compiling() -> None:
-    """Print that the command waits for the compiler, and whether the next one will; callable in any thread."""
-    more = ", which takes some seconds the first time …"
-    if not find_cache_folder():
-        more = "; compiled code cannot be kept here: set NUMBA_CACHE_DIR to a folder you can write"
-    with contextlib.suppress(OSError):  # standard error is closed
-        _print([f"compiling for this processor{more}"])
 
 
 def print_usage_figures(seconds: float) -> None:

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.estimation.supports import normal_quantile
-from assocpriv.kernels.compiling import normal_kernels
+from assocpriv.kernels.loops import kernels
 from assocpriv.kernels.parallel import parallel_map
 
 Floats = NDArray[np.float64]
@@ -115,7 +115,7 @@ def find_intervals(above: Callable[[Floats], Floats], level: float, low: Floats,
 def mixture_cdf(weights: Floats, scores: Floats) -> Floats:
     """Return Σ_c w_c Φ(z_c) of every row, float64 (n,), from weights and scores (n, components)."""
     result = np.empty(len(weights))
-    normal_kernels.mixture_probabilities(np.ascontiguousarray(weights), np.ascontiguousarray(scores), result)
+    kernels.mixture_probabilities(np.ascontiguousarray(weights), np.ascontiguousarray(scores), result)
     return result
 
 
@@ -132,7 +132,7 @@ def truncated_moments(x: Floats, sd: Floats, low: Floats, high: Floats) -> tuple
     moments = [np.empty(given[0].shape) for _ in range(3)]
     flat = [each.reshape(-1) for each in (*given, *moments)]
     parts = (slice(start, start + _BLOCK) for start in range(0, flat[0].size, _BLOCK))
-    for _ in parallel_map(lambda part: normal_kernels.truncate_normals(*(each[part] for each in flat)), parts):
+    for _ in parallel_map(lambda part: kernels.truncate_normals(*(each[part] for each in flat)), parts):
         pass
     return moments[0], moments[1], moments[2]
 

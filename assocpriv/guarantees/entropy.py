@@ -114,8 +114,17 @@ class SystemEntropy(WordEntropy):
         return np.frombuffer(secrets.token_bytes(count * 8), dtype="<u8").astype(np.uint64, copy=False)
 
 
-def read_only(words: "NDArray[np.uint64]") -> "NDArray[np.uint64]":
-    """Return a read-only view of words: kernels would be compiled again for writable arrays."""
-    view = words.view()
-    view.flags.writeable = False
-    return view
+class GivenWords(WordEntropy):
+    """Draws from given words, uint64 (n,), of which ``used`` are used; EOFError if they do not suffice."""
+
+    __slots__ = ("_given", "used")
+
+    def __init__(self, given: "NDArray[np.uint64]") -> None:
+        self._given, self.used = given, 0
+
+    def words(self, count: int) -> "NDArray[np.uint64]":
+        """Return the next ``count`` words."""
+        if self.used + count > len(self._given):
+            raise EOFError
+        self.used += count
+        return self._given[self.used - count : self.used]

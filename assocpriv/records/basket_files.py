@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from assocpriv.files.arrow import array_to_numpy, pa, to_arrow
 from assocpriv.guarantees.errors import BasketError
-from assocpriv.kernels.compiling import text_kernels
+from assocpriv.kernels.loops import kernels
 from assocpriv.kernels.parallel import parallel_map
 from assocpriv.plans.baskets.catalogue import Catalogue
 from assocpriv.records import basket_sources
@@ -359,7 +359,9 @@ def _file_batches(
             return work(cells)
 
         if isinstance(source, basket_sources.Text) and found.kind in ("dat", "lines"):
-            parse = _dat_parser() if found.kind == "dat" else partial(_parse_names, found=found, absent=absent)
+            parse = (
+                _parse_lines_of_numbers if found.kind == "dat" else partial(_parse_names, found=found, absent=absent)
+            )
             if source.sheets:
                 source.sheets.check_cells(found.skip)
             chunks = basket_sources.line_chunks(source, budget, found.skip)
@@ -416,20 +418,16 @@ def _onehot(rows: Rows, found: DetectedLayout, catalogue: Catalogue, absent: Col
 # ---- text: dat, one basket of numbers per line
 
 
-def _dat_parser() -> _Parse:
-    """Return a parser of whole lines of item numbers, which raises BasketError for anything else."""
-    parse_numbers = text_kernels.parse_numbers  # loads compiled code in this thread, only for this layout
-
-    def parse(data: bytes, origin: Origin) -> Cells:
-        text = np.frombuffer(data, dtype=np.uint8)
-        ids = np.empty((len(text) + 1) // 2, dtype=np.int32)  # pages that are not written need no memory
-        sizes = np.empty(data.count(b"\n"), dtype=np.int32)
-        count, wrong = parse_numbers(text, _MAX_DIGITS, ids, sizes)
-        if wrong >= 0:
-            _refuse_byte(data[wrong : wrong + 1], origin.place(data.count(b"\n", 0, wrong)))
-        return Cells(sizes, ids[:count].copy(), None, origin)
-
-    return parse
+def _parse_lines_of_numbers(data: bytes, origin: Origin) -> Cells:
+    """Parse whole lines of item numbers; anything else is refused."""
+    text = np.frombuffer(data, dtype=np.uint8)
+    ids = np.empty((len(text) + 1) // 2, dtype=np.int32)  # pages that are not written need no memory
+    sizes, result = np.empty(data.count(b"\n"), dtype=np.int32), np.empty(2, dtype=np.int64)
+    kernels.parse_numbers(text, ids, sizes, result, _MAX_DIGITS)
+    count, wrong = result.tolist()
+    if wrong >= 0:
+        _refuse_byte(data[wrong : wrong + 1], origin.place(data.count(b"\n", 0, wrong)))
+    return Cells(sizes, ids[:count].copy(), None, origin)
 
 
 def _refuse_byte(byte: bytes, where: str) -> None:

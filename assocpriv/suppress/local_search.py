@@ -35,10 +35,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.kernels.compiling import LazyModule
 from assocpriv.suppress.randomization import KEEP, OF
 
-_kernels: Any = LazyModule("assocpriv.kernels.grouping")
 Ints = NDArray[np.int64]
 Codes = NDArray[np.int32]
 Refuses = Callable[[int], bool]
@@ -46,7 +44,11 @@ MAX_UNITS = 3072  # default limit of a group's charge: e³ = 20
 _PRECISION = 1 << 64
 _WIDE = 2**31 - 1
 _MIN_SCORE = 1e-9  # score of a column with one value, which may be shown
-_STACK = 80  # pending groups: the smaller part comes first, so there are at most two for each halving
+UNITS_OF_ONE = 1023.5  # units in a factor of e, nearly
+# a test's target of units times distance, with which 1 in 400 is refused by chance; on CRX and Adult factors of 5 to 8
+# show equally many cells, 3 shows fewer
+TARGET = 6 * UNITS_OF_ONE
+ENTROPY_SHARE = 0.05  # weight of a split's own entropy besides its gain for strata, so that splits go on at zero gain
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -102,21 +104,176 @@ def search_cells(
         min_size: Minimum number of records in a group.
     """
     rows, columns = codes.shape
-    n_values, width = int(codes.max(initial=-1)) + 1, weights.shape[1]
-    present = np.zeros((columns, max((len(np.unique(column)) for column in codes.T), default=0)), dtype=np.int64)
-    stack = np.zeros((_STACK, 3), dtype=np.int64)
-    scratch = np.zeros((n_values + 1, width), dtype=np.int64), present, np.zeros(columns, dtype=np.int64), stack
-    known = np.zeros(n_values, dtype=np.int64), np.zeros(n_values + 1, dtype=np.int64)
+    column_of = np.zeros(int(codes.max(initial=-1)) + 1, dtype=np.int64)
+    column_of[codes] = np.arange(columns)
     shown, groups = np.zeros((rows, columns), dtype=np.bool_), np.zeros(rows, dtype=np.int64)
-    state = np.zeros(_kernels.STATE, dtype=np.int64)
-    stack[0, 1], state[_kernels.DEPTH] = rows, 1
-    state[_kernels.LEAST], state[_kernels.CAP] = min_size, limits.shape[1] - 1 if refuses else -1
-    table = codes, weights, np.arange(rows)
-    while (units := int(_kernels.search_groups(table, limits, scratch, known, state, shown, groups))) >= 0:
-        assert refuses is not None
-        state[_kernels.REFUSED] = refuses(units)
-    tests, refused, charged = (int(state[place]) for place in (_kernels.TESTS, _kernels.REFUSALS, _kernels.CHARGED))
+    every = np.arange(rows)
+    pending = [_Group(every, *_count_values(codes, weights, every, len(limits)), np.zeros_like(column_of))]
+    tests = refused = charged = n_groups = 0
+    while pending:
+        group = pending.pop()
+        test = _choose(group, column_of, limits, min_size, may_refuse=refuses is not None)
+        if test is None:
+            _, sizes, spent = _charges(group, column_of)
+            charged = max(charged, int(spent))
+            shown[group.rows[:, None], np.flatnonzero(sizes == 1)] = True
+            groups[group.rows], n_groups = n_groups, n_groups + 1
+            continue
+        if test.units and refuses is not None:
+            tests += 1
+            distance = _distance(group, test, limits)
+            if distance <= 0 or refuses(distance * test.units):
+                refused += 1
+                more = group.charged.copy()
+                more[group.values[test.place]] = test.units
+                pending.append(group._replace(charged=more))
+                continue
+        pending += _split_group(group, test.place, codes, weights, column_of)
     return CellGroups(shown, groups, tests, refused, charged)
+
+
+class _Group(NamedTuple):
+    """Records that may still be split.
+
+    Attributes:
+        rows: the rows, int64 (rows,).
+        values: the values that occur, rising, int64 (values,).
+        counts: for each value and stratum the records and those with each sensitive value, int64 (values, strata, 1 +
+            bounds).
+        whole: the same of the whole group, int64 (strata, 1 + bounds).
+        charged: units of the refused test of each value of all columns, int64; 0 if there was none.
+    """
+
+    rows: Ints
+    values: Ints
+    counts: Ints
+    whole: Ints
+    charged: Ints
+
+
+class _Test(NamedTuple):
+    """The value to split off, as its place, the test's units, and what records with it and others spent before."""
+
+    place: int
+    units: int
+    spent_with: int
+    spent_without: int
+
+
+def _count_values(codes: Codes, weights: Ints, rows: Ints, bounds: int) -> tuple[Ints, Ints, Ints]:
+    values, places = np.unique(codes[rows].astype(np.int64), return_inverse=True)
+    of_rows, places = weights[rows], places.reshape(len(rows), -1)
+    counts: Ints = np.zeros((len(values), weights.shape[1]), dtype=np.int64)
+    for column in places.T:
+        np.add.at(counts, column, of_rows)
+    return values, counts.reshape(len(values), -1, 1 + bounds), of_rows.sum(axis=0).reshape(-1, 1 + bounds)
+
+
+def _split_group(group: _Group, place: int, codes: Codes, weights: Ints, column_of: Ints) -> list[_Group]:
+    """Return the part without a value and the part with it, the one with fewer rows last; only that one is counted."""
+    value = group.values[place]
+    is_inside = codes[group.rows, column_of[value]] == value
+    parts = [group.rows[~is_inside], group.rows[is_inside]]
+    parts.sort(key=len, reverse=True)
+    values, counts, whole = _count_values(codes, weights, parts[1], group.counts.shape[2] - 1)
+    rest = group.counts.copy()
+    rest[np.searchsorted(group.values, values)] -= counts
+    kept = rest[:, :, 0].any(axis=1)
+    large = _Group(parts[0], group.values[kept], rest[kept], group.whole - whole, group.charged)
+    return [large, _Group(parts[1], values, counts, whole, group.charged)]
+
+
+def _charges(group: _Group, column_of: Ints) -> tuple[Ints, Ints, Any]:
+    """Return the two largest charges of each column, (columns, 2), its number of values, and the charges' sum.
+
+    The sum is the number of units by which two records of the group may differ. A column with one value has none.
+    """
+    charges, columns = group.charged[group.values], column_of[group.values]
+    sizes = np.bincount(columns, minlength=int(column_of.max(initial=-1)) + 1)
+    largest = np.zeros((len(sizes), 2), dtype=np.int64)
+    if charges.any():
+        ranked, ends = charges[np.lexsort((charges, columns))], np.cumsum(sizes)
+        many = sizes > 1
+        largest[many] = np.stack([ranked[ends[many] - 1], ranked[ends[many] - 2]], axis=1)
+    return largest, sizes, largest.sum()
+
+
+def _parts(group: _Group, limits: Ints, places: Any, spent: tuple[Any, Any]) -> tuple[Ints, Ints, NDArray[np.bool_]]:
+    """Return what remains of a split by each value: records, limits plus one, and whether the part is dangerous.
+
+    All are (2, values, strata, bounds): first the records with the value, then those without. A part is dangerous if
+    its limit is below the whole group's count of a sensitive value.
+    """
+    inside = group.counts[places][..., :1]
+    records = np.stack([inside, group.whole[:, :1] - inside])
+    room = np.stack(
+        [each * limits[:, units, 0].T[..., None, :] // limits[:, units, 1].T[..., None, :] + 1
+         for each, units in zip(records, spent, strict=True)]
+    )  # fmt: skip
+    return records, room, (group.whole[:, 1:] >= room) & (records > 0)
+
+
+def _choose(group: _Group, column_of: Ints, limits: Ints, min_size: int, *, may_refuse: bool) -> _Test | None:
+    """Choose the value to split the group by; None if there is none. A split without a dangerous part needs no units.
+
+    The choice uses only what the reader knows: sizes of parts, hits of the whole group, and charged units.
+    """
+    largest, sizes, spent = _charges(group, column_of)
+    columns, charges = column_of[group.values], group.charged[group.values]
+    of_value, is_first = sizes[columns], np.diff(columns, prepend=-1) > 0
+    is_charged = np.where(of_value == 2, largest[columns, 0], charges) > 0
+    inside, whole = group.counts[:, :, 0].sum(axis=1), group.whole[:, 0].sum()
+    usable = ~is_charged & (inside >= min_size) & (whole - inside >= min_size)
+    places = np.flatnonzero(usable & ((of_value > 2) | ((of_value == 2) & is_first)))
+    if not len(places):
+        return None
+    many = of_value[places] > 2
+    first, second = largest[columns[places]].T
+    others = spent - first - second
+    after = others + np.where(many, first + second, 0)
+    records, room, dangerous = _parts(group, limits, places, (others, after))
+    expected = group.whole[:, 1:] * records / np.maximum(group.whole[:, :1], 1)
+    gap = np.where(dangerous, room - expected, np.inf).min(axis=(0, 2, 3))
+    score = _scores(group, places)
+    free = np.isinf(gap)
+    if free.any():
+        best = int(np.flatnonzero(free)[score[free].argmax()])
+        return _Test(int(places[best]), 0, int(others[best]), int(after[best]))
+    if not may_refuse:
+        return None
+    within = (group.whole[:, 1:, None] <= group.whole[:, :1, None] * limits[:, :, 0] // limits[:, :, 1]).all(
+        axis=(0, 1)
+    )
+    left = max(int(within.sum()) - 1, int(spent)) - others - first
+    with np.errstate(divide="ignore"):
+        wanted = np.ceil(np.where(gap > 0, TARGET / gap, 0))
+    units = np.maximum(np.minimum(left, wanted.astype(np.int64)), np.where(many, second, 0))
+    score = np.where((gap > 0) & (units >= 1), score * -np.expm1(-units * np.maximum(gap, 0) / UNITS_OF_ONE), 0)
+    best = int(score.argmax())
+    return _Test(int(places[best]), int(units[best]), int(others[best]), int(after[best])) if score[best] > 0 else None
+
+
+def _scores(group: _Group, places: Ints) -> NDArray[np.float64]:
+    """Return how well a split by each value is worth: its entropy, or what it tells of the stratum."""
+    from scipy.special import xlogy
+
+    of_all, inside = group.whole[:, 0], group.counts[places, :, 0]
+    n, part = of_all.sum(), inside.sum(axis=1)
+    entropy = -(xlogy(part / n, part / n) + xlogy(1 - part / n, 1 - part / n))
+    if len(of_all) == 1:
+        return np.asarray(entropy)
+    outside = of_all - inside
+    share, rest = of_all / n * part[:, None], of_all / n * (n - part)[:, None]  # expected records
+    gain = (xlogy(inside, inside / np.maximum(share, 1e-300)) + xlogy(outside, outside / np.maximum(rest, 1e-300))) / n
+    return np.asarray(gain.sum(axis=1) + ENTROPY_SHARE * entropy)
+
+
+def _distance(group: _Group, test: _Test, limits: Ints) -> int:
+    """Return one plus the hits that the dangerous part nearest to its limit can still take; 0 if it is above it."""
+    spent = np.array([test.spent_with]), np.array([test.spent_without])
+    _, room, dangerous = _parts(group, limits, [test.place], spent)
+    inside = group.counts[[test.place]][..., 1:]
+    return max(0, int((room - np.stack([inside, group.whole[:, 1:] - inside]))[dangerous].min()))
 
 
 # ---- whole columns
@@ -179,10 +336,10 @@ def _split(codes: Codes, column: int, groups: Ints, weights: Ints, limits: Ints,
     if not dangerous.any():
         return _Split(entropy, column, parts)
     gap = float((room - hits * records / whole[:, :, :1].clip(1))[dangerous].min())
-    units = min(left, math.ceil(_kernels.TARGET / gap)) if gap > 0 else 0
+    units = min(left, math.ceil(TARGET / gap)) if gap > 0 else 0
     if not units:
         return _Split(0, column, parts)
-    passed = 1 - math.exp(-units * gap / _kernels.UNITS_OF_ONE)
+    passed = 1 - math.exp(-units * gap / UNITS_OF_ONE)
     return _Split(entropy * passed, column, parts, units, max(int((room - inside[:, :, 1:])[dangerous].min()), 0))
 
 

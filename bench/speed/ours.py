@@ -16,7 +16,6 @@ def _ready() -> Any:
     import pyarrow.parquet  # noqa: F401
 
     import assocpriv as ap
-    import assocpriv.kernels.counting_kernels
     import assocpriv.server.baskets.mining
 
     warnings.simplefilter("ignore")  # warnings about itemsets that were not counted
@@ -24,7 +23,7 @@ def _ready() -> Any:
 
 
 def mine_file(reports_path: str, support: str, *, memory_bytes: int | None = None) -> dict[str, Any]:
-    """Mine a report file and write the itemsets; ``again_s`` is the time of a second run with loaded kernels."""
+    """Mine a report file and write the itemsets; ``again_s`` is the time of a second run in the same process."""
     ap = _ready()
     bounded = {"memory_bytes": memory_bytes} if memory_bytes else {}
     found = []

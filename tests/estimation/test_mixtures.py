@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from assocpriv.estimation import mixtures as module
 from assocpriv.estimation.mixtures import (
     NODE_WEIGHTS,
     NODES,
@@ -12,6 +13,14 @@ from assocpriv.estimation.mixtures import (
     mixture_posteriors,
     truncated_moments,
 )
+from assocpriv.kernels import compiled, plain
+
+
+@pytest.fixture(autouse=True, params=[compiled, plain])
+def _built(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Run each test with the compiled kernels, and as without a C compiler."""
+    monkeypatch.setattr(module, "kernels", request.param)
+
 
 CASES = [  # x, standard error, interval: inside, beyond both ends, far beyond, narrow, wide, thousands of errors beyond
     (0.02, 0.01, 0.0, 0.1), (-0.03, 0.01, 0.0, 0.1), (0.5, 0.01, 0.0, 0.1), (-0.4, 0.01, 0.0, 0.02),

@@ -70,7 +70,7 @@ def drawn(count: int, seed: int) -> Iterator[Fault]:
     from cosmic_ray.plugins import get_operator, operator_names
 
     operators = [name for name in operator_names() if "Variable" not in name and "Decorator" not in name]
-    files = sorted(path for package in MUTATED for path in (ROOT / "assocpriv" / package).glob("*.py"))
+    files = sorted(path for package in MUTATED for path in (ROOT / "assocpriv" / package).rglob("*.py"))
     source = random.Random(seed)
     while count:
         path = source.choices(files, [each.stat().st_size for each in files])[0]
@@ -151,13 +151,11 @@ def copy_to(folder: Path) -> Path:
     """Copy the tracked files and the compiled kernels; return the copy's root."""
     clone = folder / "main"
     listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True).stdout.split(b"\0")
-    compiled = [str(path.relative_to(ROOT)) for path in (ROOT / "assocpriv").rglob("__pycache__/*.nb?")]
+    compiled = [str(path.relative_to(ROOT)) for path in (ROOT / "assocpriv" / "kernels").glob("compiled.*.*")]
     for name in [os.fsdecode(each) for each in listed if each] + compiled:
         if (ROOT / name).exists():
             (clone / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(
-                ROOT / name, clone / name, follow_symlinks=False
-            )  # with its time: numba compares it with the compiled kernels
+            shutil.copy2(ROOT / name, clone / name, follow_symlinks=False)
     for name in ("shared", "main/clients/js/node_modules"):
         if (ROOT.parent / name).exists():
             (folder / name).symlink_to(ROOT.parent / name)
@@ -168,6 +166,7 @@ def caught_by(fault: Fault, clone: Path, tests: list[str]) -> str:
     """Return the first of some tests that fails with the fault; empty if all pass."""
     fault.apply_to(clone)
     try:
+        build(fault, clone)
         environment = os.environ | {"PYTHONPATH": str(clone)}
         done = subprocess.run(
             [*PYTEST, *tests], cwd=clone, env=environment, capture_output=True, text=True, timeout=LIMIT, check=False
@@ -175,12 +174,20 @@ def caught_by(fault: Fault, clone: Path, tests: list[str]) -> str:
     except subprocess.TimeoutExpired:
         return "no end"
     finally:
-        shutil.copy2(ROOT / fault.file, clone / fault.file)
+        shutil.copy(ROOT / fault.file, clone / fault.file)  # with a new time
+        build(fault, clone)
     if done.returncode in (4, 5):  # no such test, or none chosen
         raise ValueError(f"{fault.name}: {(done.stdout + done.stderr).strip().splitlines()[-1]}")
     lines = [line.partition(" - ")[0] for line in done.stdout.splitlines()]
     failed = [line.partition(" ")[2] for line in lines if line.startswith(("FAILED ", "ERROR "))]
     return (failed or ["pytest itself"])[0] if done.returncode else ""
+
+
+def build(fault: Fault, clone: Path) -> None:
+    """Compile the kernels again, if the fault is in them."""
+    if fault.file.endswith(".c"):
+        command = [sys.executable, "-c", "from setuptools import setup; setup()", "-q", "build_ext", "--inplace"]
+        subprocess.run(command, cwd=clone, check=True, capture_output=True)
 
 
 def judge(fault: Fault, clone: Path, importing: dict[str, int]) -> tuple[bool, str]:

@@ -1,25 +1,35 @@
-"""Randomization kernels against naive implementations; passes compiled, with bounds checks, and uncompiled."""
+"""Kernels against naive implementations, compiled (also with bounds checks, by dev.py) and in numpy."""
 
+import re
+import subprocess
+import sys
 from fractions import Fraction
+from pathlib import Path
 
 import naive
 import numpy as np
+import pandas as pd
 import pytest
+from command_line import GUARANTEE, run
+from hypothesis import given
+from hypothesis import strategies as st
 
+import assocpriv as ap
 from assocpriv.client.baskets import bulk_client
 from assocpriv.client.baskets.bulk_client import BulkResponder
+from assocpriv.client.numeric import table_client
 from assocpriv.client.numeric.table_client import TableRandomizer
-from assocpriv.kernels.entropy_words import OUT_OF_WORDS
-from assocpriv.kernels.randomization_kernels import find_cells
+from assocpriv.kernels import compiled, plain
+from assocpriv.kernels.loops import DEPENDENT_COLUMNS, OUT_OF_WORDS
 from assocpriv.plans.numeric.table_columns import GaussianNoise, NumberColumn
 from assocpriv.plans.numeric.table_plan import TablePlan
 
 
-@pytest.fixture(autouse=True)
-def _wrap_around():
-    """Ignore numpy's warnings of intended wrap-around of unsigned integers, which occur without compilation."""
-    with np.errstate(over="ignore"):
-        yield
+@pytest.fixture(autouse=True, params=["compiled", "plain"])
+def _built(request, monkeypatch):
+    """Run each test with the compiled kernels, and as without a C compiler."""
+    for module in (bulk_client, table_client):
+        monkeypatch.setattr(module, "IS_COMPILED", request.param == "compiled")
 
 
 def random_words(rng, *shape):
@@ -29,12 +39,12 @@ def random_words(rng, *shape):
 
 def run_kernel(plan, transactions, words):
     """Call the kernel with a plan's tables; return the same as the naive implementation, and the status."""
-    tables, n = BulkResponder(plan.items)._tables, len(transactions)
+    n = len(transactions)
     offsets = np.cumsum([0, *map(len, transactions)], dtype=np.int64)
     items = np.array([item for transaction in transactions for item in sorted(transaction)], dtype=np.int64)
     fitted = np.zeros((n, plan.items.transaction_size), dtype=np.int64)
     reports = np.zeros((n, -(-plan.items.report_bits // 64)), dtype=np.uint64)
-    done, used, status = tables.randomize(offsets, items, words, fitted, reports)
+    done, used, status = BulkResponder(plan.items).run(offsets, items, words, fitted, reports)
     octets = reports.astype("<u8").view(np.uint8)[:done, : plan.report_bytes]
     return ([row.tobytes() for row in octets], fitted[:done].tolist(), used), status
 
@@ -101,28 +111,13 @@ def test_randomize_transactions_stops_when_words_run_out(rng):
 
 def test_randomize_transactions_detects_dependent_columns(rng):
     """Dependent columns lead to a status, not to a report."""
-    plan = naive.small_plan("bch", 6, 2, 1)
-    tables = BulkResponder(plan.items)._tables
+    responder = BulkResponder(naive.small_plan("bch", 6, 2, 1).items)
+    tables = responder._tables
     tables._columns[1] = tables._columns[0]
     offsets, items = np.array([0, 2], dtype=np.int64), np.array([0, 1], dtype=np.int64)
-    written = np.zeros((1, 2), dtype=np.int64), np.zeros((1, 1), dtype=np.uint64)
-    _, _, status = tables.randomize(offsets, items, random_words(rng, 9), *written)
-    assert status == 2
-
-
-@pytest.mark.parametrize("n_cells", [1, 2, 7, 500])
-def test_find_cells(rng, n_cells):
-    """Cells equal those of a search among the edges: at every edge and next to it, beyond the ends, and for NaN."""
-    edges = np.sort(rng.choice(np.linspace(-3, 5, 1000), n_cells + 1, replace=False))
-    near = np.concatenate([edges, np.nextafter(edges, np.inf), np.nextafter(edges, -np.inf)])
-    numbers = np.concatenate([near, rng.uniform(-4, 6, 100), [np.nan, np.inf, -np.inf]])
-    wanted = np.searchsorted(edges[1:-1], numbers, side="right")
-    wanted[np.isnan(numbers)] = n_cells
-    for per_unit in (0.0, n_cells / (edges[-1] - edges[0]), 1e300):  # the start of the search does not matter
-        cells = np.full(len(numbers), -1, dtype=np.int32)
-        outside = find_cells(numbers, edges, per_unit, cells)
-        assert cells.tolist() == wanted.tolist()
-        assert outside == ((numbers < edges[0]) | (numbers > edges[-1])).sum()
+    written = np.zeros((1, 2), dtype=np.int64), np.zeros((1, 1), dtype=np.uint64), np.empty(2, dtype=np.int64)
+    tables.run(offsets, items, random_words(rng, 9), *written)
+    assert written[2][1] == DEPENDENT_COLUMNS
 
 
 def run_tables(plan, inputs, words):
@@ -146,3 +141,76 @@ def test_randomize_records_at_the_boundaries_of_weights():
         assert len(wanted[0]) == len(drawn)
         assert len(set(wanted[0])) == len(noise.cumulative)
         assert run_tables(plan, inputs, words) == (wanted, 0)
+
+
+# ---- text
+
+NUMBERS = st.integers(0, 99_999).map(str) | st.sampled_from(["7", "00007", "00000", "100000"])
+PIECES = st.sampled_from(["\n", "\r\n", " ", "\t", "\n", " "]) | NUMBERS
+WRONG = st.sampled_from(["\r", "\r\r\n", "-", "-3", "x", "\0", ",", "\x0b", "é"])
+
+
+@given(st.lists(PIECES, max_size=30), st.lists(WRONG | PIECES, max_size=4), st.sampled_from([compiled, plain]))
+def test_parse_numbers(good, rest, kernels):
+    """Numbers, sizes and the position of the first invalid byte equal those of splitting lines."""
+    text = ("".join([*good, *rest]) + "\n").encode()
+    ids = np.full((len(text) + 1) // 2, -1, dtype=np.int32)
+    sizes = np.full(text.count(b"\n"), -1, dtype=np.int32)
+    result = np.empty(2, dtype=np.int64)
+    kernels.parse_numbers(np.frombuffer(text, dtype=np.uint8), ids, sizes, result, 5)
+    count, wrong = result.tolist()
+    lines, wanted = naive.parse_numbers(text, 5)
+    assert wrong == wanted
+    flat = [number for line in lines for number in line]
+    assert sizes[: len(lines)].tolist() == [len(line) for line in lines]
+    assert ids[: len(flat)].tolist() == flat
+    assert (sizes[len(lines) :] == -1).all()
+    assert wrong >= 0 or count == len(flat)
+
+
+# ---- checks of arguments
+
+
+def test_arrays_are_checked():
+    """A kernel refuses another type, another number of dimensions, a view with gaps, and read-only memory to write."""
+    good = [np.zeros(4, np.uint8), np.zeros(2, np.int32), np.zeros(1, np.int32), np.zeros(2, np.int64)]
+    fixed, gaps = good[3].copy(), np.zeros(8, np.uint8)[::2]
+    fixed.setflags(write=False)
+    for place, array in [(0, good[0].astype(np.int8)), (0, good[0][None]), (0, gaps), (1, good[3]), (3, fixed)]:
+        with pytest.raises((TypeError, ValueError, BufferError)):
+            compiled.parse_numbers(*good[:place], array, *good[place + 1 :], 5)
+    with pytest.raises(TypeError, match="takes 5 arguments"):
+        compiled.parse_numbers(*good)
+
+
+# ---- without a C compiler
+
+SCRIPT = """
+import sys
+sys.modules["assocpriv.kernels.compiled"] = None
+from assocpriv.cli.main import main
+for line in sys.argv[1:]:
+    main(line.split(), standalone_mode=False)
+"""
+
+
+def test_without_a_compiler_commands_do_the_same_and_say_so_once(tmp_path, monkeypatch):
+    """Reports are randomized, the mined table is equal, and one note says what it costs and how to mend it."""
+    monkeypatch.chdir(tmp_path)
+    run("generate", "quest", "--people", 3000, "--items", 40, "--seed", 1, "-o", "b.dat")
+    run("plan", "--items", 40, "--transaction-size", 3, *GUARANTEE, "-o", "plan.json")
+    lines = "randomize b.dat --plan plan.json -o r.parquet", "mine r.parquet --min-support 5% -o plain.csv"
+    done = subprocess.run([sys.executable, "-c", SCRIPT, *lines], capture_output=True, text=True, check=True)
+    run("mine", "r.parquet", "--min-support", "5%", "-o", "compiled.csv")
+    plain_table, compiled_table = (ap.read_itemsets(f"{name}.csv") for name in ("plain", "compiled"))
+    pd.testing.assert_frame_equal(plain_table, compiled_table, rtol=1e-9)  # posteriors are floats
+    assert done.stderr.count("assocpriv was built without a C compiler") == 1
+
+
+def test_sources_use_nothing_but_whole_numbers():
+    """What decides a report is C without floats, libraries and memory of its own."""
+    for path in (Path(compiled.__file__).parent).glob("*.[ch]"):
+        if path.name not in ("module.c", "normal.c"):
+            text = path.read_text(encoding="utf-8")
+            assert set(re.findall(r"#include (\S+)", text)) <= {'"kernels.h"', "<stdint.h>", "<stddef.h>"}
+            assert not re.search(r"\b(float|double|malloc|calloc|static [^i]\w+ \w+( =|;))\b", text), path.name

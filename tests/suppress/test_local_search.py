@@ -7,17 +7,17 @@ probability of each order of the payloads and each outcome of the random bits is
 import itertools
 import math
 import random
+import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from pathlib import Path
-from types import SimpleNamespace
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 import pytest
 
-from assocpriv.kernels import grouping as kernels
 from assocpriv.suppress import local_search
 from assocpriv.suppress.randomization import KEEP, OF, RandomBits
 
@@ -145,28 +145,22 @@ def test_groups_have_the_minimum_size(search):
 
 
 def faulty_search(old: str, new: str) -> Any:
-    """Return a search with a seeded fault in the kernels, in Python."""
-    source = Path(kernels.__file__).read_text(encoding="utf-8")
+    """Return a search with a seeded fault."""
+    source = Path(local_search.__file__).read_text(encoding="utf-8")
     assert old in source
-    source = source.replace(old, new).replace("from assocpriv.kernels.compiling import kernel", "kernel = lambda f: f")
-    names: dict[str, Any] = {}
-    exec(compile(source, "faulty", "exec"), names)
-    faulty = SimpleNamespace(**names)
-
-    def search(*arguments: Any, **options: Any) -> local_search.CellGroups:
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(local_search, "_kernels", faulty)
-            return local_search.search_cells(*arguments, **options)
-
-    return search
+    faulty = ModuleType("faulty")
+    with pytest.MonkeyPatch.context() as patch:  # data classes look for their module
+        patch.setitem(sys.modules, "faulty", faulty)
+        exec(compile(source.replace(old, new), "faulty", "exec"), vars(faulty))
+    return faulty.search_cells
 
 
 @pytest.mark.parametrize(
     ("old", "new"),
     [
-        ("return max(distance, 0)", "return max(distance, 0) + 1"),
-        ("charged[state[VALUE]] = state[UNITS]", "charged[state[VALUE]] = state[UNITS] // 2"),
-        ("    return low\n", "    return spent + (low - spent) * 13 // 10\n"),
+        ("    return max(0, int((", "    return 1 + max(0, int(("),
+        ("more[group.values[test.place]] = test.units", "more[group.values[test.place]] = test.units // 2"),
+        ("    left = max(int(within", "    left = 1.3 * max(int(within"),
     ],
     ids=["distance and one", "half charge", "more than is left"],
 )
@@ -182,7 +176,7 @@ def test_two_refused_values_of_a_column_are_charged():
     limits = local_search.limit_fractions([Fraction(3, 10)], local_search.MAX_UNITS)
     found = local_search.search_cells(codes, weights, limits, lambda _: True, 1)
     units = math.ceil(
-        kernels.TARGET / (301 - 100)
+        local_search.TARGET / (301 - 100)
     )  # for the first: the expected distance of hits from the limit, plus one
     assert found.refused == 4
     assert 2 * units <= found.charged < 2.2 * units

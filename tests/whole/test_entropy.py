@@ -163,11 +163,11 @@ IMPORTS = {
     "api/randomizing.py": {"SystemEntropy"}, "auditing/basket_audit.py": {"SystemEntropy"},
     "auditing/guided_audit.py": {"SystemEntropy"}, "auditing/table_audit.py": {"SystemEntropy"},
     "client/baskets/basket_client.py": {"Entropy"},
-    "client/baskets/bulk_client.py": {"read_only", "SystemEntropy", "WordEntropy"},
+    "client/baskets/bulk_client.py": {"GivenWords", "SystemEntropy", "WordEntropy"},
     "client/baskets/person_limit.py": {"SystemEntropy", "WordEntropy"},
     "client/guided/guided_client.py": {"Entropy", "WordEntropy"}, "client/guided/report_queue.py": {"SystemEntropy"},
     "client/ledger.py": {"Entropy", "SystemEntropy"}, "client/spark_client.py": {"SystemEntropy"},
-    "client/numeric/table_client.py": {"Entropy", "read_only", "SystemEntropy", "WordEntropy"},
+    "client/numeric/table_client.py": {"Entropy", "GivenWords", "SystemEntropy", "WordEntropy"},
     "collect/batch_closing.py": {"SystemEntropy"}, "guarantees/exact_numbers.py": {"WORD_BITS"},
     "simulation/enumeration.py": {"Entropy", "SystemEntropy", "WordEntropy"},
 }  # fmt: skip

@@ -309,7 +309,7 @@ READ_BOMBS = """
 import sys
 import tracemalloc
 from pathlib import Path
-import numba, numpy, pandas, pyarrow.parquet, pyarrow.compute
+import numpy, pandas, pyarrow.parquet, pyarrow.compute
 from assocpriv.records.basket_files import stream_baskets
 from assocpriv.records.layout import ReadOptions
 from assocpriv.plans.baskets.catalogue import Catalogue

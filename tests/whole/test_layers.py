@@ -34,11 +34,9 @@ BELOW = {
 }  # fmt: skip
 PLAN = "plans.baskets.basket_plan"
 HEAVY = {
-    "numba", "galois", "scipy", "pandas", "pyspark", "click", "pyarrow", "starlette", "uvicorn", "psycopg", "jinja2",
+    "scipy", "pandas", "pyspark", "click", "pyarrow", "starlette", "uvicorn", "psycopg", "jinja2",
 }  # fmt: skip
 ONLY_HOME = {
-    "numba": {"kernels.compiling"},
-    "galois": {"plans.baskets.generator"},
     "pyarrow": {"spark.spark_session"},  # may not import files; other modules use the lazy module of files.arrow
     "click": {f"cli.{path.stem}" for path in (PACKAGE / "cli").glob("[a-z]*.py")},
     "pyspark": {"spark.spark_session", "client.spark_client", "server.spark_counting", "api.spark_verbs"},
@@ -46,14 +44,12 @@ ONLY_HOME = {
 # What a function may import: libraries that are slow to load or optional, and modules that import such at their top.
 # Public modules and commands import what they run.
 LATE = {
-    "numba", "openpyxl", "llvmlite", "galois", "scipy", "pandas", "narwhals", "jinja2", "rich",
+    "openpyxl", "scipy", "pandas", "narwhals", "jinja2", "rich",
     "cryptography", "psycopg", "pyhpke", "pyspark", "sklearn",
     "server.baskets.result_frames",  # classes of pandas
 }  # fmt: skip
 LATE_IN = {
-    "cli.main": {"traceback"},  # only after an unexpected error
     "cli.options": {"resource", "files.report_files"},  # Windows has none; --help does not need it
-    "kernels.compiling": {"hashlib"},  # --help does not need it
     # --help loads it, and neither of these
     "kernels.parallel": {"numpy", "psutil"},
     # a device of baskets needs neither guidance nor its plan
@@ -190,7 +186,7 @@ def test_wrong_imports_are_caught(module: str, source: str, caught: set[str]) ->
 
 
 def test_heavy_libraries_are_imported_in_few_modules() -> None:
-    """Only the modules of ``ONLY_HOME`` import numba, galois, pyarrow, click and pyspark."""
+    """Only the modules of ``ONLY_HOME`` import pyarrow, click and pyspark."""
     used = {name: {each.partition(".")[0] for each in imports_of(name, text)} for name, text in SOURCES.items()}
     assert {library: {name for name in used if library in used[name]} for library in ONLY_HOME} == ONLY_HOME
 

@@ -14,8 +14,6 @@ import pytest
 from command_line import run
 from running_collector import Collector, Forks
 
-from assocpriv.kernels import compiling
-
 AS_WINDOWS = Path(__file__).parent / "as_windows.py"
 GUARANTEE = "--prior 5% --posterior 90%"
 
@@ -24,12 +22,8 @@ def as_windows(folder: Path, *lines: str) -> list[tuple[int, str]]:
     """Return exit status and output of commands; text after < is a command's standard input."""
     inputs = [line.rpartition(" < ")[::2] if " < " in line else (line, "") for line in lines]
     asked = json.dumps([(line.split(), text) for line, text in inputs])
-    command, cache = [sys.executable, AS_WINDOWS], folder / "local" / "assocpriv" / "Cache"
-    cache.parent.mkdir(parents=True, exist_ok=True)
-    if not cache.is_symlink():
-        cache.symlink_to(compiling._users_folder())  # the present system's kernels, which need not be compiled again
     options = {"input": asked, "env": os.environ | {"LOCALAPPDATA": str(folder / "local")}, "cwd": folder}
-    done = subprocess.run(command, **options, capture_output=True, text=True, check=False)
+    done = subprocess.run([sys.executable, AS_WINDOWS], **options, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return [(status, output) for status, output in json.loads(done.stdout)]
 

@@ -9,20 +9,27 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from os import PathLike
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.client.baskets.basket_client import SetDraws, kept_subsets, subsets_by_size
+from assocpriv.client.baskets.basket_client import (
+    Responder,
+    SetDraws,
+    fit_transaction,
+    kept_subsets,
+    subsets_by_size,
+)
 from assocpriv.client.baskets.person_limit import limit_per_person
 from assocpriv.client.baskets.transactions import BasketCounts, transactions_of
 from assocpriv.files.report_files import Reports, check_report_output, write_reports
-from assocpriv.guarantees.entropy import SystemEntropy, WordEntropy, read_only
+from assocpriv.guarantees.entropy import GivenWords, SystemEntropy, WordEntropy
 from assocpriv.guarantees.errors import BasketError, PlanError, build_options
 from assocpriv.guarantees.exact_numbers import MOST_MEMORY, binomial_words, check_range, to_words, words_for
-from assocpriv.kernels.compiling import randomizing_kernels, word_kernels
+from assocpriv.kernels.loops import IS_COMPILED, OUT_OF_WORDS, kernels
 from assocpriv.kernels.parallel import default_memory, parallel_map, workers_within
 from assocpriv.plans.baskets.generator import WORD_BITS, item_columns
 from assocpriv.records.basket_sources import is_file
@@ -34,6 +41,8 @@ if TYPE_CHECKING:
     from assocpriv.plans.baskets.basket_plan import Plan
     from assocpriv.plans.baskets.report_type import ReportType
 
+_Ints: TypeAlias = NDArray[np.int64]
+_Words: TypeAlias = NDArray[np.uint64]
 CHUNK = 1 << 15  # largest number of transactions in a task
 _CHUNK_WORDS = 1 << 20  # of their reports: 8 MiB
 _SPARE_WORDS = 64
@@ -74,7 +83,7 @@ class SetTables:
             np.array([[b, 1 << b == bound] for b, bound in zip(bits, bounds, strict=True)], dtype=np.int64),
             np.array(subsets_by_size(operator.size), dtype=np.int64),
         )
-        self._shape = np.array([report_type.n_items, operator.size, operator.report_size, draws.fewest], dtype=np.int64)
+        self._numbers = report_type.n_items, draws.fewest
         self._binomials = binomial_words(operator.items, operator.report_size)
         # for each draw the chance that it is rejected and drawn again, which a power of two never is
         self._again = [
@@ -93,18 +102,15 @@ class SetTables:
         deviation = math.sqrt(n_reports * sum(chance / (1 - chance) ** 2 for chance in again))
         return max(self._words) * math.ceil(mean + 40 * deviation + 3000) if mean else 0
 
-    def randomize(self, *given: NDArray[Any]) -> Any:
-        """Run the kernel on offsets, items, words, fitted items and reports."""
-        offsets, items, words, *written = given
-        return randomizing_kernels.randomize_sets(
-            offsets, items, words, self._draws, self._binomials, self._shape, self._scratch(offsets), tuple(written)
-        )
+    def run(self, offsets: _Ints, items: _Ints, words: _Words, fitted: _Ints, reports: _Words, result: _Ints) -> int:
+        """Run the kernel."""
+        scratch, tables = self._scratch(offsets, fitted.shape[1]), (*self._draws, self._binomials)
+        return kernels.randomize_sets(offsets, items, words, *tables, *scratch, fitted, reports, result, *self._numbers)
 
-    def _scratch(self, offsets: NDArray[np.int64]) -> tuple[NDArray[Any], ...]:
+    def _scratch(self, offsets: _Ints, m: int) -> tuple[_Ints, _Ints, _Words, _Words, _Words, _Ints]:
         cumulative, bounds = self._draws[:2]
-        (n_items, _, n_words), m = self._binomials.shape, self._shape[1]
+        n_items, _, n_words = self._binomials.shape
         return (
-            np.empty(2, dtype=np.int64),
             np.empty(_longest(offsets, m), dtype=np.int64),
             np.empty(m + 2, dtype=np.int64),
             np.empty((4, max(bounds.shape[2], cumulative.shape[1], n_words)), dtype=np.uint64),
@@ -126,8 +132,7 @@ class SubsetTables:
         self._subsets = (cumulative, np.array(subsets.masks, dtype=np.int64))
         self._columns = _columns_of(report_type)
         numbers = (operator.insert_num, operator.insert_bits, operator.weight_bits, report_type.report_bits)
-        shape = report_type.n_items, operator.size, *numbers, _solved_slots(report_type)
-        self._shape = np.array(shape, dtype=np.int64)
+        self._numbers, self._slots = (report_type.n_items, *numbers), _solved_slots(report_type)
         report_words, r = -(-report_type.report_bits // WORD_BITS), operator.insert_bits
         shown = (
             report_words * r
@@ -140,19 +145,18 @@ class SubsetTables:
         """Return 0: rejected draws are few, and BulkResponder adds spare words for them."""
         return 0
 
-    def randomize(self, *given: NDArray[Any]) -> Any:
-        """Run the kernel on offsets, items, words, fitted items and reports."""
-        offsets, items, words, *written = given
-        return randomizing_kernels.randomize_transactions(
-            offsets, items, words, self._subsets, self._columns, self._shape, self._scratch(offsets), tuple(written)
+    def run(self, offsets: _Ints, items: _Ints, words: _Words, fitted: _Ints, reports: _Words, result: _Ints) -> int:
+        """Run the kernel."""
+        scratch, tables = self._scratch(offsets, fitted.shape[1]), (*self._subsets, self._columns)
+        return kernels.randomize_transactions(
+            offsets, items, words, *tables, *scratch, fitted, reports, result, *self._numbers
         )
 
-    def _scratch(self, offsets: NDArray[np.int64]) -> tuple[NDArray[Any], ...]:
-        _, m, _, insert_bits, weight_bits, report_bits, slots = self._shape.tolist()
-        rows = m * insert_bits
+    def _scratch(self, offsets: _Ints, m: int) -> tuple[_Ints, _Ints, _Words, _Ints, _Words, _Ints, _Words]:
+        _, _, insert_bits, weight_bits, report_bits = self._numbers
+        rows, slots = m * insert_bits, self._slots
         n_words = words_for(report_bits) + words_for(rows)
         return (
-            np.empty(2, dtype=np.int64),
             np.empty(_longest(offsets, m), dtype=np.int64),
             np.empty(m, dtype=np.int64),
             np.empty(max(n_words, words_for(weight_bits)), dtype=np.uint64),
@@ -186,6 +190,25 @@ class BulkResponder:
         """Return how many further words replace rejected ones, except with a probability below 2^-1000."""
         return _SPARE_WORDS + self._tables.spare_words(n_transactions)
 
+    def run(
+        self, offsets: _Ints, entries: _Ints, words: _Words, fitted: _Ints, reports: _Words
+    ) -> tuple[int, int, int]:
+        """Randomize transactions as long as words last; return (transactions done, words used, status)."""
+        if IS_COMPILED:
+            result = np.empty(2, dtype=np.int64)
+            done = self._tables.run(offsets, entries, words, fitted, reports, result)
+            return done, int(result[0]), int(result[1])
+        responder, source = Responder(self.report_type), GivenWords(words)
+        for place, (start, stop) in enumerate(pairwise(offsets.tolist())):
+            transaction, used = entries[start:stop].tolist(), source.used
+            try:
+                octets = responder.respond(transaction, source)
+            except EOFError:
+                return place, used, OUT_OF_WORDS
+            fitted[place] = fit_transaction(transaction, self.report_type, GivenWords(words[used:]))
+            reports[place] = np.frombuffer(octets.ljust(8 * reports.shape[1], b"\0"), dtype="<u8")
+        return len(offsets) - 1, source.used, 0
+
     def respond(
         self, offsets: NDArray[np.int64], entries: NDArray[np.int64], words: NDArray[np.uint64], entropy: WordEntropy
     ) -> "ResponseBatch":
@@ -195,11 +218,11 @@ class BulkResponder:
         done = 0
         while True:
             rest = fitted[done:], reports[done:]
-            more, used, status = self._tables.randomize(offsets[done:], entries, read_only(words), *rest)
+            more, used, status = self.run(offsets[done:], entries, words, *rest)
             done += more
             if status == 0:
                 break
-            if status != word_kernels.OUT_OF_WORDS:
+            if status != OUT_OF_WORDS:
                 raise PlanError("the plan's generator does not have the independence it states")
             words = np.concatenate([words[used:], entropy.words(_SPARE_WORDS + len(words) // 16)])
         packed = reports.astype("<u8", copy=False).view(np.uint8)[:, : self.report_type.form.length]

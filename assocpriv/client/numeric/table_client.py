@@ -20,9 +20,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.files.report_files import Reports, check_report_output, write_reports
-from assocpriv.guarantees.entropy import Entropy, SystemEntropy, WordEntropy, read_only
+from assocpriv.guarantees.entropy import Entropy, GivenWords, SystemEntropy, WordEntropy
 from assocpriv.guarantees.errors import RecordError, build_options, pluralize
-from assocpriv.kernels.compiling import randomizing_kernels as kernels
+from assocpriv.kernels.loops import CLEAR, EVEN_NOISE, IS_COMPILED, OUT_OF_WORDS, WEIGHTED_NOISE, WINDOW, kernels
 from assocpriv.kernels.parallel import default_memory, parallel_map, workers_within
 from assocpriv.plans.numeric.table_columns import Clear, Column, GaussianNoise, Mechanism, UniformNoise, Window
 from assocpriv.plans.numeric.table_plan import TablePlan, shortened
@@ -134,7 +134,7 @@ class TableRandomizer:
         self._guides: list[int] = []
         rows = [self._row(column, plan.record_type[place].itemsize) for place, column in enumerate(plan.columns)]
         self._columns = np.array(rows, dtype=np.int64)
-        self._draws = np.array(self._cumulative or [0]), np.array(self._guides or [0])
+        self._draws = tuple(np.array(each or [0], dtype=np.int64) for each in (self._cumulative, self._guides))
         self._protected = np.array(plan.protected_positions, dtype=np.int64)
         drawing = sum(not isinstance(column.mechanism, Clear) for column in plan.columns)
         # of a record, if no draw is rejected
@@ -144,18 +144,18 @@ class TableRandomizer:
         mechanism, at, guide, shift = column.mechanism, len(self._cumulative), len(self._guides), 0
         numbers: tuple[int, ...]
         if isinstance(mechanism, Clear):
-            form, numbers = kernels.CLEAR, (mechanism.width, 0, 0, 0)
+            form, numbers = CLEAR, (mechanism.width, 0, 0, 0)
         elif isinstance(mechanism, UniformNoise):
-            form, numbers = kernels.EVEN_NOISE, (1, 0, 0, 2 * mechanism.reach + 1)
+            form, numbers = EVEN_NOISE, (1, 0, 0, 2 * mechanism.reach + 1)
         elif isinstance(mechanism, GaussianNoise):
             self._cumulative += mechanism.cumulative
             shift = max(0, mechanism.cumulative[-1].bit_length() - _GUIDE_BITS)
             self._guides += _guide_of(mechanism.cumulative, shift)
-            form, numbers = kernels.WEIGHTED_NOISE, (len(mechanism.cumulative), 0, 0, mechanism.cumulative[-1])
+            form, numbers = WEIGHTED_NOISE, (len(mechanism.cumulative), 0, 0, mechanism.cumulative[-1])
         else:
             assert isinstance(mechanism, Window)
             total = mechanism.total(optional=column.optional)
-            form, numbers = kernels.WINDOW, (mechanism.near, mechanism.high, mechanism.low, total)
+            form, numbers = WINDOW, (mechanism.near, mechanism.high, mechanism.low, total)
         return [form, mechanism.inputs, mechanism.outputs, *numbers, at, column.codes, n_bytes, guide, shift]
 
     def randomize(
@@ -165,7 +165,7 @@ class TableRandomizer:
         reports = np.empty((len(raw_inputs), self.plan.report_bytes), dtype=np.uint8)
         done = 0
         while True:
-            more, used, status = self.run(raw_inputs[done:], read_only(words), reports[done:])
+            more, used, status = self.run(raw_inputs[done:], words, reports[done:])
             done += more
             if not status:
                 return reports
@@ -174,16 +174,23 @@ class TableRandomizer:
     def run(
         self, raw_inputs: NDArray[np.int32], words: NDArray[np.uint64], reports: NDArray[np.uint8]
     ) -> tuple[int, int, int]:
-        """Run the kernel, which fills ``reports``; return (records done, words used, status)."""
-        sampled = self.plan.columns_per_report
-        done: tuple[int, int, int] = kernels.randomize_records(
-            raw_inputs, words, self._columns, self._draws, self._protected, sampled, self._scratch(), reports
-        )
-        return done
-
-    def _scratch(self) -> tuple[NDArray[np.int64], ...]:
-        lengths = 2, len(self._protected), len(self._columns)
-        return tuple(np.zeros(length, dtype=np.int64) for length in lengths)
+        """Fill ``reports`` as long as words last; return (records done, words used, status)."""
+        if IS_COMPILED:
+            scratch = (np.zeros(len(each), dtype=np.int64) for each in (self._protected, self._columns))
+            tables, result = (self._columns, *self._draws, self._protected), np.empty(2, dtype=np.int64)
+            done = kernels.randomize_records(
+                raw_inputs, words, *tables, *scratch, reports, result, self.plan.columns_per_report
+            )
+            return done, int(result[0]), int(result[1])
+        source = GivenWords(words)
+        for place, values in enumerate(raw_inputs.tolist()):
+            used = source.used
+            try:
+                codes = release(values, self.plan, source)
+            except EOFError:
+                return place, used, OUT_OF_WORDS
+            reports[place] = np.frombuffer(encode(codes, self.plan), dtype=np.uint8)
+        return len(raw_inputs), source.used, 0
 
 
 def _guide_of(cumulative: Sequence[int], shift: int) -> list[int]:

@@ -24,7 +24,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.guarantees.errors import PlanError
-from assocpriv.kernels.compiling import load_numba
 from assocpriv.plans.published_plan import check_fields, check_integer
 
 Ints = NDArray[np.int64]
@@ -34,7 +33,7 @@ MAX_SEED_BITS = 4096
 _NAMES = "none, bch or reed-solomon"
 WORD_BITS = 64
 _TABLED_BITS = 16  # tables of a field up to this size are made in milliseconds
-# Conway polynomials of GF(2), GF(4), …, GF(2^32), as in galois, which takes seconds to load
+# Conway polynomials of GF(2), GF(4), …, GF(2^32), those of galois; no plan has a larger field than GF(2^24)
 _CONWAY = (
     0x3, 0x7, 0xB, 0x13, 0x25, 0x5B, 0x83, 0x11D, 0x211, 0x46F, 0x805, 0x10EB, 0x201B, 0x40A9, 0x8035, 0x1002D,
     0x20009, 0x41403, 0x80027, 0x1006F3, 0x200065, 0x401F61, 0x800021, 0x101E6A9, 0x2000145, 0x40045D3, 0x80016AD,
@@ -211,13 +210,8 @@ def _power_modulo(exponent: int, polynomial: int, degree: int) -> int:
 
 
 def primitive_polynomial(field_bits: int) -> int:
-    """Return the Conway polynomial of GF(2^field_bits), bit i the coefficient of x^i."""
-    if 1 <= field_bits <= len(_CONWAY):
-        return _CONWAY[field_bits - 1]
-    load_numba()  # before galois does
-    import galois
-
-    return int(galois.conway_poly(2, field_bits))
+    """Return the Conway polynomial of GF(2^field_bits), bit i the coefficient of x^i; 1 to 32 bits are known."""
+    return _CONWAY[field_bits - 1]
 
 
 def bch_generator(n_items: int, bits_per_item: int, independent: int) -> Generator:

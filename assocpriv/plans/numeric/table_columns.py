@@ -51,7 +51,6 @@ from numpy.typing import NDArray
 
 from assocpriv.guarantees.amplification import format_fraction
 from assocpriv.guarantees.errors import PlanError
-from assocpriv.kernels.compiling import randomizing_kernels
 from assocpriv.plans.published_plan import check_fields, check_integer
 
 Ints = NDArray[np.int64]
@@ -512,9 +511,10 @@ class NumberColumn(NumericColumn):
 
     def cells_of(self, numbers: NDArray[np.float64]) -> tuple[NDArray[np.int32], int]:
         """Return the cell of each number, int32 (n,), as described in the base class."""
-        edges, cells = self.edges, np.empty(len(numbers), dtype=np.int32)
-        scale = self.inputs / (edges[-1] - edges[0])
-        return cells, randomizing_kernels.find_cells(np.ascontiguousarray(numbers), edges, scale, cells)
+        edges = self.edges
+        cells = np.searchsorted(edges[1:-1], numbers, side="right").astype(np.int32)
+        cells[np.isnan(numbers)] = self.inputs
+        return cells, int(((numbers < edges[0]) | (numbers > edges[-1])).sum())
 
     @cached_property
     def _lattice(self) -> tuple[int, int, int]:

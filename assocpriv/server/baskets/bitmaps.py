@@ -27,8 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.guarantees.exact_numbers import binomial_words
-from assocpriv.kernels.compiling import counting_kernels as kernels
-from assocpriv.kernels.compiling import word_kernels
+from assocpriv.kernels.loops import GROUPS, LANES, kernels
 from assocpriv.kernels.parallel import cache_bytes
 from assocpriv.plans.baskets.generator import WORD_BITS, Field, item_columns
 
@@ -50,10 +49,10 @@ def block_words() -> int:
 
 def empty_rows(n_rows: int, n_bits: int) -> Rows:
     """Return uninitialized bitmaps of ``n_rows`` rows over ``n_bits`` transactions, at the start of a cache line."""
-    n_lanes = -(-n_bits // (WORD_BITS * kernels.LANES))
-    n_blocks = -(-n_lanes * kernels.LANES // block_words())
+    n_lanes = -(-n_bits // (WORD_BITS * LANES))
+    n_blocks = -(-n_lanes * LANES // block_words())
     # blocks of about the same size, so that little of the last one is empty
-    return _aligned((n_blocks, n_rows, -(-n_lanes // n_blocks) * kernels.LANES if n_blocks else 0))
+    return _aligned((n_blocks, n_rows, -(-n_lanes // n_blocks) * LANES if n_blocks else 0))
 
 
 def _aligned(shape: tuple[int, int, int]) -> Rows:
@@ -66,7 +65,7 @@ def _aligned(shape: tuple[int, int, int]) -> Rows:
 def report_planes(packed: NDArray[np.uint8]) -> Rows:
     """Return the bitmaps of the bits of packed reports, uint8 (n, report_bytes): (blocks, 8 · report_bytes, words)."""
     planes = empty_rows(8 * packed.shape[1], len(packed))
-    kernels.transpose_reports(np.ascontiguousarray(packed), np.empty((64, kernels.LANES), dtype=np.uint64), planes)
+    kernels.transpose_reports(np.ascontiguousarray(packed), planes)
     return planes
 
 
@@ -97,7 +96,7 @@ def _unranked_planes(report_type: "ReportType", packed: NDArray[np.uint8]) -> Ro
     octets[:, : packed.shape[1]] = packed
     planes = empty_rows(report_type.padded_items, len(packed))
     scratch = np.empty((2 * binomials.shape[2] + 3, 64), dtype=np.uint64), np.empty(len(binomials), dtype=np.int64)
-    word_kernels.unrank_reports(octets.view("<u8").astype(np.uint64, copy=False), binomials, *scratch, planes)
+    kernels.unrank_reports(octets.view("<u8").astype(np.uint64, copy=False), binomials, *scratch, planes)
     return planes
 
 
@@ -145,7 +144,7 @@ class ItemTables:
             part = rows[block : block + 1, items]
             if self._is_seeded:
                 left = n_reports - block * planes.shape[2] * WORD_BITS
-                kernels.expand_items(here, self._entries[items], self._num, left, self._group_bits, lines, part)
+                kernels.expand_items(here, self._entries[items], lines, part, self._num, left, self._group_bits)
             else:
                 np.take(here, self._items[items], axis=1, out=part, mode="clip")  # another mode would copy them twice
             yield part.size * (self.work // max(1, len(self._items)))
@@ -161,15 +160,15 @@ class ItemTables:
         for block, here, items in self._steps(planes):
             if self._is_seeded:
                 left = n_reports - block * planes.shape[2] * WORD_BITS
-                kernels.count_items(here, self._entries[items], self._num, left, self._group_bits, lines, counts[items])
+                kernels.count_items(here, self._entries[items], lines, counts[items], self._num, left, self._group_bits)
             else:
                 counts[items] += np.bitwise_count(here[:, self._items[items]]).sum(axis=(0, 2), dtype=np.int64)
             yield len(counts[items]) * planes.shape[2] * (self.work // max(1, len(self._items)))
 
     def _lines(self) -> Rows:
         """Return memory for the kernels' tables of XORs, uint64 (lines, words)."""
-        n_lines = 3 + (self._entries.shape[2] << self._group_bits) if self._is_seeded else 0
-        return _aligned((1, n_lines, kernels.LANES)).reshape(n_lines, kernels.LANES)
+        n_lines = self._entries.shape[2] << self._group_bits if self._is_seeded else 0
+        return _aligned((1, n_lines, LANES)).reshape(n_lines, LANES)
 
     def _steps(self, planes: Rows) -> Iterator[tuple[int, Rows, slice]]:
         """Yield blocks, their planes, and some of the items."""
@@ -184,7 +183,7 @@ class ItemTables:
 
 def _group_bits(n_bits: int, n_columns: int) -> int:
     """Return how many seed bits to tabulate together: the fewest XORs whose tables fit half of the second cache."""
-    most_lines = min(cache_bytes()[1] // 2 // (8 * kernels.LANES), 1 << 16)  # line numbers have 16 bits
+    most_lines = min(cache_bytes()[1] // 2 // (8 * LANES), 1 << 16)  # line numbers have 16 bits
     choices = [(-(-n_bits // bits), bits) for bits in range(1, 9)]
     fitting = [(groups * ((1 << bits) + n_columns), bits) for groups, bits in choices if groups << bits <= most_lines]
     return min(fitting)[1] if fitting else 4
@@ -196,7 +195,7 @@ def _entries(columns: NDArray[np.uint64], n_bits: int, group_bits: int) -> NDArr
     The number of groups is padded with line 0, which is empty, to a multiple of those that the kernel combines at once.
     """
     n_groups = -(-n_bits // group_bits)
-    entries = np.zeros((*columns.shape[:2], -(-n_groups // kernels.GROUPS) * kernels.GROUPS), dtype=np.uint16)
+    entries = np.zeros((*columns.shape[:2], -(-n_groups // GROUPS) * GROUPS), dtype=np.uint16)
     for group in range(n_groups):
         word, shift = divmod(group * group_bits, WORD_BITS)
         masks = columns[:, :, word] >> np.uint64(shift)
@@ -259,22 +258,21 @@ class SupersetCounter:
     def _count_pairs(self, rows: Rows, counts: NDArray[np.int64]) -> Iterator[int]:
         # two panels of rows, as they are counted against each other, take half of the second cache
         panel = max(4, cache_bytes()[1] // 4 // (8 * block_words()) // 4 * 4)
-        step, notes = max(1, _STEP_WORDS // max(1, rows.size * panel)) * panel, np.empty(kernels.NOTES, dtype=np.int64)
+        step = max(1, _STEP_WORDS // max(1, rows.size * panel)) * panel
         for start in range(0, self._n_rows, step):
             stop = min(start + step, self._n_rows)
-            kernels.count_pairs(rows, panel, start, stop, notes, counts)
+            kernels.count_pairs(rows, counts, panel, start, stop)
             yield (stop * (stop - 1) - start * (start - 1)) // 2 * rows.shape[2]
 
     def _count_sets(self, rows: Rows, counts: NDArray[np.int64]) -> Iterator[int]:
-        parts = _aligned((1, 4 + self._itemsets.shape[1], rows.shape[2]))
-        notes = np.empty(kernels.NOTES, dtype=np.int64)
+        [parts] = _aligned((1, 4 + self._itemsets.shape[1], rows.shape[2]))
         step = max(1, _STEP_WORDS // max(1, rows.shape[2]))
         for start in range(0, len(self._itemsets), step):
             some = slice(start, start + step)
             shared = self._shared[some]
             if shared[0]:  # the previous itemset is in another step
                 shared = np.append(0, shared[1:])
-            kernels.count_supersets(rows, self._itemsets[some], shared, parts, notes, counts[some])
+            kernels.count_supersets(rows, self._itemsets[some], shared, parts, counts[some])
             yield len(shared) * rows.shape[2]
 
 

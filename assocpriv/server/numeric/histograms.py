@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from assocpriv.files.report_files import Reports, file_batches, row_groups
 from assocpriv.guarantees.errors import EstimateError, PlanError, WireError, check_type, pluralize
-from assocpriv.kernels.compiling import counting_kernels
+from assocpriv.kernels.loops import kernels
 from assocpriv.kernels.parallel import add_up
 from assocpriv.plans.numeric.table_columns import CategoryColumn, Clear, Column, Noise, NumberColumn, Window
 from assocpriv.plans.numeric.table_plan import TablePlan
@@ -144,7 +144,6 @@ def _count(
     parts: Iterable[_Part], axes: Ints, places: Ints, n_counts: int, progress: Callable[[float], None] | None
 ) -> tuple[Ints, bool]:
     """Return all histograms, concatenated, and whether all codes exist."""
-    tally_codes = counting_kernels.tally_codes  # loads in this thread
     wrong, widest = threading.Event(), int(axes[:, 0, 2].max(initial=0)) + 1
 
     def work(part: _Part, counts: Ints) -> Iterator[float]:
@@ -152,7 +151,7 @@ def _count(
         for packed in part:
             for start in range(0, len(packed), _STEP):
                 few = np.ascontiguousarray(packed[start : start + _STEP])
-                if tally_codes(few, axes, places, found, counts):
+                if kernels.tally_codes(few, axes, places, found, counts):
                     wrong.set()
                 yield float(len(few))
 

@@ -10,7 +10,6 @@ import pytest
 
 from assocpriv.client.baskets.basket_client import Randomizer
 from assocpriv.client.baskets.bulk_client import BulkRandomizer, randomize_chunks
-from assocpriv.guarantees.entropy import SystemEntropy
 from assocpriv.guarantees.errors import BasketError
 from assocpriv.plans.baskets.catalogue import Catalogue
 from assocpriv.plans.baskets.operator import FixedSizeOperator
@@ -178,24 +177,6 @@ def test_malformed_arrays_are_refused(offsets, items):
     arrays = (np.array(offsets, dtype=np.int64), np.array(items, dtype=np.int64))
     with pytest.raises(BasketError, match="must lie in the catalogue and rise"):
         list(randomize_chunks(Baskets(plan.catalogue, *arrays), plan, entropy=SeededEntropy(1)))
-
-
-def test_kernels_get_read_only_words_from_every_source(rng, monkeypatch):
-    """A kernel is not compiled again, for writable words, where more words are drawn in the middle of a command."""
-    plan = naive.small_plan("bch", N_ITEMS, 2, 1)
-    randomizer, kinds = BulkRandomizer(plan), set()
-    tables = randomizer._responders[0]._tables
-    run = tables.randomize
-
-    def look(offsets, items, words, *written):
-        kinds.add(words.flags.writeable)
-        return run(offsets, items, words, *written)
-
-    monkeypatch.setattr(tables, "randomize", look)
-    for entropy in (SystemEntropy(), SeededEntropy(1)):
-        for count in (0, 300):
-            randomizer.randomize(random_baskets(rng, 20), entropy.words(count), entropy)
-    assert kinds == {False}
 
 
 # ---- several report types

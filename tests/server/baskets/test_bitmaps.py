@@ -6,6 +6,7 @@ import naive
 import numpy as np
 import pytest
 
+from assocpriv.kernels import compiled, plain
 from assocpriv.server.baskets import bitmaps as bitmap
 from assocpriv.server.baskets.bitmaps import (
     ItemTables,
@@ -18,6 +19,12 @@ from assocpriv.server.baskets.bitmaps import (
 )
 
 CACHES = [(0, 0), (32 << 10, 256 << 10), (48 << 10, 1 << 20), (1 << 20, 1 << 26)]  # of no machine to a huge one
+
+
+@pytest.fixture(autouse=True, params=[compiled, plain])
+def _built(request, monkeypatch):
+    """Run each test with the compiled kernels, and as without a C compiler."""
+    monkeypatch.setattr(bitmap, "kernels", request.param)
 
 
 @pytest.fixture(params=CACHES)

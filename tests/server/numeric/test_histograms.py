@@ -10,6 +10,7 @@ from naive import small_plan
 from assocpriv.files.report_files import Reports, read_reports, write_reports
 from assocpriv.guarantees.amplification import Guarantee
 from assocpriv.guarantees.errors import EstimateError, PlanError, WireError
+from assocpriv.kernels import compiled, plain
 from assocpriv.plans.numeric.table_columns import CategoryColumn, Clear, LabelColumn, NumberColumn, UniformNoise, Window
 from assocpriv.plans.numeric.table_plan import TablePlan
 from assocpriv.server.numeric import histograms
@@ -25,6 +26,12 @@ PLAN = TablePlan(
     1,
     Guarantee("5%", "50%"),
 )
+
+
+@pytest.fixture(autouse=True, params=[compiled, plain])
+def _built(request, monkeypatch):
+    """Run each test with the compiled kernels, and as without a C compiler."""
+    monkeypatch.setattr(histograms, "kernels", request.param)
 
 
 def packed_of(codes):
