@@ -12,7 +12,7 @@ from . import (
 from .guarantees.errors import AssocprivError as AssocprivError
 from .guarantees.amplification import Channel as Channel, Guarantee as Guarantee
 from .plans.baskets.catalogue import Catalogue as Catalogue
-from .plans.baskets.item_names import Names as Names
+from .plans.baskets.catalogue import Names as Names
 from .plans.baskets.basket_plan import Plan as Plan
 from .records.baskets import Baskets as Baskets, to_baskets as to_baskets
 from .files.report_files import Reports as Reports, read_reports as read_reports

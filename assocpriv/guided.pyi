@@ -1,7 +1,7 @@
 # The public names of this subject, each once.
 # fmt: off
 # isort: off
-from .plans.guided.guidance import Guidance as Guidance
+from .plans.guided.guided_plan import Guidance as Guidance
 from .plans.guided.guided_plan import (
     GuidedPlan as GuidedPlan, category as category, class_label as class_label, number as number,
     plan_guided as plan_guided,

@@ -1,8 +1,8 @@
 # The public names of this subject, each once.
 # fmt: off
 # isort: off
-from .plans.numeric.table_columns import CategoryColumn as CategoryColumn, LabelColumn as LabelColumn
-from .plans.numeric.table_columns import NumberColumn as NumberColumn, WholeColumn as WholeColumn
+from .plans.numeric.table_plan import CategoryColumn as CategoryColumn, LabelColumn as LabelColumn
+from .plans.numeric.table_plan import NumberColumn as NumberColumn, WholeColumn as WholeColumn
 from .plans.numeric.table_plan import TablePlan as TablePlan
 from .plans.numeric.tree_model import TreeModel as TreeModel, tree_dot as tree_dot, tree_lines as tree_lines
 from .planning.table_planner import plan_table as plan_table

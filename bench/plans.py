@@ -4,15 +4,15 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from assocpriv.guarantees.amplification import Guarantee
+from assocpriv.planning.basket_planner import as_catalogue
 from assocpriv.planning.operator_designs import (
     WorstSupport,
-    choose_generator,
     fixed_size_family,
     insertion_family,
     runs,
 )
-from assocpriv.planning.plan_request import as_catalogue
 from assocpriv.plans.baskets.basket_plan import Plan
+from assocpriv.plans.baskets.generator import BUILDERS
 from assocpriv.plans.baskets.report_type import ReportType
 
 GUARANTEE = Guarantee("5%", "50%")
@@ -24,7 +24,7 @@ def coded(items: int | Iterable[str], code: str = "bch", insert_bits: int = 1) -
     catalogue, limit = as_catalogue(items), GUARANTEE.amplification_limit
     designs = insertion_family(_M).search(limit, _OBJECTIVE, runs(_M))
     design = min((d for d in designs if d.insert_bits == insert_bits), key=lambda d: d.error)
-    generator = choose_generator(len(catalogue) + _M, insert_bits, _M + 3, code)
+    generator = BUILDERS[code](len(catalogue) + _M, insert_bits, _M + 3)
     return Plan(catalogue, (ReportType(len(catalogue), design.operator(limit), generator, 3),), GUARANTEE)
 
 

@@ -20,17 +20,15 @@ from assocpriv.client.numeric.table_client import encode, release
 from assocpriv.files.report_files import Reports
 from assocpriv.guarantees.amplification import Guarantee, parse_share
 from assocpriv.guarantees.entropy import WordEntropy
-from assocpriv.planning.operator_designs import FixedSizeFamily, WorstSupport, choose_generator, paper_family, runs
-from assocpriv.planning.plan_request import as_catalogue, limit_per_report
-from assocpriv.planning.size_reports import add_sizes_report_type, sizes_share
+from assocpriv.planning.basket_planner import add_sizes_report_type, as_catalogue, limit_per_report, sizes_share
+from assocpriv.planning.operator_designs import FixedSizeFamily, WorstSupport, paper_family, runs
 from assocpriv.plans.baskets.basket_plan import Plan
-from assocpriv.plans.baskets.catalogue import Catalogue
-from assocpriv.plans.baskets.generator import Generator
-from assocpriv.plans.baskets.item_names import Names
+from assocpriv.plans.baskets.catalogue import Catalogue, Names
+from assocpriv.plans.baskets.generator import BUILDERS, Generator
 from assocpriv.plans.baskets.operator import AnyOperator, FixedSizeOperator, Operator
 from assocpriv.plans.baskets.report_type import ReportType
-from assocpriv.plans.guided.guidance import Guidance
-from assocpriv.plans.guided.guided_plan import category, class_label, number, plan_guided
+from assocpriv.plans.guided.guided_plan import Guidance, category, class_label, number, plan_guided
+from assocpriv.plans.numeric.table_plan import Column
 from assocpriv.records.baskets import Baskets
 from assocpriv.simulation.enumeration import SeededEntropy
 from bench.accuracy.transactions import Transactions
@@ -112,6 +110,20 @@ def items_plan(
     catalogue = Catalogue.numbered(items) if isinstance(items, int) else Catalogue(list(items))
     report_type = ReportType(len(catalogue), operator, generator or Generator(), k)
     return Plan(catalogue, (report_type,), guarantee, reports_per_person=reports_per_person)
+
+
+def plan_of_type(plan: Plan, report_type: ReportType) -> Plan:
+    """Return a plan with one report type only, whose view's entries become the items."""
+    only = ReportType(report_type.n_items, report_type.operator, report_type.generator, report_type.itemset_size)
+    items = Catalogue.numbered(report_type.n_items)
+    return Plan(items, (only,), plan.guarantee, reports_per_person=plan.reports_per_person)
+
+
+def exact_transition(column: Column) -> list[list[Fraction]]:
+    """Return P(code | cell or value), exactly: a row for each input (a missing value last), an entry for each code."""
+    weights, optional = column.mechanism.weights, column.optional
+    rows = (weights(value, optional=optional) for value in range(column.inputs + optional))
+    return [[Fraction(weight, sum(row)) for weight in row] for row in rows]
 
 
 def small_generator(code: str, n_items: int, r: int, independent: int) -> Generator:
@@ -239,7 +251,7 @@ def planned(
     design = min(near, key=lambda design: (design.report_bits(padded, m + largest), design.error))
     generator = design.generator(padded, m + largest)
     if code is not None and generator.kind != code:
-        generator = choose_generator(padded, design.insert_bits, m + largest, code)
+        generator = BUILDERS[code](padded, design.insert_bits, m + largest) if code != "none" else Generator()
     report_type = ReportType(len(catalogue), design.operator(limit), generator, largest)
     share = (
         None if sizes is None else sizes_share(reports) if sizes == "auto" else Fraction(parse_share(sizes, "share"))

@@ -16,8 +16,7 @@ if TYPE_CHECKING:
     from assocpriv.planning.basket_planner import PlannedCollection
     from assocpriv.planning.detection_limits import Forecast, PlanForDetection
     from assocpriv.planning.table_planner import GuidedFacts, TableFacts
-    from assocpriv.plans.baskets.catalogue import Catalogue
-    from assocpriv.plans.baskets.item_names import Names
+    from assocpriv.plans.baskets.catalogue import Catalogue, Names
     from assocpriv.plans.guided.guided_plan import GuidedPlan
     from assocpriv.plans.numeric.table_plan import TablePlan
     from assocpriv.server.spark_counting import SparkReports
@@ -115,7 +114,7 @@ def plan(
     ('12.1%', 1)
     """
     from assocpriv.planning import basket_planner, detection_limits
-    from assocpriv.planning.plan_request import as_catalogue
+    from assocpriv.planning.basket_planner import as_catalogue
 
     only_prior = (
         detect is not None and prior is not None and guarantee is None and epsilon is None and posterior is None

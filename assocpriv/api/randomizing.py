@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from assocpriv.client.guided.guided_client import GuidedRecord
     from assocpriv.client.guided.report_queue import ResponseCounts
     from assocpriv.plans.baskets.catalogue import Catalogue
-    from assocpriv.plans.guided.guidance import Guidance
+    from assocpriv.plans.guided.guided_plan import Guidance
     from assocpriv.records.baskets import Baskets
     from assocpriv.records.table_files import TableCounts
     from assocpriv.server.spark_counting import SparkReports

@@ -24,7 +24,7 @@ from assocpriv.auditing.tested_clients import ClientReports, OwnClient, RecordBa
 from assocpriv.client.guided.guided_client import GuidedRecord, randomize_guided, randomize_inputs
 from assocpriv.guarantees.entropy import SystemEntropy
 from assocpriv.guarantees.errors import PlanError
-from assocpriv.plans.guided.guidance import Guidance, mixing_weight
+from assocpriv.plans.guided.guided_plan import Guidance, mixing_weight
 
 if TYPE_CHECKING:
     from assocpriv.plans.guided.guided_plan import GuidedPlan

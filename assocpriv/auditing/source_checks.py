@@ -53,7 +53,7 @@ _REASONS = {
     "files/report_files.py": "datetime stat st_mtime glob open read_bytes",  # time and change of a file
     "kernels/parallel.py": "sys psutil cpu_count read_text",  # numbers of cores and memory
     "plans/baskets/catalogue.py": "hash",  # of equal catalogues
-    "plans/numeric/table_columns.py": "getattr",  # fields by name, here and below
+    "plans/numeric/table_plan.py": "getattr",  # fields by name, here and below
     "plans/baskets/generator.py": "getattr",
     "plans/guided/guided_plan.py": "sys",  # the range of floats
     "plans/registry.py": "getattr importlib",  # parts of plan types, and below renderers

@@ -26,7 +26,7 @@ from assocpriv.client.numeric.table_client import randomize_inputs, randomize_re
 from assocpriv.guarantees.entropy import SystemEntropy
 from assocpriv.guarantees.errors import PlanError
 from assocpriv.plans.guided.guided_plan import CutColumn
-from assocpriv.plans.numeric.table_columns import CategoryColumn, Column, NumberColumn, TableColumns
+from assocpriv.plans.numeric.table_plan import CategoryColumn, Column, NumberColumn, TableColumns
 
 if TYPE_CHECKING:
     from assocpriv.plans.numeric.table_plan import TablePlan

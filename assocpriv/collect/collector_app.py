@@ -51,7 +51,7 @@ from assocpriv.plans.guided.guided_plan import GuidedPlan
 if TYPE_CHECKING:
     from assocpriv.collect.gateway import GatewayKeys
     from assocpriv.collect.keys import Keyring, SourceKey
-    from assocpriv.plans.guided.guidance import Guidance
+    from assocpriv.plans.guided.guided_plan import Guidance
 
 _BODY_SECONDS = 30.0  # within which a whole request must arrive
 _SKIP_SECONDS = 5.0  # for which the body of a refused request is skipped

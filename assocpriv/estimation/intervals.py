@@ -65,7 +65,7 @@ from assocpriv.estimation import matrices
 from assocpriv.estimation.supports import Respondents, detectable_support, partial_counts
 from assocpriv.guarantees.amplification import parse_share
 from assocpriv.guarantees.errors import EstimateError, PlanError
-from assocpriv.plans.numeric.transition import ERRORS_OF_ONE, SupportModel
+from assocpriv.plans.baskets.operator import ERRORS_OF_ONE, SupportModel
 
 if TYPE_CHECKING:
     from assocpriv.plans.baskets.basket_plan import Plan

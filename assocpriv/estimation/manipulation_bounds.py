@@ -2,7 +2,7 @@
 
 **Effect on estimates.** A single report cannot be checked, and a manipulated one weighs
 more than an honest one. With q the values that a report can add to N·ŝ of an itemset of k items
-(plans/numeric/transition.py):
+(plans/baskets/operator.py):
 
     one report replaced      moves ŝ by at most (max q − min q) / N
     one report added         by (q_l − ŝ) / (N + 1)
@@ -30,9 +30,8 @@ from numpy.typing import NDArray
 
 from assocpriv.guarantees.errors import EstimateError
 from assocpriv.plans.baskets.basket_plan import Plan
-from assocpriv.plans.baskets.operator import FixedSizeOperator
+from assocpriv.plans.baskets.operator import FixedSizeOperator, SupportModel
 from assocpriv.plans.baskets.report_type import ReportType
-from assocpriv.plans.numeric.transition import SupportModel
 
 FALSE_ALARM = 1e-3  # false-alarm rate of all tests together, whatever the honest people's baskets
 _PERCENT = Fraction(1, 100)

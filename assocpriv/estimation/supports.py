@@ -1,6 +1,6 @@
 """Supports of itemsets from superset counts, with their variances; the lowest supports that a plan can detect.
 
-For an itemset A of k items let Z_A be the value q[l'] of plans/numeric/transition.py, an unbiased estimate from one
+For an itemset A of k items let Z_A be the value q[l'] of plans/baskets/operator.py, an unbiased estimate from one
 report of whether its transaction holds A. With means over the N reports:
 
     ŝ(A)        = mean Z_A
@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from assocpriv.guarantees.errors import EstimateError
 from assocpriv.plans.baskets.basket_plan import Plan
-from assocpriv.plans.numeric.transition import ERRORS_OF_ONE, SupportModel, lowest_support
+from assocpriv.plans.baskets.operator import ERRORS_OF_ONE, SupportModel, lowest_support
 
 # ---- supports
 

@@ -24,8 +24,7 @@ from numpy.typing import NDArray
 from assocpriv.files.arrow import column_chunks, is_inflated, pq, to_arrow_table, to_numpy
 from assocpriv.files.atomic import MAX_TABLE_BYTES, atomic_output, output_format, read_bounded
 from assocpriv.files.report_files import ITEMSETS_KEY, gather_hint
-from assocpriv.guarantees.errors import EstimateError
-from assocpriv.guarantees.json_text import json_fields
+from assocpriv.guarantees.errors import EstimateError, json_fields
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -25,8 +25,7 @@ from numpy.typing import NDArray
 from assocpriv.files.arrow import LazyModule
 from assocpriv.files.atomic import atomic_output, sync_folder
 from assocpriv.files.plan_files import read_plan
-from assocpriv.guarantees.errors import FileError, WireError
-from assocpriv.guarantees.json_text import json_fields
+from assocpriv.guarantees.errors import FileError, WireError, json_fields
 from assocpriv.plans.published_plan import ID_BYTES
 
 if TYPE_CHECKING:

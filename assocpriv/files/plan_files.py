@@ -19,13 +19,12 @@ from typing import TYPE_CHECKING, overload
 from assocpriv.files.atomic import atomic_output
 from assocpriv.files.spreadsheet_lists import decode_text, is_header, read_rows
 from assocpriv.guarantees.errors import GuidanceError, NotAPlanError, PlanError, check_type
-from assocpriv.plans.baskets.catalogue import Catalogue
-from assocpriv.plans.baskets.item_names import MAX_ANCESTORS, Names
+from assocpriv.plans.baskets.catalogue import MAX_ANCESTORS, Catalogue, Names
 from assocpriv.plans.published_plan import AnyPlan, PublishedPlan
 from assocpriv.plans.registry import parse_plan
 
 if TYPE_CHECKING:
-    from assocpriv.plans.guided.guidance import Guidance
+    from assocpriv.plans.guided.guided_plan import Guidance
 
 _MAX_FILE_BYTES = 64 << 20  # a million names fit
 _BLANKS = re.compile(r"\s+")
@@ -153,7 +152,7 @@ def read_guidance(path: str | Path) -> "Guidance":
     >>> ap.guided.read_guidance(path).serial
     1
     """
-    from assocpriv.plans.guided.guidance import Guidance
+    from assocpriv.plans.guided.guided_plan import Guidance
 
     try:
         return Guidance.parse(read_text(path, "guidance"))

@@ -16,8 +16,7 @@ from typing import Any
 
 from assocpriv.files.atomic import MAX_TABLE_BYTES, read_bounded
 from assocpriv.files.spreadsheet_lists import decode_text, detect_separator, read_rows
-from assocpriv.guarantees.errors import EstimateError, FileError
-from assocpriv.guarantees.json_text import json_fields
+from assocpriv.guarantees.errors import EstimateError, FileError, json_fields
 
 FORMAT, VERSION = "assocpriv-rules", 1
 _FIELDS = (

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from assocpriv.files.atomic import atomic_output, read_bounded
-from assocpriv.guarantees.errors import EstimateError
-from assocpriv.guarantees.json_text import RepeatedFieldError, json_fields
+from assocpriv.guarantees.errors import EstimateError, RepeatedFieldError, json_fields
 from assocpriv.plans.numeric.tree_model import CategoryInput, Input, Node, NumberInput, Split, TreeModel
 
 FORMAT, VERSION = "assocpriv-tree", 1

@@ -15,6 +15,17 @@ P[y | x, z] = p[x → y], γ is the same for an adversary who knows Z = z.
 Several reports of one person, randomized independently, compose: p[x → (y, y')] = p[x → y]·p'[x → y'], so their γ
 multiply. This also holds if the second randomizer was chosen from what the first one showed.
 
+Information in a report Y about a private value X with the prior P, with KL(A ‖ B) = Σ A log(A/B):
+
+    I   = E_y KL(P[X|y] ‖ P[X])        mutual information, an average: small even if some reports reveal everything
+    WI  = max_y KL(P[X|y] ‖ P[X])      worst-case information: bounds upward breaches
+    IWI = max_y KL(P[X] ‖ P[X|y])      inverse worst-case information: bounds downward breaches
+
+A γ-amplifying randomizer has WI, IWI ≤ log γ, and more exactly ≤ log((γ−1)/ln γ) − 1 + ln γ/(γ−1) nats under every
+prior. For a given mean of the likelihoods l(x) = p[x → y] ∈ [a, γa] the convex functions l·log l and −log l have their
+largest mean where l takes the two end values only. One variable remains, the prior of the end γa. Source: EGS03,
+section 7; the bounds are ours.
+
 EGS03: Evfimievski, Gehrke, Srikant, Limiting Privacy Breaches in Privacy Preserving Data Mining, PODS 2003.
 
 :class:`Channel` is a randomizer with a prior; its results are exact. The example compares three randomizers of a number
@@ -54,10 +65,12 @@ VERY_WEAK_EPSILON = 8.0  # above it a prior of 1 in 1,000 may reach 3 in 4
 LARGEST_DENOMINATOR = 10**24  # keeps a/b short in every plan
 _LARGEST_WRITTEN = 10**500  # numerator and denominator of a γ that is written exactly
 _LOG_DIGITS = 400
+_INFORMATION_DIGITS, _LARGEST_BASE = 60, 1e300
 _ROOT_BITS = 1200
 _LARGEST_EPSILON = 700  # e^700 is still a double
 _MOST_WRITTEN = 55  # largest ε of a guarantee: beyond it the posterior needs a denominator of over 24 digits
 _TYPICAL = "typical values are 1 to 5; epsilon=2.9 raises a prior of 5% to at most 49%"
+BITS = 2.0  # base of the logarithm of information
 _LARGEST_ROUNDING = 1e-9  # tolerance of floats that should add up to 1
 _LIMIT_DECIMALS = 12  # of a limit of γ given as ε: the most that posteriors of common priors can represent
 _WRITTEN_LOGARITHM = re.compile(r"ln ?\(?([0-9]{1,24}(?:\.[0-9]{1,24})?)\)?", re.ASCII)
@@ -493,6 +506,34 @@ def largest_rise(amplification: Fraction) -> float:
     return float_up(Fraction(root - scale, root + scale))
 
 
+def information_limit(amplification: Fraction, *, base: float = BITS) -> float:
+    """Return the largest WI, and IWI, of a γ-amplifying randomizer under any prior, rounded up; it is attained.
+
+    Args:
+        amplification: γ, 1 or more.
+        base: of the logarithm; 2 gives bits, math.e nats.
+
+    Raises:
+        PlanError: γ is below 1, or the base is not above 1.
+
+    >>> round(information_limit(Fraction(19)), 6)
+    1.405233
+    """
+    amplification = check_amplification(amplification)
+    given: object = base
+    if not isinstance(given, int | float | Fraction) or not 1 < given < _LARGEST_BASE:
+        raise PlanError("base must be a number above 1: 2 for bits, math.e for nats")
+    if amplification == 1:
+        return 0.0
+    # near γ = 1 the result, about (γ−1)²/8, is a difference of numbers near 1: 4 · 0.3 more digits a bit of 1/(γ−1)
+    digits = _INFORMATION_DIGITS + 2 * (1 // (amplification - 1)).bit_length()
+    with localcontext(prec=digits) as context:
+        above = context.divide(Decimal((amplification - 1).numerator), Decimal((amplification - 1).denominator))
+        log = (above + 1).ln()
+        nats = context.divide(above, log).ln() - 1 + context.divide(log, above)
+        return float_up(context.divide(nats, Decimal(float(base)).ln()) + Decimal(1).scaleb(20 - digits))
+
+
 Number = Fraction | float
 
 
@@ -586,14 +627,9 @@ def root_of_limit(limit: Fraction, parts: int, bits: int) -> Fraction:
         return limit
     # root/2^bits ≤ limit^(1/parts) holds iff root^parts ≤ limit · 2^(bits·parts), that is, iff it is ≤ the integer part
     scaled = (limit.numerator << bits * parts) // limit.denominator
-    return Fraction(_whole_root(scaled, parts), 1 << bits)
-
-
-def _whole_root(value: int, degree: int) -> int:
-    """Return the largest whole number whose power of this degree is at most ``value`` ≥ 1."""
-    bits = value.bit_length()
-    low, high = 1 << (bits - 1) // degree, 1 << -(-bits // degree)  # low^degree ≤ value < high^degree
+    length = scaled.bit_length()
+    low, high = 1 << (length - 1) // parts, 1 << -(-length // parts)  # low^parts ≤ scaled < high^parts
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (middle, high) if middle**degree <= value else (low, middle)
-    return low
+        low, high = (middle, high) if middle**parts <= scaled else (low, middle)
+    return Fraction(low, 1 << bits)

@@ -1,10 +1,11 @@
-"""The package's exceptions, and checks of arguments.
+"""The package's exceptions, checks of arguments, and strict JSON: no repeated field, no NaN or infinity.
 
 A message states what is wrong, the rule, the value and the remedy. It never contains an item, a value or a transaction
 of a person: only names of fields, positions and counts.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 _Options = TypeVar("_Options")
@@ -65,6 +66,10 @@ class CollectorError(AssocprivError):
 
 class SparkError(AssocprivError):
     """Spark cannot be started, does not respond, or failed a job."""
+
+
+class RepeatedFieldError(ValueError):
+    """A field of a JSON object is repeated; two readers might take different ones."""
 
 
 def pluralize(count: int, what: str) -> str:
@@ -139,3 +144,29 @@ def check_argument_names(given: Iterable[str], known: Sequence[str]) -> None:
     for name in given:
         if name not in known:
             raise TypeError(f"there is no argument {name!r}; the arguments are {', '.join(known)}")
+
+
+def json_fields(text: str | bytes, read_decimal: Callable[[str], Any] = float) -> Any:
+    """Return the content of a JSON text in which no field is repeated and no number is NaN or infinite.
+
+    ``read_decimal`` converts a number with a decimal point.
+
+    Raises:
+        RepeatedFieldError: a field is repeated.
+        ValueError: the text is no JSON, or is nested too deeply.
+    """
+    try:
+        return json.loads(text, parse_float=read_decimal, object_pairs_hook=_without_doubles, parse_constant=_refuse)
+    except RecursionError:
+        raise ValueError from None
+
+
+def _without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    fields = dict(pairs)
+    if len(fields) != len(pairs):
+        raise RepeatedFieldError
+    return fields
+
+
+def _refuse(_name: str) -> float:
+    raise ValueError

@@ -41,7 +41,7 @@ from assocpriv.guarantees.amplification import (
     format_fraction,
     read_fraction,
 )
-from assocpriv.guarantees.errors import EstimateError, PlanError, pluralize
+from assocpriv.guarantees.errors import PlanError, pluralize
 
 _MOST_REPORTS = 10**12
 _LARGEST_AMPLIFICATION = 10**12  # beyond it shuffling even the most reports gains nothing, and floats lose precision
@@ -210,14 +210,10 @@ def central_guarantee(
         delta: δ in (0, 1); it should be far below 1/N.
         blanket: a lower bound of Σ_y min_x p[x → y], such as an operator's or a plan's ``blanket``.
 
-    Raises:
-        EstimateError: an argument is outside its range.
-
     >>> central = central_guarantee(Fraction(19), 1_000_000, 1e-9)
     >>> round(central.epsilon, 4), central.method
     (0.0272, 'clones')
     """
-    _check(amplification, reports, delta, blanket)
     best = CentralBound(epsilon_from_amplification(amplification), delta, reports, "local")
     if amplification == 1 or amplification > _LARGEST_AMPLIFICATION:
         return best
@@ -229,17 +225,6 @@ def central_guarantee(
         if value is not None and value < best.epsilon:
             best = CentralBound(value, delta, reports, method)
     return best
-
-
-def _check(amplification: Fraction, reports: int, delta: float, blanket: Fraction | None) -> None:
-    if amplification < 1:
-        raise EstimateError(f"amplification must be 1 or more, got {amplification}")
-    if not 1 <= reports <= _MOST_REPORTS:
-        raise EstimateError(f"reports must be 1 … {_MOST_REPORTS}, got {reports}")
-    if not 1e-100 <= delta < 1:
-        raise EstimateError(f"delta must be at least 1e-100 and below 1, got {delta}")
-    if blanket is not None and not 0 <= blanket <= 1:
-        raise EstimateError(f"blanket must be a probability, got {blanket}; take it from a plan's blanket")
 
 
 def closed_form(amplification: Fraction, reports: int, delta: float) -> float | None:

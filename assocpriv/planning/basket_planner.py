@@ -4,11 +4,11 @@ The planner chooses M, the operator and the form of responses by the expected er
 (expected_error.py). It evaluates every M from K on, both operators, and every default probability or report size, each
 with its best pattern. M is that of the design with the least error. Among designs with this M and an error within 5%,
 the one with the shortest report is chosen. A smaller M would save more bytes, but the error of the truncation
-correction is the least certain part of the forecast. A report type about basket sizes is added (size_reports.py). The
-planner sees no record: basket sizes are given, or assumed and stated as such.
+correction is the least certain part of the forecast. A report type about basket sizes is added. The planner sees no
+record: basket sizes are given, or assumed and stated as such.
 
-If reports go through an anonymous channel, designs with many γ compete, each with the blanket that its γ needs
-(central_planner.py). The local guarantee then follows from the chosen γ.
+If reports go through an anonymous channel, designs with many γ compete, each with the blanket that its γ needs. The
+local guarantee then follows from the chosen γ.
 
 The paper's choice minimizes the largest lowest detectable support within M sampled items over k, by thresholds and
 independent insertion. Among designs within 2% of the minimum it takes the shortest report (EGS03, section 5). It has no
@@ -17,23 +17,54 @@ report type about sizes.
 Example guarantees, from strict to lenient, come with their costs: the detection threshold in default whole baskets.
 Costs are the detection thresholds of plans made here (estimation/intervals.py), times the factor of the truncation
 correction. The verdicts are a judgement, not a result.
+
+A central guarantee is proved from γ and the blanket λ of a plan (guarantees/shuffle_model.py). A larger γ needs a
+larger λ: up to some γ the clones alone suffice, then λ must grow, and finally no λ suffices. So designs with several γ
+compete: from the largest ε for which any λ suffices, in steps of 1/4 up to the cap, but at most six steps. Errors are
+smallest at most four steps up, and then increase again. A design's λ is 1 over the sum of its weights over pure noise,
+which the search computes anyway (operator_designs.py). λ of a plan is the mean over its report types. The report type
+about sizes has a small share and may have the same γ. Its λ is taken as 0, so that of the report type about items must
+be larger: λ ≥ λ_least/(1 − share).
+
+The cap bounds the information in one person's reports if the channel fails, that is, if the relay, which knows the
+senders, and the collector, which reads the contents, collude. The default is 8: it raises 1 in 1,000 to at most 3 in 4.
+A cap of 10 would raise it to 24 in 25, which protects next to nothing, and lower expected errors by a fifth with a
+million reports. With 100,000 reports or fewer the central guarantee has no use for more than 8.
+
+Padding items in reports about items estimate how many baskets hold fewer than M items, with the same error as for
+items. They give no information on longer baskets, which are truncated. So the size classes of the report type about
+basket sizes begin at M (estimation/size_distribution.py defines them). Its share is small, because these reports do not
+help to estimate items: 2,000 people suffice for the basket-size distribution, with a share of at most 5% and at least
+1%. For one of B classes and the padding item, the best operators within γ report ℓ of the B + 1 entries (subset
+selection, Ye and Barg 2018); ℓ = 1 is generalized randomized response.
 """
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import lru_cache
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from assocpriv.estimation.intervals import detectable_supports
-from assocpriv.guarantees.amplification import Guarantee, parse_number, parse_probability
-from assocpriv.guarantees.errors import PlanError, pluralize
-from assocpriv.guarantees.exact_numbers import check_range
+from assocpriv.estimation.size_distribution import size_classes
+from assocpriv.guarantees.amplification import (
+    Guarantee,
+    amplification_from_epsilon,
+    check_guarantee,
+    epsilon_from_amplification,
+    highest_posterior,
+    parse_number,
+    parse_probability,
+    root_of_limit,
+)
+from assocpriv.guarantees.errors import PlanError, check_type, pluralize
+from assocpriv.guarantees.exact_numbers import as_whole, check_range
 from assocpriv.guarantees.shuffle_model import CentralGuarantee
-from assocpriv.planning.central_planner import LOCAL_CAP, OperatorConstraint, central_constraints, local_guarantee
 from assocpriv.planning.expected_error import (
     MOST_MEAN,
     BasketSizes,
@@ -43,6 +74,7 @@ from assocpriv.planning.expected_error import (
     expected_errors,
 )
 from assocpriv.planning.operator_designs import (
+    DEFAULT_REPORTS,
     MOST_REPORTS,
     Design,
     Family,
@@ -50,28 +82,23 @@ from assocpriv.planning.operator_designs import (
     fixed_size_family,
     insertion_family,
     paper_family,
+    reachable_amplification,
     runs,
     thresholds,
 )
-from assocpriv.planning.plan_request import DEFAULT_REPORTS, PlanRequest, as_catalogue
-from assocpriv.planning.size_reports import add_sizes_report_type, sizes_share
+from assocpriv.plans import result_display as display
 from assocpriv.plans.baskets.basket_plan import Plan
-from assocpriv.plans.baskets.catalogue import name_itemsets
-from assocpriv.plans.baskets.item_names import Names
-from assocpriv.plans.baskets.report_type import ReportType
-from assocpriv.plans.result_display import (
-    bound_text,
-    figure,
-    html_renderer,
-    plan_bound,
-    rows_frame,
-    share_or_nan,
-    short_repr,
-)
+from assocpriv.plans.baskets.catalogue import Catalogue, Names, name_itemsets
+from assocpriv.plans.baskets.operator import MAX_TRANSACTION_SIZE
+from assocpriv.plans.baskets.report_type import ReportType, SizesView
+from assocpriv.plans.published_plan import MOST_REPORTS_PER_PERSON
 
 if TYPE_CHECKING:
     import pandas as pd
 
+_ITEMSET_SIZE = 3  # default
+_NEARLY_ALL, _MANY = 0.95, 0.1  # of a sample's baskets
+_ROOT_BITS = 64  # binary places of the limit of γ for each of several reports
 _NEAR, _NEAR_OF_PAPER = 1.05, 1.02  # times the least error, up to which designs compete on report length
 SHORT_BYTES = 8  # report length whose cost in error is stated
 # with padding items; for more items, fixed sizes gain 3% and take longer on client and server
@@ -88,6 +115,247 @@ VERDICTS = {  # by prior and posterior
 PEOPLE = (10**4, 10**5, 10**6, 10**7)  # numbers of reports
 ITEMS = 1000
 Thresholds = Mapping[int, float]  # detection threshold in whole baskets, by itemset size
+_PEOPLE, _LEAST_SHARE, _MOST_SHARE = 2000, Fraction(1, 100), Fraction(1, 20)
+_PARTS = 1000  # shares are multiples of 1/1000
+LOCAL_CAP = 8  # default of the largest local ε of all reports of one person
+PRIOR = Fraction(1, 20)  # of the local guarantee that follows
+_STEP, _MOST_STEPS = 0.25, 6  # of ε
+_HUNDREDTHS = 100  # ε is rounded to hundredths, to be readable
+_GAIN = 1.1  # a channel is useful for a local ε above this multiple of the central ε
+_ROUNDED = 1 + 2**-14  # integer weights may make an operator's blanket smaller than its design's by this factor
+_SLACK = Fraction(19, 20)  # of δ: the bound has integer steps, so a slightly smaller γ may prove less
+_MOST_DOUBLINGS = 40
+
+
+# ---- the request
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanRequest:
+    """A request for a plan; the checked fields are those of :func:`assocpriv.plan`."""
+
+    catalogue: Catalogue
+    guarantee: Any  # a Guarantee; with central the cap on the plan's local guarantee
+    central: CentralGuarantee | None = None
+    reports: int = DEFAULT_REPORTS
+    reports_per_person: int = 1
+    mean_size: float | None = None
+    sample: BasketSizes | None = None
+    itemset_size: int | None = None
+    transaction_size: int | None = None
+    names: Names = field(default_factory=Names)
+    paper: bool = False
+    sizes: BasketSizes = field(init=False)  # known or assumed
+    limit: Fraction = field(init=False)  # strict upper bound of γ for each report of a person
+    largest: int = field(init=False)  # K
+
+    def __post_init__(self) -> None:
+        check_guarantee(self.guarantee)
+        check_type("names", self.names, Names).check_catalogue(self.catalogue)
+        set_to = object.__setattr__
+        for name, most in (("reports", MOST_REPORTS), ("reports_per_person", MOST_REPORTS_PER_PERSON)):
+            set_to(self, name, check_range(name, getattr(self, name), 1, most))
+        if self.transaction_size is not None:
+            size = check_range("transaction_size (M)", self.transaction_size, 1, MAX_TRANSACTION_SIZE)
+            set_to(self, "transaction_size", size)
+        elif self.paper:
+            raise PlanError("paper needs transaction_size")
+        if self.paper and self.central is not None:
+            raise PlanError("the paper has no anonymous channel; give paper or central, not both")
+        mean: Any = self.mean_size
+        if not isinstance(mean, Real | None):
+            raise TypeError(f"mean_size must be a number, got a {type(mean).__name__}")
+        if self.mean_size is not None and self.sample is not None:
+            raise PlanError("a sample has its own mean size; give mean_size or sample, not both")
+        most_items = min(len(self.catalogue), self.transaction_size or MAX_TRANSACTION_SIZE)
+        largest = min(_ITEMSET_SIZE, most_items) if self.itemset_size is None else self.itemset_size
+        set_to(self, "largest", check_range("itemset_size (K)", largest, 1, most_items))
+        set_to(self, "sizes", self.sample or BasketSizes.from_mean(len(self.catalogue), self.mean_size))
+        set_to(self, "limit", limit_per_report(self.guarantee, self.reports_per_person))
+
+    @property
+    def transaction_sizes(self) -> range:
+        """The possible M: the given one, or all from K up to the number of items or the maximum."""
+        if self.transaction_size is not None:
+            return range(self.transaction_size, self.transaction_size + 1)
+        return range(self.largest, min(len(self.catalogue), MAX_TRANSACTION_SIZE) + 1)
+
+    @property
+    def record_size(self) -> int | None:
+        """The common size of all baskets, such as the number of columns of records; None if sizes differ.
+
+        All baskets have one size if nearly all of a sample do, or if all items are named ``column=value``.
+        """
+        if self.sample is not None:
+            size = int(self.sample.shares.argmax())
+            return size if size > 1 and self.sample.shares[size] >= _NEARLY_ALL else None
+        columns = Counter(name.partition("=")[0] for name in self.catalogue if "=" in name)
+        is_table = columns.total() == len(self.catalogue) and min(columns.values(), default=0) > 1
+        return len(columns) if is_table else None
+
+    @property
+    def common_sizes(self) -> list[int]:
+        """The known sizes of many baskets."""
+        if self.sample is not None:
+            return np.flatnonzero(self.sample.shares >= _MANY).tolist()
+        return [int(size) for size in (self.record_size, self.mean_size) if size is not None and size == int(size)]
+
+
+def limit_per_report(guarantee: Guarantee, reports_per_person: int) -> Fraction:
+    """Return the strict upper bound of γ for each of R reports that keep a guarantee together.
+
+    It is the R-th root of the guarantee's limit, for R > 1 rounded down to a multiple of 2^-64, computed in integers.
+
+    >>> limit_per_report(Guarantee("5%", "95%"), 2)
+    Fraction(19, 1)
+    """
+    return root_of_limit(guarantee.amplification_limit, reports_per_person, _ROOT_BITS)
+
+
+def as_catalogue(items: int | Iterable[str]) -> Catalogue:
+    """Return the catalogue of a number of items or of their names."""
+    if isinstance(items, Catalogue):
+        return items
+    if (count := as_whole(items)) is not None:
+        return Catalogue.numbered(count)
+    if isinstance(items, Mapping) and "columns" in items:
+        raise TypeError("items must be a number or names; use assocpriv.numeric.plan_table for a table's columns")
+    if isinstance(items, str | bytes) or not isinstance(items, Iterable):
+        raise TypeError(f"items must be a number of items or a list of their names, got a {type(items).__name__}")
+    # names from numpy or pandas are subclasses of str; numbers may be names, too
+    names = [str(item) if isinstance(item, str | int | np.integer) else item for item in items]
+    # a set of text has another order in each process, but equal requests must give equal plans
+    return Catalogue(frozenset(names) if isinstance(items, Set) else names)
+
+
+# ---- reports about sizes
+
+
+def sizes_share(reports: int) -> Fraction:
+    """Return the share of people who report on basket sizes, a multiple of 1/1000.
+
+    >>> str(sizes_share(100_000)), str(sizes_share(100))
+    ('1/50', '1/20')
+    """
+    share = min(max(Fraction(_PEOPLE, reports), _LEAST_SHARE), _MOST_SHARE)
+    return Fraction(math.ceil(share * _PARTS), _PARTS)
+
+
+def add_sizes_report_type(
+    report_type: ReportType, share: Fraction, limit: Fraction, reports: int, common_sizes: Iterable[int] = ()
+) -> tuple[ReportType, ...]:
+    """Return a report type about items together with one about sizes that has the given share.
+
+    ``limit`` is the strict upper bound of γ; ``common_sizes``, known sizes of many baskets, become separate classes. No
+    report type about sizes is added if no transaction can hold more than M items.
+    """
+    if report_type.transaction_size >= report_type.n_items:
+        return (report_type,)
+    classes = size_classes(report_type.transaction_size, common_sizes)
+    bounds = tuple(classes[classes <= report_type.n_items].tolist())
+    objective, family = WorstSupport(1, max(1, int(reports * share))), fixed_size_family(1, len(bounds) + 1)
+    operator = min(family.search(limit, objective, runs(1)), key=lambda design: design.error).operator(limit)
+    sizes = ReportType(len(bounds), operator, view=SizesView(bounds), weight=share.numerator)
+    return replace(report_type, weight=share.denominator - share.numerator), sizes
+
+
+# ---- an anonymous channel
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorConstraint:
+    """A constraint on operators: γ strictly below ``limit``, and a mean blanket of at least ``blanket`` over the plan.
+
+    ``share`` is the share of people who report on sizes.
+    """
+
+    limit: Fraction
+    blanket: float = 0.0
+    share: Fraction = Fraction(0)
+
+    def items_blanket(self, has_sizes: bool) -> float:
+        """Return the blanket that the report type about items must have, if that about sizes may have none."""
+        return self.blanket / float(1 - self.share) if has_sizes else self.blanket
+
+
+def central_constraints(request: PlanRequest, share: Fraction) -> list[OperatorConstraint]:
+    """Return alternative constraints on designs for a central guarantee and a cap, in increasing order of γ.
+
+    Raises:
+        PlanError: there are too few reports, or the cap is too low, for a channel to gain anything.
+    """
+    assert request.central is not None
+    count = request.reports_per_person
+    central = replace(request.central, delta=request.central.delta * _SLACK)
+    cap = epsilon_from_amplification(request.guarantee.amplification_limit)
+    if cap <= _GAIN * central.epsilon:
+        raise PlanError(
+            f"a local cap of {cap:.3g} gains nothing over a central epsilon of {float(central.epsilon):.3g}, which a "
+            f"plan without a channel keeps, too; give epsilon={float(central.epsilon):.3g} instead of central=, a "
+            f"smaller epsilon in central=, or local_cap= above {_GAIN * float(central.epsilon):.3g}"
+        )
+    free = _largest_free(central, cap, count)
+    steps = (free + _STEP * step for step in range(_MOST_STEPS + 1))
+    limits = [_limit(each) for each in steps if each < cap - _STEP / 2]
+    if free + _STEP * _MOST_STEPS >= cap:
+        limits.append(request.guarantee.amplification_limit)
+    constraints = []
+    for limit in limits:
+        each = root_of_limit(limit, count, _ROOT_BITS)
+        blanket = central.least_blanket(reachable_amplification(each), count)
+        if blanket is not None and blanket * Fraction(_ROUNDED) < 1 - share:
+            constraints.append(OperatorConstraint(each, float(blanket) * _ROUNDED, share))
+    if epsilon_from_amplification(constraints[-1].limit) * count <= _GAIN * central.epsilon:
+        raise _too_few(central, count)
+    return constraints
+
+
+def _limit(value: float) -> Fraction:
+    """Return the limit of γ for an ε that is rounded down to hundredths."""
+    return amplification_from_epsilon(Fraction(math.floor(value * _HUNDREDTHS), _HUNDREDTHS))
+
+
+def _largest_free(central: CentralGuarantee, cap: float, count: int) -> float:
+    """Return the largest ε of all reports of a person for which any blanket suffices, up to a cap; rounded down."""
+    low, high = float(central.epsilon), cap
+    while high - low > 1 / _HUNDREDTHS:
+        middle = (low + high) / 2
+        holds = central.holds(
+            reachable_amplification(root_of_limit(_limit(middle), count, _ROOT_BITS)), Fraction(0), count
+        )
+        low, high = (middle, high) if holds else (low, middle)
+    return low
+
+
+def _too_few(central: CentralGuarantee, count: int) -> PlanError:
+    """Return an error with a sufficient number of reports, found by doubling; fewer may suffice."""
+    least = _GAIN * float(central.epsilon) + 3 / _HUNDREDTHS  # limits are rounded to hundredths, twice
+    wanted = root_of_limit(_limit(max(1.5 * float(central.epsilon), least)), count, _ROOT_BITS)
+    for enough in (central.reports << doublings for doublings in range(1, _MOST_DOUBLINGS + 1)):
+        if enough * central.delta >= 1:
+            break
+        if replace(central, reports=enough).holds(wanted, Fraction(0), count):
+            return PlanError(
+                f"{central.reports:,} reports are too few for a central guarantee of ({float(central.epsilon):.3g}, "
+                f"{float(central.delta):.1g}): an anonymous channel then gains nothing over a plan without one. Give "
+                f"reports={enough}, the minimum size of a batch that is read; or a larger epsilon in central=; or "
+                f"epsilon={float(central.epsilon):.3g} instead of central="
+            )
+    return PlanError("no number of reports proves this central guarantee; give a larger epsilon or delta in central=")
+
+
+def local_guarantee(amplification: Fraction) -> Guarantee:
+    """Return the guarantee of reports with a joint amplification, with a prior of 5% and a short posterior.
+
+    The posterior's distance to 1 is rounded down to two digits.
+
+    >>> str(local_guarantee(Fraction(2980)).posterior)
+    '9937/10000'
+    """
+    left, unit = 1 - highest_posterior(PRIOR, amplification), 1
+    while left * unit < 10:
+        unit *= 10
+    return Guarantee(PRIOR, 1 - Fraction(math.ceil(left * unit) - 1, unit))
 
 
 # ---- the plan
@@ -117,10 +385,10 @@ class PlannedCollection:
         """The number of reports that the plan was made for."""
         return self.request.reports
 
-    _repr_html_ = html_renderer("assocpriv.show.plan_views:choice")
+    _repr_html_ = display.html_renderer("assocpriv.show.plan_views:choice")
 
     def __repr__(self) -> str:
-        return short_repr(self, f"{pluralize(self.reports, 'report')}, {plan_bound(self.plan)}", [
+        return display.short_repr(self, f"{pluralize(self.reports, 'report')}, {display.plan_bound(self.plan)}", [
             f"{pluralize(self.plan.n_items, 'item')}, baskets cut to {self.plan.items.transaction_size}", *self.lines()
         ])  # fmt: skip
 
@@ -136,8 +404,8 @@ class PlannedCollection:
         """Return a row an itemset size: a common support, its standard error and that by cause, in whole baskets."""
         thresholds = whole_basket_thresholds(self.plan, self.reports, self.request.sizes)
         columns = "itemset_size support std_error randomization_error truncation_error detection_threshold"
-        return rows_frame(columns, (
-            (k, each.support, each.total, each.noise, each.truncation, share_or_nan(thresholds[k]))
+        return display.rows_frame(columns, (
+            (k, each.support, each.total, each.noise, each.truncation, display.share_or_nan(thresholds[k]))
             for k, each in self.expected.items()
         ))  # fmt: skip
 
@@ -204,16 +472,7 @@ def choose_plan(
         names=names or Names(),
         paper=paper,
     )
-    share = sizes_share(request.reports)
-    if paper:
-        design, limit, other_means, short_costs = _paper_design(request), request.limit, dict[float, int](), None
-    else:
-        constraints = [OperatorConstraint(request.limit)] if batch is None else central_constraints(request, share)
-        design, limit, other_means, short_costs = _best_design(request, constraints, request.reports * float(1 - share))
-    report_type = _report_type(design, request, limit)
-    report_types: tuple[ReportType, ...] = (report_type,)
-    if not paper:
-        report_types = add_sizes_report_type(report_type, share, limit, request.reports, request.common_sizes)
+    report_types, other_means, short_costs = _report_types(request)
     amplification = max(each.amplification for each in report_types) ** request.reports_per_person
     plan = Plan(
         catalogue=request.catalogue,
@@ -225,7 +484,7 @@ def choose_plan(
     )
     plan.check_central()
     responses = request.reports * float(plan.share(plan.items))
-    expected = expected_errors(report_type, request.sizes, responses, request.largest)
+    expected = expected_errors(plan.items, request.sizes, responses, request.largest)
     return PlannedCollection(plan, request, expected, other_means, short_costs)
 
 
@@ -257,7 +516,21 @@ def _cap_of(
     return cap if isinstance(cap, Guarantee) else Guarantee.from_epsilon(LOCAL_CAP if cap is None else cap)
 
 
-def _report_type(design: Design, request: PlanRequest, limit: Fraction) -> ReportType:
+def _report_types(request: PlanRequest) -> tuple[tuple[ReportType, ...], dict[float, int], float | None]:
+    """Return the report types, M by other mean sizes, and the relative error with 8 bytes; the paper has one type."""
+    if request.paper:
+        return (_items_report_type(_paper_design(request), request, request.limit),), {}, None
+    share = sizes_share(request.reports)
+    constraints = [OperatorConstraint(request.limit)]
+    if request.central is not None:
+        constraints = central_constraints(request, share)
+    design, limit, other_means, short_costs = _best_design(request, constraints, request.reports * float(1 - share))
+    of_items = _items_report_type(design, request, limit)
+    report_types = add_sizes_report_type(of_items, share, limit, request.reports, request.common_sizes)
+    return report_types, other_means, short_costs
+
+
+def _items_report_type(design: Design, request: PlanRequest, limit: Fraction) -> ReportType:
     """Return a design's report type about items."""
     m, n_items = design.transaction_size, len(request.catalogue)
     return ReportType(
@@ -356,24 +629,26 @@ class GuaranteeExamples:
     guarantees: tuple[GuaranteeExample, ...]
     plan: Plan | None = None
 
-    _repr_html_ = html_renderer("assocpriv.show.guarantee_views:explained")
+    _repr_html_ = display.html_renderer("assocpriv.show.guarantee_views:explained")
 
     def __repr__(self) -> str:
         rows = []
         for each in self.guarantees:
-            prior, posterior = figure(each.guarantee.prior, "from"), figure(each.guarantee.posterior, "to")
-            bound = bound_text(each.guarantee.amplification_limit, "<")
+            prior, posterior = (
+                display.figure(each.guarantee.prior, "from"),
+                display.figure(each.guarantee.posterior, "to"),
+            )
+            bound = display.bound_text(each.guarantee.amplification_limit, "<")
             rows.append(f"{prior} → {posterior}: {bound}, {each.verdict}")
-        return short_repr(self, pluralize(len(self.guarantees), "guarantee"), rows)
+        return display.short_repr(self, pluralize(len(self.guarantees), "guarantee"), rows)
 
     def to_frame(self) -> "pd.DataFrame":
         """Return a row a guarantee; ``thresholds`` of each have its cost."""
-        known = ((each.guarantee, each.verdict) for each in self.guarantees)
-        rows = (
+        known = [(each.guarantee, each.verdict) for each in self.guarantees]
+        return display.rows_frame("prior posterior epsilon amplification_limit verdict", (
             (float(each.prior), float(each.posterior), each.epsilon, float(each.amplification_limit), verdict)
             for each, verdict in known
-        )
-        return rows_frame("prior posterior epsilon amplification_limit verdict", rows)
+        ))  # fmt: skip
 
 
 def explain_guarantees(plan: Plan | None = None) -> GuaranteeExamples:

@@ -8,40 +8,39 @@ made from the results of earlier ones.
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import count as counting
 from math import comb
 from typing import TYPE_CHECKING, Any, overload
 
+import numpy as np
+
 from assocpriv.estimation.intervals import DetectableSupports, detectable_supports, detection_threshold
-from assocpriv.estimation.manipulation_bounds import ManipulationLimits, bound_manipulation, max_targets
+from assocpriv.estimation.manipulation_bounds import (
+    FALSE_ALARM,
+    ManipulationLimits,
+    bound_manipulation,
+    log_share_probability,
+    max_targets,
+)
+from assocpriv.estimation.size_distribution import fit_size_distribution
 from assocpriv.estimation.supports import Respondents
 from assocpriv.guarantees import amplification as amplifications
 from assocpriv.guarantees.errors import PlanError, pluralize
 from assocpriv.guarantees.exact_numbers import check_range
-from assocpriv.guarantees.information_bounds import information_limit
 from assocpriv.guarantees.shuffle_model import CentralBound, central_guarantee
-from assocpriv.planning.basket_planner import PlannedCollection, choose_plan, whole_basket_thresholds
+from assocpriv.planning.basket_planner import PlannedCollection, as_catalogue, choose_plan, whole_basket_thresholds
+from assocpriv.planning.expected_error import BasketSizes, Floats
 from assocpriv.planning.information_spent import PlanInformation, mutual_limit, plan_information
 from assocpriv.planning.operator_designs import MOST_REPORTS
-from assocpriv.planning.plan_request import as_catalogue
-from assocpriv.planning.size_reports import ManipulatedSizes, manipulated_sizes
+from assocpriv.plans import result_display as display
 from assocpriv.plans.baskets.basket_plan import Plan
 from assocpriv.plans.baskets.catalogue import name_itemsets
-from assocpriv.plans.baskets.operator import MAX_TRANSACTION_SIZE
+from assocpriv.plans.baskets.operator import MAX_TRANSACTION_SIZE, SupportModel
+from assocpriv.plans.baskets.report_type import ReportType
 from assocpriv.plans.published_plan import MOST_REPORTS_PER_PERSON, PublishedPlan
-from assocpriv.plans.result_display import (
-    bound_text,
-    figure,
-    gamma_and_epsilon,
-    html_renderer,
-    plan_bound,
-    rows_frame,
-    share_or_nan,
-    short_repr,
-)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -55,6 +54,9 @@ EPSILON_STEPS = 100  # per 1: ε has two decimals, so that people can read the g
 MOST_EPSILON = 20  # γ = 5·10^8 is no useful guarantee
 _MOST_PLACES = 90 * 14 + 10  # place of 10^15 among numbers of two significant digits
 _SEARCH_STEPS = 14  # approximately
+_MANIPULATED_SHARES = (0.001, 0.01)
+_Z_THOUSANDTH = 3.1  # standard errors, exceeded with probability 1/1000
+_TESTS = 20  # approximate number of tests that share one false-alarm rate
 
 
 # ---- one plan
@@ -69,13 +71,15 @@ class ComposedGuarantee:
     posteriors: tuple[amplifications.PosteriorRange, ...]
 
     def __repr__(self) -> str:
-        return short_repr(self, f"{pluralize(self.reports, 'report')}, {bound_text(self.amplification)}", self.lines())
+        return display.short_repr(
+            self, f"{pluralize(self.reports, 'report')}, {display.bound_text(self.amplification)}", self.lines()
+        )
 
     def lines(self) -> list[str]:
         """Return for each prior the range of posteriors as text."""
         return [
-            f"a prior of {figure(each.prior, 'from')} becomes {figure(each.lowest, 'from')} to "
-            f"{figure(each.highest, 'to')}"
+            f"a prior of {display.figure(each.prior, 'from')} becomes {display.figure(each.lowest, 'from')} to "
+            f"{display.figure(each.highest, 'to')}"
             for each in self.posteriors
         ]
 
@@ -85,7 +89,7 @@ class ComposedGuarantee:
             (float(row.prior), -amplifications.float_up(-row.lowest), amplifications.float_up(row.highest))
             for row in self.posteriors
         ]
-        return rows_frame("prior lowest_posterior highest_posterior", rows)
+        return display.rows_frame("prior lowest_posterior highest_posterior", rows)
 
     @property
     def epsilon(self) -> float:
@@ -105,7 +109,7 @@ class ComposedGuarantee:
     @property
     def information_limit(self) -> float:
         """Worst-case information in bits, of a report or its inverse, under any prior."""
-        return information_limit(self.amplification)
+        return amplifications.information_limit(self.amplification)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +128,7 @@ class Privacy:
             without a central guarantee.
     """
 
-    plan: "Plan"
+    plan: Plan
     one: ComposedGuarantee
     together: ComposedGuarantee
     information: PlanInformation
@@ -132,19 +136,21 @@ class Privacy:
     central: CentralBound | None
     manipulation_limits: dict[int, ManipulationLimits | None]
 
-    _repr_html_ = html_renderer("assocpriv.show.guarantee_views:privacy")
+    _repr_html_ = display.html_renderer("assocpriv.show.guarantee_views:privacy")
 
     def __repr__(self) -> str:
         several, rows = self.together.reports > 1, []
         if self.central is not None and self.plan.central is not None:
-            epsilon, delta = figure(self.central.epsilon, "up"), figure(self.plan.central.delta, "up")
+            epsilon, delta = display.figure(self.central.epsilon, "up"), display.figure(self.plan.central.delta, "up")
             rows.append(f"batches of {self.central.reports:,}: ε ≤ {epsilon} at δ = {delta}")
         if several:
-            rows.append(f"{self.together.reports:,} reports together: {bound_text(self.together.amplification)}")
+            rows.append(
+                f"{self.together.reports:,} reports together: {display.bound_text(self.together.amplification)}"
+            )
         who = f"{self.together.reports:,} reports" if several else "a report"
         rows.append(f"{who}: {_rise_text(self.plan.guarantee.prior, self.together.amplification)}")
-        rows.append(f"one report: at most {figure(self.mutual_limit, 'up')} bits of mutual information")
-        return short_repr(self, f"one report: {bound_text(self.one.amplification)}", rows)
+        rows.append(f"one report: at most {display.figure(self.mutual_limit, 'up')} bits of mutual information")
+        return display.short_repr(self, f"one report: {display.bound_text(self.one.amplification)}", rows)
 
     def to_frame(self) -> "pd.DataFrame":
         """Return a row a prior, with the posteriors after one report, and after several together."""
@@ -153,11 +159,11 @@ class Privacy:
 
 def _rise_text(prior: Fraction, amplification: Fraction) -> str:
     highest = amplifications.highest_posterior(prior, amplification)
-    return f"a prior of {figure(prior, 'from')} becomes at most {figure(highest, 'to')}"
+    return f"a prior of {display.figure(prior, 'from')} becomes at most {display.figure(highest, 'to')}"
 
 
 def describe_privacy(
-    plan: "Plan", priors: Iterable["str | float | Fraction"] = (), *, reports_per_person: int | None = None
+    plan: Plan, priors: Iterable["str | float | Fraction"] = (), *, reports_per_person: int | None = None
 ) -> Privacy:
     """Return the privacy of one report, and of several reports of one person, under a plan.
 
@@ -178,20 +184,17 @@ def describe_privacy(
         ComposedGuarantee(number, gamma, amplifications.posterior_curve(gamma, shown))
         for number, gamma in ((1, plan.amplification), (count, _power_up(plan.amplification, count)))
     )
+    # the report type is independent of the basket
+    mutual = sum(float(plan.share(each)) * mutual_limit(each.operator) for each in plan.report_types)
     return Privacy(
         plan=plan,
         one=one,
         together=several,
         information=plan_information(plan),
-        mutual_limit=min(_mutual_limit(plan), one.information_limit),
+        mutual_limit=min(mutual, one.information_limit),
         central=_central_bound(plan),
         manipulation_limits=bound_manipulation(plan, plan.central.reports) if plan.central else {},
     )
-
-
-def _mutual_limit(plan: "Plan") -> float:
-    """Return an upper bound of one report's mutual information; the report type is independent of the basket."""
-    return sum(float(plan.share(report_type)) * mutual_limit(report_type.operator) for report_type in plan.report_types)
 
 
 def _table_priors(priors: Iterable["str | float | Fraction"], plans: Iterable[PublishedPlan] = ()) -> list[Fraction]:
@@ -219,7 +222,7 @@ def _shorten(amplification: Fraction) -> Fraction:
     return amplifications.round_amplification_up(amplification, amplifications.LARGEST_DENOMINATOR)
 
 
-def _central_bound(plan: "Plan") -> CentralBound | None:
+def _central_bound(plan: Plan) -> CentralBound | None:
     """Return the smallest proved ε of a batch at the guarantee's δ, for all R reports of a person."""
     if plan.central is None:
         return None
@@ -253,22 +256,22 @@ class ComposedPlans:
     plans: tuple[PlanReports, ...]
     together: ComposedGuarantee
 
-    _repr_html_ = html_renderer("assocpriv.show.guarantee_views:budget")
+    _repr_html_ = display.html_renderer("assocpriv.show.guarantee_views:budget")
 
     def __repr__(self) -> str:
         count, rows = pluralize(self.together.reports, "report"), []
         for each in self.plans:
-            reports, bound = pluralize(each.together.reports, "report"), bound_text(each.together.amplification)
+            reports, bound = pluralize(each.together.reports, "report"), display.bound_text(each.together.amplification)
             beyond = "" if each.covered else f" (guarantee for {each.plan.reports_per_person:,})"
             rows.append(f"plan {each.plan.plan_id[:12]}: {reports}{beyond}, {bound}")
-        return short_repr(self, f"{count} together: {bound_text(self.together.amplification)}", rows)
+        return display.short_repr(self, f"{count} together: {display.bound_text(self.together.amplification)}", rows)
 
     def to_frame(self) -> "pd.DataFrame":
         """Return a row a plan; ``together.to_frame()`` has the posteriors."""
         columns = "plan_id reports reports_per_person covered amplification epsilon"
-        return rows_frame(columns, (
+        return display.rows_frame(columns, (
             (each.plan.plan_id, each.together.reports, each.plan.reports_per_person, each.covered,
-             *gamma_and_epsilon(each.together.amplification))
+             *display.gamma_and_epsilon(each.together.amplification))
             for each in self.plans
         ))  # fmt: skip
 
@@ -322,6 +325,77 @@ def _amplification(plan: PublishedPlan) -> Fraction:
     return plan.amplification
 
 
+# ---- manipulated responses
+
+
+@dataclass(frozen=True, slots=True)
+class ManipulatedSizes:
+    """The effect on the truncation correction of manipulated reports that claim the largest size class.
+
+    Attributes:
+        share: share of all reports that are manipulated.
+        factors: factors of the truncation correction by itemset size (estimation/size_distribution.py).
+        detected: whether the test of the report types' shares detects this many responses about sizes with probability
+            99.8% (estimation/manipulation_bounds.py).
+    """
+
+    share: float
+    factors: Mapping[int, float]
+    detected: bool
+
+
+def manipulated_sizes(plan: Plan, reports: int) -> tuple[ManipulatedSizes, ...]:
+    """Return the effect of manipulated responses about sizes; nothing if reports carry no information on them.
+
+    The manipulated shares are 0, the largest one that passes the test of the report types' shares, .1% and 1%. Baskets
+    have default sizes (expected_error.py). All manipulated reports are of the report type about sizes, which few honest
+    ones are. Padding items limit how many baskets can be claimed to hold M items or more, but not how many items these
+    hold.
+    """
+    sizes = plan.sizes
+    if sizes is None or 1 in (sizes.amplification, plan.items.amplification):
+        return ()
+    share, limit = plan.share(sizes), math.log(FALSE_ALARM / _TESTS)
+    expected = float(reports * share)
+    step = most = max(1, round(math.sqrt(expected)) // 8)
+
+    def is_detected(manipulated: int, fewer: float) -> bool:
+        """Return whether manipulated ones are detected with honest responses ``fewer`` errors below the mean."""
+        honest = (reports - manipulated) * share
+        count = max(0, int(honest - fewer * math.sqrt(honest * (1 - share)))) + manipulated
+        return log_share_probability(min(count, reports), reports, share) < limit
+
+    while most < reports and not is_detected(most + step, 0):
+        most += step
+    return tuple(
+        ManipulatedSizes(
+            part, _factors(plan, sizes, reports, part), part > 0 and is_detected(round(part * reports), _Z_THOUSANDTH)
+        )
+        for part in sorted({0.0, most / reports, *_MANIPULATED_SHARES})
+        if part < 1  # few reports may all be manipulated undetected, and no honest one is left
+    )
+
+
+def _factors(plan: Plan, report_type: ReportType, reports: int, manipulated: float) -> dict[int, float]:
+    """Return the factors of the truncation correction if this share of the reports is manipulated."""
+    sizes, bounds = BasketSizes.from_mean(plan.n_items).shares, np.array(plan.size_bounds)
+    honest = reports * (1 - manipulated)
+    claimed = np.append(np.zeros(len(bounds) - 1), reports * manipulated)
+    below, classes = np.cumsum(sizes)[: bounds[0]], np.add.reduceat(sizes, bounds)
+    of_items = _expected(plan.items, below, honest * float(plan.share(plan.items)), 0.0)
+    of_sizes = _expected(report_type, classes, honest * float(plan.share(report_type)), claimed)
+    fitted = fit_size_distribution(*of_items, *of_sizes, bounds, plan.n_items)
+    return {k: fitted.truncation_factor(int(bounds[0]), k)[0] for k in range(1, plan.items.itemset_size + 1)}
+
+
+def _expected(report_type: ReportType, shares: Floats, honest: float, claimed: Floats | float) -> tuple[Floats, Floats]:
+    """Return expected estimates of supports and their errors, from honest and manipulated responses."""
+    none, held = (float(value) for value in SupportModel(report_type.operator).row(1))
+    count = honest + float(np.sum(claimed))
+    shown = ((shares - none) / (held - none) * honest + claimed) / count
+    return none + (held - none) * shown, (held - none) * np.sqrt(np.clip(shown * (1 - shown), 0, None) / count)
+
+
 # ---- what reports can detect
 
 
@@ -339,7 +413,7 @@ class Forecast:
         manipulated_sizes: the effect of manipulated reports about basket sizes; empty without a report type for them.
     """
 
-    plan: "Plan"
+    plan: Plan
     reports: int
     composed_amplification: Fraction
     detectable: DetectableSupports
@@ -347,24 +421,24 @@ class Forecast:
     max_targets: int
     manipulated_sizes: tuple[ManipulatedSizes, ...] = ()
 
-    _repr_html_ = html_renderer("assocpriv.show.plan_views:plan")
+    _repr_html_ = display.html_renderer("assocpriv.show.plan_views:plan")
 
     def __repr__(self) -> str:
-        return short_repr(self, f"{pluralize(self.reports, 'report')}, {plan_bound(self.plan)}", [
-            f"{name_itemsets(k)}: detectable support {figure(chosen, 'least')}, detection threshold "
-            f"{figure(self.detectable.threshold[k], 'least')}"
+        return display.short_repr(self, f"{pluralize(self.reports, 'report')}, {display.plan_bound(self.plan)}", [
+            f"{name_itemsets(k)}: detectable support {display.figure(chosen, 'least')}, detection threshold "
+            f"{display.figure(self.detectable.threshold[k], 'least')}"
             for k, chosen in self.detectable.chosen.items()
         ])  # fmt: skip
 
     def to_frame(self) -> "pd.DataFrame":
         """Return a row an itemset size; supports are shares of cut baskets, NaN where nothing is detectable."""
-        return rows_frame("itemset_size candidates detectable_support detection_threshold", (
-            (k, comb(self.plan.n_items, k), share_or_nan(chosen), share_or_nan(self.detectable.threshold[k]))
+        return display.rows_frame("itemset_size candidates detectable_support detection_threshold", (
+            (k, comb(self.plan.n_items, k), *map(display.share_or_nan, (chosen, self.detectable.threshold[k])))
             for k, chosen in self.detectable.chosen.items()
         ))  # fmt: skip
 
 
-def forecast(plan: "Plan", reports: int, *, manipulated: bool = True) -> Forecast:
+def forecast(plan: Plan, reports: int, *, manipulated: bool = True) -> Forecast:
     """Return what N reports of a plan can detect; the effect of ``manipulated`` sizes takes most of the time.
 
     Raises:
@@ -383,7 +457,7 @@ def forecast(plan: "Plan", reports: int, *, manipulated: bool = True) -> Forecas
     )
 
 
-def _composed_up(plan: "Plan") -> Fraction:
+def _composed_up(plan: Plan) -> Fraction:
     """Return γ^R of all R reports of a person; for R > 1 rounded up to 24 decimals, because its digits grow with R."""
     if plan.reports_per_person == 1:
         return plan.amplification
@@ -410,7 +484,7 @@ class PlanForDetection:
     solved: str
 
     @property
-    def plan(self) -> "Plan":
+    def plan(self) -> Plan:
         """The plan."""
         return self.choice.plan
 
@@ -424,20 +498,21 @@ class PlanForDetection:
         """The guarantee, for all reports of one person."""
         return self.plan.guarantee
 
-    _repr_html_ = html_renderer("assocpriv.show.plan_views:solution")
+    _repr_html_ = display.html_renderer("assocpriv.show.plan_views:solution")
 
     def __repr__(self) -> str:
-        what = f"{pluralize(self.reports, 'report')}, {plan_bound(self.plan)}"
+        what = f"{pluralize(self.reports, 'report')}, {display.plan_bound(self.plan)}"
         found = "number of reports" if self.solved == REPORTS else "ε"
-        why = f"the smallest {found} that detects all {name_itemsets(self.size)} in {figure(self.support, 'to')} of "
-        return short_repr(self, what, [f"{why}baskets", *self.choice.lines()])
+        share = f"{display.figure(self.support, 'to')} of baskets"
+        why = f"the smallest {found} that detects all {name_itemsets(self.size)} in {share}"
+        return display.short_repr(self, what, [why, *self.choice.lines()])
 
     def to_frame(self) -> "pd.DataFrame":
         """Return the expected errors of the plan, a row an itemset size."""
         return self.choice.to_frame()
 
 
-def reports_to_detect(plan: "Plan", support: "float | str | Fraction") -> dict[int, int | None]:
+def reports_to_detect(plan: Plan, support: "float | str | Fraction") -> dict[int, int | None]:
     """Return the number of reports that detects a support in a search over all itemsets of a size.
 
     With one report fewer, the detection threshold is above the support.
@@ -516,26 +591,37 @@ def solve_plan(
     if reports is None:
         assert guarantee is not None
         return PlanForDetection(choice_for(guarantee, least_reports(guarantee)), wanted, size, REPORTS)
-    reports = check_range("reports", reports, 1, MOST_REPORTS)
-    most = MOST_EPSILON * EPSILON_STEPS
-    if guarantee is not None:
-        most = int(amplifications.epsilon_from_amplification(guarantee.amplification_limit) * EPSILON_STEPS)
-        prior = guarantee.prior
-    steps = _least(
-        lambda step: detects(amplifications.Guarantee.from_epsilon(Fraction(step, EPSILON_STEPS), prior), reports), most
-    )
-    if steps is None and guarantee is not None and detects(guarantee, reports):
-        # the guarantee's ε has more than two decimals
-        return PlanForDetection(choice_for(guarantee, reports), wanted, size, GUARANTEE)
-    if steps is None:
+    number = check_range("reports", reports, 1, MOST_REPORTS)
+    strictest = _strictest_guarantee(lambda each: detects(each, number), guarantee, prior)
+    if strictest is None:
         weakest = guarantee or amplifications.Guarantee.from_epsilon(MOST_EPSILON, prior)
         most_epsilon = amplifications.epsilon_from_amplification(weakest.amplification_limit)
         raise PlanError(
-            f"{reports:,} reports are too few to detect all {name_itemsets(size)} in {float(wanted):.3%} of baskets; "
+            f"{number:,} reports are too few to detect all {name_itemsets(size)} in {float(wanted):.3%} of baskets; "
             f"with ε {most_epsilon:.2f} about {least_reports(weakest):,} are needed; or choose a larger support"
         )
-    guarantee = amplifications.Guarantee.from_epsilon(Fraction(steps, EPSILON_STEPS), prior)
-    return PlanForDetection(choice_for(guarantee, reports), wanted, size, GUARANTEE)
+    return PlanForDetection(choice_for(strictest, number), wanted, size, GUARANTEE)
+
+
+def _strictest_guarantee(
+    detects: Callable[[amplifications.Guarantee], bool],
+    weakest: amplifications.Guarantee | None,
+    prior: "str | float | Fraction",
+) -> amplifications.Guarantee | None:
+    """Return a guarantee that detects, with the least ε of two decimals, up to ``weakest``; None if none does."""
+    most = MOST_EPSILON * EPSILON_STEPS
+    if weakest is not None:
+        most = int(amplifications.epsilon_from_amplification(weakest.amplification_limit) * EPSILON_STEPS)
+        prior = weakest.prior
+
+    def with_epsilon(steps: int) -> amplifications.Guarantee:
+        return amplifications.Guarantee.from_epsilon(Fraction(steps, EPSILON_STEPS), prior)
+
+    steps = _least(lambda step: detects(with_epsilon(step)), most)
+    if steps is not None:
+        return with_epsilon(steps)
+    # the ε of the weakest may have more than two decimals
+    return weakest if weakest is not None and detects(weakest) else None
 
 
 def _two_digits(place: int) -> int:
@@ -563,7 +649,7 @@ def _least(holds: Callable[[int], bool], most: int) -> int | None:
 
 @overload
 def privacy(  # type: ignore[overload-overlap]  # a plan of baskets returns more than any other plan
-    plans: "Plan", priors: Iterable["str | float | Fraction"] = (), *, reports_per_person: int | None = None
+    plans: Plan, priors: Iterable["str | float | Fraction"] = (), *, reports_per_person: int | None = None
 ) -> "Privacy": ...
 
 

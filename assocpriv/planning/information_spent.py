@@ -1,10 +1,9 @@
-"""Information in one report of a plan about a basket: mutual and worst-case (guarantees/information_bounds.py).
+"""Information in one report of a plan about a basket: mutual and worst-case (guarantees/amplification.py).
 
 Under the prior that all transactions of s of the n real items are equally likely, the sum over reports follows by
 symmetry. Take a report that shows m' real items and k of the transactions' M − s padding items. Its likelihood is
 proportional to w_(i+k), i the number of the transaction's real items that it shows, and C(m',i) C(n−m',s−i)
-transactions have this i. So KL depends only on (m', k). All measures are in bits, or in units of the ``base`` given (e
-for nats).
+transactions have this i. So KL depends only on (m', k). All measures are in bits.
 
 Source: ours, on the measures of EGS03, section 7.
 """
@@ -19,30 +18,36 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from assocpriv.guarantees.amplification import BITS, information_limit
 from assocpriv.guarantees.errors import PlanError
-from assocpriv.guarantees.information_bounds import ABSOLUTE_ERROR, BITS, RELATIVE_ERROR, Array, information_limit
 from assocpriv.plans.baskets.generator import item_columns
-from assocpriv.plans.baskets.view import ItemsView
-from assocpriv.plans.numeric.transition import SupportModel
+from assocpriv.plans.baskets.operator import SupportModel
+from assocpriv.plans.baskets.report_type import ItemsView
 
 if TYPE_CHECKING:
     from assocpriv.plans.baskets.basket_plan import Plan
     from assocpriv.plans.baskets.operator import AnyOperator
     from assocpriv.plans.baskets.report_type import ReportType
 
+Array = NDArray[np.float64]
+# added to privacy figures; far more than the rounding error of doubles
+RELATIVE_ERROR, ABSOLUTE_ERROR = 1e-9, 1e-12
 MOST_SEED_WORK = 1 << 24  # limit of seeds · bits of items for enumeration: under half a second
 
 
-def mutual_limit(operator: "AnyOperator", *, base: float = BITS) -> float:
-    """Return an upper bound of I(X; Y) under any prior: Σ_j p[j] log w_j, with w_j normalized; rounded up.
+def mutual_limit(operator: "AnyOperator") -> float:
+    """Return an upper bound of I(X; Y) in bits under any prior: Σ_j p[j] log w_j, with w_j normalized; rounded up.
 
     I is at most the mean of KL(P[Y|x] ‖ Q) for every distribution Q of reports. Let Q be pure noise (random items, any
     seed, any set). The divergence is then the same for every transaction of M items; for baskets that are truncated to
     M it is that of a mixture, hence no larger.
     """
+    return _up(_mutual_nats(operator) / math.log(BITS))
+
+
+def _mutual_nats(operator: "AnyOperator") -> float:
     weights = operator.normalized_likelihoods
-    total = sum(float(p) * _log_of(w) for p, w in zip(operator.size_distribution, weights, strict=True) if w)
-    return _up(total / math.log(base))
+    return sum(float(p) * _log_of(w) for p, w in zip(operator.size_distribution, weights, strict=True) if w)
 
 
 def _log_of(value: Fraction) -> float:
@@ -102,7 +107,7 @@ class PlanInformation:
 _Shown = tuple[NDArray[np.bool_], Array | None]
 
 
-def plan_information(plan: "Plan", basket_size: int | None = None, *, base: float = BITS) -> PlanInformation:
+def plan_information(plan: "Plan", basket_size: int | None = None) -> PlanInformation:
     """Return mutual and worst-case information of one report if all transactions of s items are equally likely.
 
     s is in 1..M and at most n; by default the largest such size. The work grows with n·M², not with the number of
@@ -119,7 +124,7 @@ def plan_information(plan: "Plan", basket_size: int | None = None, *, base: floa
         raise PlanError(f"basket size must lie in 1..{largest} (the plan's transactions and items), got {size}")
     shares = [float(plan.share(report_type)) for report_type in of_items]
     each_type = [_type_information(report_type, size) for report_type in of_items]
-    most, scale = information_limit(plan.amplification, base=base), math.log(base)
+    most, scale = information_limit(plan.amplification), math.log(BITS)
 
     def mean(values: Iterable[float]) -> float:
         return sum(share * value for share, value in zip(shares, values, strict=True)) / scale
@@ -131,7 +136,7 @@ def plan_information(plan: "Plan", basket_size: int | None = None, *, base: floa
         mutual=_up(mean(each.mutual for each in each_type)),
         worst=min(_up(max(each.worst for each in each_type) / scale), most),
         inverse_worst=min(_up(max(each.inverse_worst for each in each_type) / scale), most),
-        base=base,
+        base=BITS,
     )
 
 
@@ -150,7 +155,7 @@ def _type_information(report_type: "ReportType", size: int) -> PlanInformation:
             probabilities = chances[possible, padding_items] * mean
             total, mutual = total + probabilities.sum(), mutual + probabilities @ up
     known = chances is not None
-    average = (mutual / total,) * 2 if known else (least, min(worst, mutual_limit(operator, base=math.e)))
+    average = (mutual / total,) * 2 if known else (least, min(worst, _up(_mutual_nats(operator))))
     return PlanInformation(size, known, average[0], average[1], float(worst), float(inverse), math.e)
 
 

@@ -3,7 +3,7 @@
 A design's pattern h ⊆ {0..m} is the set of likelier numbers of kept items: the operator with w_j = γc for j ∈ h and w_j
 = c elsewhere is the sharpest with amplification γ. Designs of one operator for m items form a family. Its members
 differ in the default probability ρ = a/2^r, or in the size ℓ of fixed-size reports. The objective is a function of the
-moments E[Z² | l of k items held] (plans/numeric/transition.py). It is linear in the weights except for their sum, so
+moments E[Z² | l of k items held] (plans/baskets/operator.py). It is linear in the weights except for their sum, so
 that all patterns of all members cost a few small matrix products.
 
 The search tries the patterns in which the likelier numbers, or the others, are a run. The best of all 2^(m+1) patterns
@@ -35,18 +35,21 @@ from numpy.typing import NDArray
 
 from assocpriv.guarantees.errors import PlanError
 from assocpriv.plans.baskets.generator import (
+    BUILDERS,
     Generator,
-    bch_generator,
-    bch_seed_bits,
     blocks_independent,
     item_columns,
-    reed_solomon_generator,
-    reed_solomon_seed_bits,
 )
-from assocpriv.plans.baskets.operator import MAX_FIXED_BITS, MAX_WEIGHT_BITS, FixedSizeOperator, Operator
-from assocpriv.plans.numeric.transition import ERRORS_OF_ONE, lowest_support
+from assocpriv.plans.baskets.operator import (
+    ERRORS_OF_ONE,
+    MAX_FIXED_BITS,
+    MAX_WEIGHT_BITS,
+    FixedSizeOperator,
+    Operator,
+    lowest_support,
+)
 
-MOST_REPORTS = 10**15  # of a plan of any type
+DEFAULT_REPORTS, MOST_REPORTS = 1_000_000, 10**15  # of a plan of any type
 LARGEST_INSERT_BITS = 8
 _DIGITS = 4  # binary, of ρ
 _LEAST_WEIGHT_BITS = 16  # every weight is at least 2^16, so rounding moves no probability by more than 2^-16
@@ -55,7 +58,6 @@ _FREQUENT, _MOST_HELD = 3, 0.5  # factor of frequent supports, and their maximum
 # designs with a smaller contrast for some size up to the largest are excluded: mining needs all of these sizes, and a
 # contrast lost in rounding would look like a small error
 _LEAST_CONTRAST = 1e-7
-_BUILDERS = {"bch": bch_generator, "reed-solomon": reed_solomon_generator}
 Floats = NDArray[np.float64]
 
 
@@ -205,7 +207,7 @@ class InsertionDesign(Design):
 
     def report_bits(self, n_items: int, independent: int) -> int:
         """Return the length of the shortest report."""
-        return min(_lengths(n_items, self.insert_bits, independent).values())
+        return min(_generators(n_items, self.insert_bits, independent))
 
     def generator(self, n_items: int, independent: int) -> Generator:
         """Return the generator with the shortest report."""
@@ -458,25 +460,20 @@ def thresholds(m: int) -> Floats:
 # ---- generators of independent insertion
 
 
-def _lengths(n_items: int, insert_bits: int, independent: int) -> dict[str, int]:
-    """Return the length of a report under every code; ``none``, which does not limit K, comes first to win ties."""
-    return {
-        "none": n_items,
-        "bch": bch_seed_bits(n_items, insert_bits, independent),
-        "reed-solomon": reed_solomon_seed_bits(n_items, insert_bits, independent),
-    }
+def _generators(n_items: int, insert_bits: int, independent: int) -> dict[int, Generator]:
+    """Return generators by the length of their reports; ``none``, which does not limit K, and then BCH win ties."""
+    seeds = [build(n_items, insert_bits, independent) for build in BUILDERS.values()]
+    return {generator.seed_bits: generator for generator in seeds} | {n_items: Generator()}
 
 
-def choose_generator(n_items: int, insert_bits: int, independent: int, code: str | None = None) -> Generator:
-    """Return the generator of a code, by default the one with the shortest report; BCH wins ties of seeds.
+def choose_generator(n_items: int, insert_bits: int, independent: int) -> Generator:
+    """Return the generator with the shortest report; BCH wins ties of seeds.
 
     ``n_items`` counts padding items, ``insert_bits`` is r, and any ``independent`` = m + k items must be independent.
     """
-    lengths = _lengths(n_items, insert_bits, independent)
-    code = code or min(lengths, key=lambda name: lengths[name])
-    if code == "none":
-        return Generator()
-    generator = _BUILDERS[code](n_items, insert_bits, independent)
+    _, generator = min(_generators(n_items, insert_bits, independent).items())
+    if generator.is_seedless:
+        return generator
     # the theorem covers all items; testing some of the built columns guards against programming errors
     sample = np.array(sorted({place * (n_items - 1) // 23 for place in range(24)}))
     built = item_columns(generator, insert_bits, sample)

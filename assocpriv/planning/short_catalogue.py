@@ -36,8 +36,7 @@ from assocpriv.planning.basket_planner import PlannedCollection, choose_plan
 from assocpriv.planning.expected_error import BasketSizes, expected_error
 from assocpriv.planning.operator_designs import MOST_REPORTS
 from assocpriv.plans.baskets.basket_plan import Plan
-from assocpriv.plans.baskets.catalogue import MAX_ITEMS
-from assocpriv.plans.baskets.item_names import Names
+from assocpriv.plans.baskets.catalogue import MAX_ITEMS, Names
 from assocpriv.plans.result_display import bound_text, html_renderer, plan_bound, rows_frame, short_repr
 
 if TYPE_CHECKING:

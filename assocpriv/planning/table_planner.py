@@ -1,11 +1,11 @@
-"""Plans of tables, made from schemas.
+"""Plans of tables, made from schemas (TOML): kinds, ranges, values and releases of columns.
 
-A schema becomes a plan with grids, mechanisms with integer weights, and a share of the guarantee for each column. The
-planner uses no records. The guarantee covers all reports of a person. There are d protected columns and l protected
-labels. Each of a person's R reports has k of the columns and all labels, so every column gets the (k + l)·R-th root of
-the limit of γ. Smaller k gives less noise in each column: k minimizes the mean *sampling cost* of the columns. The cost
-of a column is the number of reports that estimate it as well as one unrandomized value: the ratio of two variances,
-times d / k for k < d. The variances are those
+A float in a schema means its shortest decimal form, so that 0.1 is 1/10. A schema becomes a plan with grids, mechanisms
+with integer weights, and a share of the guarantee for each column. The planner uses no records. The guarantee covers
+all reports of a person. There are d protected columns and l protected labels. Each of a person's R reports has k of the
+columns and all labels, so every column gets the (k + l)·R-th root of the limit of γ. Smaller k gives less noise in each
+column: k minimizes the mean *sampling cost* of the columns. The cost of a column is the number of reports that estimate
+it as well as one unrandomized value: the ratio of two variances, times d / k for k < d. The variances are those
 
     named values    of the inverted randomized response, summed over the values:  1 / (p − q)²
     numbers         of the unbiased mean, for values uniform over the range
@@ -31,38 +31,40 @@ differential privacy, CCS 2012.
 
 import logging
 import math
-from collections.abc import Collection, Sequence
+import tomllib
+import warnings
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import lcm
+from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.estimation.intervals import normal_cdf
-from assocpriv.guarantees.amplification import Guarantee, check_guarantee, float_up, root_of_limit
-from assocpriv.guarantees.errors import PlanError, pluralize
-from assocpriv.guarantees.exact_numbers import check_range, check_whole
-from assocpriv.planning.operator_designs import MOST_REPORTS
-from assocpriv.planning.table_schema import (
-    AS_IS,
-    GAUSSIAN,
-    LABEL,
-    MEMBERSHIP,
-    NUMBER,
-    RESPONSE,
-    SQUARE_WAVE,
-    UNIFORM,
-    ColumnRequest,
-    read_schema,
-    warn_of_near_duplicates,
+from assocpriv.files.plan_files import near_duplicate_names, read_text
+from assocpriv.guarantees.amplification import (
+    Guarantee,
+    check_guarantee,
+    float_up,
+    parse_number,
+    parse_probability,
+    root_of_limit,
 )
-from assocpriv.plans.guided.guided_plan import TUPLE_BITS, GuidedPlan, TupleMix
-from assocpriv.plans.numeric.table_columns import (
+from assocpriv.guarantees.errors import PlanError, pluralize
+from assocpriv.guarantees.exact_numbers import check_range
+from assocpriv.planning.operator_designs import DEFAULT_REPORTS, MOST_REPORTS
+from assocpriv.plans import result_display as display
+from assocpriv.plans.guided.guided_plan import GuidedPlan, TupleMix
+from assocpriv.plans.numeric.table_plan import (
     COLUMNS,
     LARGEST_TOTAL,
+    MOST_COLUMNS,
     MOST_OUTPUTS,
+    MOST_WHOLE,
+    CategoryColumn,
     Clear,
     Column,
     GaussianNoise,
@@ -70,35 +72,274 @@ from assocpriv.plans.numeric.table_columns import (
     Mechanism,
     Noise,
     NumberColumn,
+    TablePlan,
     UniformNoise,
     WholeColumn,
     Window,
+    check_protected_values,
+    check_text,
     default_intervals,
+    shortened,
 )
-from assocpriv.plans.numeric.table_plan import TablePlan, check_protected_values, shortened
 from assocpriv.plans.published_plan import MOST_REPORTS_PER_PERSON
-from assocpriv.plans.result_display import (
-    bound_text,
-    gamma_and_epsilon,
-    html_renderer,
-    plan_bound,
-    rows_frame,
-    short_repr,
-)
 
 if TYPE_CHECKING:
     import pandas as pd
 
+
+AS_IS, MEMBERSHIP, UNIFORM, GAUSSIAN = "as-is", "membership", "uniform", "gaussian"
+SQUARE_WAVE, RESPONSE = "square-wave", "response"
+CLASSICAL, PROTECTED = (MEMBERSHIP, UNIFORM, GAUSSIAN), (SQUARE_WAVE, RESPONSE)
+NUMBER, CATEGORY, LABEL = NumberColumn.kind, CategoryColumn.kind, LabelColumn.kind
+RELEASES = {NUMBER: (AS_IS, *CLASSICAL, SQUARE_WAVE), CATEGORY: (AS_IS, RESPONSE), LABEL: (AS_IS, RESPONSE)}
+_OF_ALL = {"kind", "release", "optional"}
+_OF_KIND = {
+    NUMBER: _OF_ALL | {"whole", "low", "high", "intervals", "cells", "privacy", "confidence"},
+    CATEGORY: _OF_ALL | {"values"},
+    LABEL: _OF_ALL | {"values"},
+}
+_MOST_PRIVACY = 10  # times the range; more than 2 is hardly useful
+_SHOWN_GROUPS = 5  # of near-duplicate values
+_LARGEST = 10**30  # limit of a bound's numerator and denominator in the plan
 _LOG = logging.getLogger("assocpriv")  # notes about schemas; the command line prints them
 _ROOT_BITS = 48  # binary places of the limit of γ for one column
 DEFAULT_GUARANTEE = Guarantee("5%", "50%")
-DEFAULT_REPORTS = 1_000_000
 GRID = 1000  # default minimum of cells
 ALL = "all"
 _HOW_TO_PROTECT = "release a number by square-wave, a category by response"
 _WIDER = 1 + 2.0**-20  # factor by which noise grows until its integers give the specified privacy
 CONFIDENCES = (Fraction(1, 2), Fraction(95, 100), Fraction(999, 1000))  # of AS00, table 1
 _FLOAT_ERROR = 1e-12  # maximum error of the sums of floats in this module
+
+
+# ---- schemas
+
+
+@dataclass(frozen=True)
+class ColumnRequest:
+    """The schema of one column; the planner chooses what is not given."""
+
+    name: str
+    kind: str
+    release: str
+    optional: bool = False
+    whole: bool | None = None  # None if the schema does not say
+    low: Fraction = Fraction(0)
+    high: Fraction = Fraction(1)
+    intervals: int | None = None
+    cells: int | None = None
+    privacy: Fraction | None = None
+    confidence: Fraction = Fraction(95, 100)
+    values: tuple[str, ...] = ()
+
+    @property
+    def is_protected(self) -> bool:
+        """Whether the column is released under the guarantee."""
+        return self.release in PROTECTED
+
+
+def read_schema(schema: "str | PathLike[str] | Mapping[str, Any]") -> tuple[ColumnRequest, ...]:
+    """Read a schema from a TOML file, or from its content: ``{"columns": {"age": {"kind": "number", …}}}``.
+
+    Raises:
+        PlanError: the schema is invalid; the message names the column and the key.
+
+    >>> read_schema({"columns": {"age": {"kind": "number", "low": 20, "high": 80, "release": "as-is"}}})[0].high
+    Fraction(80, 1)
+    """
+    if isinstance(schema, Mapping):
+        return _read(schema)
+    if not isinstance(schema, str | PathLike):
+        raise TypeError(f"schema must be the path of a TOML file or a mapping, got a {type(schema).__name__}")
+    text = read_text(schema, "schema")  # type: ignore[arg-type]
+    try:
+        return _read(tomllib.loads(text))
+    except tomllib.TOMLDecodeError as error:
+        raise PlanError(f"{schema}: not TOML: {error}; write each column as [columns.NAME]") from None
+    except PlanError as error:
+        raise PlanError(f"{schema}: {error}") from None
+
+
+def warn_of_near_duplicates(columns: Iterable[ColumnRequest]) -> None:
+    """Warn of values that differ only in case, Unicode form, blanks or leading zeros.
+
+    Warns:
+        UserWarning: the column and its near-duplicate values, which the plan publishes.
+    """
+    for column in columns:
+        if alike := near_duplicate_names(column.values):
+            shown = "; ".join(" | ".join(group) for group in alike[:_SHOWN_GROUPS])
+            warnings.warn(
+                f"column {column.name}: {pluralize(len(alike), 'group')} of values differ only in case, Unicode form, "
+                f"blanks or leading zeros: {shown}{' …' * (len(alike) > _SHOWN_GROUPS)}; each counts as a separate "
+                "value, so keep one of each group in the schema and in the data",
+                stacklevel=3,
+            )
+
+
+def _read(content: Mapping[str, Any]) -> tuple[ColumnRequest, ...]:
+    if further := [key for key in content if key != "columns"]:
+        raise PlanError(f"a schema may have only columns, as [columns.age], got {_shown(further[0])}")
+    columns = content.get("columns")
+    if not isinstance(columns, Mapping) or not columns:
+        raise PlanError("the schema has no columns; write one as [columns.age] with its kind and release")
+    if len(columns) > MOST_COLUMNS:
+        raise PlanError(f"the schema has {len(columns):,} columns; a plan may have at most {MOST_COLUMNS:,}")
+    return tuple(_read_column(name, keys) for name, keys in columns.items())
+
+
+def _read_column(name: object, keys: object) -> ColumnRequest:
+    named = check_text(name, "a column's name")
+    try:
+        if not isinstance(keys, Mapping):
+            raise PlanError(f"must be a table of keys, such as [columns.{named}] with kind and release")
+        return _checked(named, keys)
+    except PlanError as error:
+        raise PlanError(f"column {named}: {error}") from None
+
+
+def _checked(name: str, keys: Mapping[str, Any]) -> ColumnRequest:
+    kind = _one_of(keys, "kind", tuple(RELEASES))
+    if unknown := [key for key in keys if key not in _OF_KIND[kind]]:
+        known = ", ".join(sorted(_OF_KIND[kind]))
+        raise PlanError(f"a {kind} has no key {_shown(unknown[0])}; its keys are {known}")
+    release = _one_of(keys, "release", RELEASES[kind], f" for a {kind}")
+    read = {key: _READERS[key](keys[key], key) for key in keys if key not in ("kind", "release")}
+    for needed in ("low", "high") if kind == NUMBER else ("values",):
+        if needed not in read:
+            raise PlanError(f"{needed} is missing; a {kind} needs it")
+    request = ColumnRequest(name, kind, release, **read)
+    _CHECKS[kind](request)
+    _check_privacy(request, keys)
+    return request
+
+
+def _check_number(column: ColumnRequest) -> None:
+    if not column.low < column.high:
+        raise PlanError(f"low must be below high, got {float(column.low):g} and {float(column.high):g}")
+    if column.whole:
+        _check_whole(column)
+    elif column.cells is not None and column.intervals is not None and column.cells % column.intervals:
+        raise PlanError(f"cells must be a multiple of intervals, got {column.cells} and {column.intervals}")
+
+
+def _check_whole(column: ColumnRequest) -> None:
+    for name, bound in (("low", column.low), ("high", column.high)):
+        if bound.denominator != 1 or abs(bound) > MOST_WHOLE:
+            raise PlanError(
+                f"{name} must be a whole number from -2^53 to 2^53 if whole = true, got {float(bound):g}; give the "
+                "smallest and the largest value, such as 1 and 5 for ratings"
+            )
+    values = int(column.high - column.low) + 1
+    for name, count in (("cells", column.cells), ("intervals", column.intervals)):
+        if count is not None and count > values:
+            raise PlanError(
+                f"{name} must be at most the number of whole values, {values:,}, got {count:,}; leave it out"
+            )
+
+
+def _check_values(column: ColumnRequest) -> None:
+    if column.release == RESPONSE and len(column.values) < 2:
+        raise PlanError("release response needs at least two values")
+
+
+def _check_privacy(column: ColumnRequest, keys: Mapping[str, Any]) -> None:
+    if column.release in CLASSICAL:
+        if column.privacy is None:
+            raise PlanError(f"privacy is missing; release {column.release} needs it, as a share of the range: 50%")
+        return
+    for key in ("privacy", "confidence"):
+        if key in keys:
+            why = "has the guarantee's γ instead" if column.release in PROTECTED else "adds no noise"
+            raise PlanError(f"{key} cannot be given with release {column.release}, which {why}")
+
+
+_CHECKS = {NUMBER: _check_number, CATEGORY: _check_values, LABEL: _check_values}
+
+
+def _one_of(keys: Mapping[str, Any], key: str, words: tuple[str, ...], where: str = "") -> str:
+    if key not in keys:
+        raise PlanError(f"{key} is missing; give one of {', '.join(words)}")
+    if keys[key] not in words:
+        raise PlanError(f"{key} must be one of {', '.join(words)}{where}, got {_shown(keys[key])}")
+    return str(keys[key])
+
+
+def _read_bound(value: object, key: str) -> Fraction:
+    if isinstance(value, bool) or not isinstance(value, int | float | Fraction):
+        raise PlanError(f"{key} must be a number, got {_shown(value)}")
+    if isinstance(value, float) and not math.isfinite(value):
+        raise PlanError(f"{key} must be a finite number, got {value}")
+    number = Fraction(str(value)) if isinstance(value, float) else Fraction(value)
+    if max(abs(number.numerator), number.denominator) >= _LARGEST:
+        raise PlanError(f"{key} must be a number of at most 30 digits; round it")
+    return number
+
+
+def _read_count(value: object, key: str) -> int:
+    if type(value) is not int or not 1 <= value <= MOST_OUTPUTS:
+        raise PlanError(f"{key} must be a whole number from 1 to {MOST_OUTPUTS:,}, got {_shown(value)}")
+    return value
+
+
+def _read_flag(value: object, key: str) -> bool:
+    if type(value) is not bool:
+        raise PlanError(f"{key} must be true or false, got {_shown(value)}")
+    return value
+
+
+def _read_privacy(value: object, key: str) -> Fraction:
+    share = parse_number(_plain(value, key), key, "a share of the range such as 50%")
+    if share <= 0:
+        raise PlanError(f"{key} must be above 0, a share of the range such as 50%, got {_shown(value)}")
+    if share > _MOST_PRIVACY:
+        raise PlanError(
+            f"{key} must be a share of the range of at most 10 (1000%), got {_shown(value)}; write, for example, 50%"
+        )
+    return share
+
+
+def _read_confidence(value: object, key: str) -> Fraction:
+    share = parse_probability(_plain(value, key), key)
+    if not 0 < share < 1:
+        raise PlanError(f"{key} must lie between 0 and 1, such as 95%, got {_shown(value)}")
+    return share
+
+
+def _plain(value: object, key: str) -> "str | int | float | Fraction":
+    if isinstance(value, bool) or not isinstance(value, str | int | float | Fraction):
+        raise PlanError(f"{key} must be a share such as 50%, got {_shown(value)}")
+    return value
+
+
+def _read_values(value: object, key: str) -> tuple[str, ...]:
+    if not isinstance(value, list | tuple) or not 1 <= len(value) <= MOST_OUTPUTS:
+        raise PlanError(f"{key} must be a list of 1 to {MOST_OUTPUTS:,} values")
+    if not all(isinstance(each, str | int) and not isinstance(each, bool) for each in value):
+        raise PlanError(f"{key} must be texts or whole numbers; write other values in quotes, as in the table")
+    texts = tuple(check_text(str(each), f"a value of {key}") for each in value)
+    if len(set(texts)) != len(texts):
+        raise PlanError(f"{key} must differ; one is repeated")
+    return texts
+
+
+_READERS: dict[str, Callable[[object, str], Any]] = {
+    "optional": _read_flag,
+    "whole": _read_flag,
+    "low": _read_bound,
+    "high": _read_bound,
+    "intervals": _read_count,
+    "cells": _read_count,
+    "privacy": _read_privacy,
+    "confidence": _read_confidence,
+    "values": _read_values,
+}
+
+
+def _shown(value: object) -> str:
+    """Return a schema's value as text, shortened; it is from no record."""
+    text = repr(value)
+    return text if len(text) <= 40 else f"{text[:37]}…"
 
 
 # ---- from a schema to a plan
@@ -163,22 +404,20 @@ def plan_table(
         raise TypeError("whole must be a list of column names, got text")
     requests = [_add_whole(column, whole) for column in read_schema(schema)]
     warn_of_near_duplicates(requests)
-    if not any(column.is_protected for column in requests):
+    protected = sorted((each for each in requests if each.is_protected), key=lambda each: each.kind == LABEL)
+    if not protected:
         if guarantee is not None or columns_per_report is not None:
             what = "guarantee" if guarantee is not None else "columns_per_report"
             raise PlanError(f"no column is protected, so {what} has no effect; {_HOW_TO_PROTECT}")
-        columns = _columns(requests, None, reports)
-        return TablePlan(columns, 0, None, reports_per_person)
+        return TablePlan(_columns(requests, None, reports), 0, None, reports_per_person)
     guarantee = DEFAULT_GUARANTEE if guarantee is None else check_guarantee(guarantee)
-    free = [column for column in requests if column.is_protected and column.kind != LABEL]
-    labels = [column for column in requests if column.is_protected and column.kind == LABEL]
-    sizes = [_size(column, reports) for column in (*free, *labels)]
-    costs = _costs(sizes, len(labels), guarantee.amplification_limit, reports_per_person)
+    labels = sum(each.kind == LABEL for each in protected)
+    sizes = [_size(each, reports) for each in protected]
+    costs = _costs(sizes, labels, guarantee.amplification_limit, reports_per_person)
     sampled = _columns_per_report(columns_per_report, costs)
-    check_protected_values(sampled + len(labels), reports_per_person)
-    limit = root_of_limit(guarantee.amplification_limit, (sampled + len(labels)) * reports_per_person, _ROOT_BITS)
-    columns = _columns(requests, limit, reports)
-    return TablePlan(columns, sampled, guarantee, reports_per_person)
+    check_protected_values(sampled + labels, reports_per_person)
+    limit = root_of_limit(guarantee.amplification_limit, (sampled + labels) * reports_per_person, _ROOT_BITS)
+    return TablePlan(_columns(requests, limit, reports), sampled, guarantee, reports_per_person)
 
 
 def _add_whole(request: ColumnRequest, whole: Collection[str]) -> ColumnRequest:
@@ -314,19 +553,13 @@ def _classes(request: ColumnRequest) -> int:
 
 
 def design_membership(cells: int, privacy: Fraction, confidence: Fraction) -> Clear:
-    """Return the narrowest classes of equal width that have a privacy.
-
-    Raises:
-        PlanError: a single class has less than the requested privacy.
+    """Return the narrowest classes of equal width that have a privacy, at most the confidence.
 
     >>> design_membership(60, Fraction(1, 4), Fraction(19, 20)).width
     20
     """
-    _check(privacy, confidence)
-    for width in range(1, cells + 1):
-        if cells % width == 0 and confidence * width >= privacy * cells:
-            return Clear(cells, width)
-    raise PlanError(f"classes give a privacy of at most {float(confidence):.4g} of the range at this confidence")
+    widths = (width for width in range(1, cells + 1) if cells % width == 0)
+    return Clear(cells, next(width for width in widths if confidence * width >= privacy * cells))
 
 
 def design_uniform(cells: int, privacy: Fraction, confidence: Fraction) -> UniformNoise:
@@ -336,7 +569,6 @@ def design_uniform(cells: int, privacy: Fraction, confidence: Fraction) -> Unifo
     >>> noise.reach, float(noise.known_width(Fraction(19, 20)) / 60)
     (32, 1.0291666666666666)
     """
-    _check(privacy, confidence)
     return UniformNoise(cells, max(1, math.ceil((privacy * cells / confidence - 1) / 2)))
 
 
@@ -351,7 +583,6 @@ def design_gaussian(cells: int, privacy: Fraction, confidence: Fraction) -> Gaus
     """
     from scipy.special import ndtri
 
-    _check(privacy, confidence)
     deviation = float(privacy) * cells / (2 * float(ndtri((1 + float(confidence)) / 2)))
     while True:
         noise = GaussianNoise(cells, _gaussian_half(deviation))
@@ -417,13 +648,6 @@ def _square_wave_width(cells: int, limit: Fraction) -> int:
     exponent = math.log(ratio)
     half = 0.5 if exponent < 1e-3 else (exponent * ratio - ratio + 1) / (2 * ratio * (ratio - 1 - exponent))
     return 2 * math.floor(half * cells) + 1
-
-
-def _check(privacy: Fraction, confidence: Fraction) -> None:
-    if not 0 < confidence < 1:
-        raise PlanError("confidence must be between 0 and 1, such as 95%")
-    if privacy <= 0:
-        raise PlanError("privacy must be above 0: a share of the range, such as 50%")
 
 
 # ---- the number of columns in a report
@@ -521,28 +745,28 @@ class TableFacts:
     columns: tuple[ColumnFacts, ...]
     costs: tuple[SamplingCost, ...]
 
-    _repr_html_ = html_renderer("assocpriv.show.table_views:plan")
+    _repr_html_ = display.html_renderer("assocpriv.show.table_views:plan")
 
     def __repr__(self) -> str:
         rows = [
-            f"{each.column.name}: {each.release}, {bound_text(each.amplification) if each.amplification else 'no γ'}"
+            f"{each.column.name}: {each.release}, "
+            f"{display.bound_text(each.amplification) if each.amplification else 'no γ'}"
             for each in self.columns
         ]
-        return short_repr(self, f"{pluralize(self.reports, 'report')}, {plan_bound(self.plan)}", rows)
+        return display.short_repr(self, f"{pluralize(self.reports, 'report')}, {display.plan_bound(self.plan)}", rows)
 
     def to_frame(self) -> "pd.DataFrame":
         """Return a row a column: its release and guarantee, and the scale of its noise."""
-        return rows_frame("column kind release amplification epsilon scale distance", (
-            (each.column.name, each.column.kind, each.release, *gamma_and_epsilon(each.amplification), each.scale,
-             each.distance)
+        return display.rows_frame("column kind release amplification epsilon scale distance", (
+            (each.column.name, each.column.kind, each.release, *display.gamma_and_epsilon(each.amplification),
+             each.scale, each.distance)
             for each in self.columns
         ))  # fmt: skip
 
 
 def forecast_table(plan: TablePlan, reports: int) -> TableFacts:
     """Return the guarantee of a plan of a table; PlanError if ``reports`` is below 1."""
-    if check_whole("reports", reports) < 1:
-        raise PlanError(f"reports must be at least 1, got {reports}")
+    reports = check_range("reports", reports, 1, MOST_REPORTS)
     return TableFacts(plan, reports, tuple(map(column_facts, plan.columns)), tuple(sampling_costs(plan)))
 
 
@@ -643,13 +867,12 @@ class GuidedFacts:
     @property
     def random_share(self) -> Fraction | None:
         """q, the share of reports about a random tuple; None with another safeguard."""
-        safeguard = self.plan.safeguard
-        return 1 - Fraction(safeguard.honest, 1 << TUPLE_BITS) if isinstance(safeguard, TupleMix) else None
+        return self.plan.safeguard.random_share if isinstance(self.plan.safeguard, TupleMix) else None
 
-    _repr_html_ = html_renderer("assocpriv.show.guided_views:plan")
+    _repr_html_ = display.html_renderer("assocpriv.show.guided_views:plan")
 
     def __repr__(self) -> str:
-        return short_repr(self, f"{pluralize(self.reports, 'report')}, {plan_bound(self.plan)}", [
+        return display.short_repr(self, f"{pluralize(self.reports, 'report')}, {display.plan_bound(self.plan)}", [
             f"guidance is published {pluralize(self.guidances, 'time')}, after every {self.plan.batch:,} reports",
             f"{pluralize(len(self.plan.attributes), 'attribute')}, {pluralize(self.plan.width, 'bit')}; "
             f"the class {self.plan.label.name} is raw",
@@ -657,11 +880,9 @@ class GuidedFacts:
 
     def to_frame(self) -> "pd.DataFrame":
         """Return a row an attribute, with its number of values, each a bit of a report."""
-        return rows_frame("column values", ((each.name, each.inputs) for each in self.plan.attributes))
+        return display.rows_frame("column values", ((each.name, each.inputs) for each in self.plan.attributes))
 
 
 def forecast_guided(plan: GuidedPlan, reports: int) -> GuidedFacts:
     """Return the guarantee of a plan; PlanError if ``reports`` is below 1."""
-    if check_whole("reports", reports) < 1:
-        raise PlanError(f"reports must be at least 1, got {reports}")
-    return GuidedFacts(plan, reports)
+    return GuidedFacts(plan, check_range("reports", reports, 1, MOST_REPORTS))

@@ -26,8 +26,15 @@ from assocpriv.guarantees.amplification import (
     round_amplification_up,
     round_epsilon_up,
 )
-from assocpriv.guarantees.errors import NotAPlanError, PlanError, PrivacyLimitError, WireError, pluralize
-from assocpriv.guarantees.json_text import RepeatedFieldError, json_fields
+from assocpriv.guarantees.errors import (
+    NotAPlanError,
+    PlanError,
+    PrivacyLimitError,
+    RepeatedFieldError,
+    WireError,
+    json_fields,
+    pluralize,
+)
 from assocpriv.guarantees.shuffle_model import CentralGuarantee
 from assocpriv.plans.result_display import html_renderer
 
@@ -192,22 +199,16 @@ class PublishedPlan(ABC):
         """Check that all reports of one person together keep the guarantee."""
         composed = self.composed_amplification
         if self.guarantee is not None and composed is not None and composed >= self.guarantee.amplification_limit:
+            of_all = f" of {self.reports_per_person} reports together" if self.reports_per_person > 1 else ""
             raise PrivacyLimitError(
-                "the plan's amplification of all reports of a person breaks its guarantee, which requires less than "
-                f"{float(self.guarantee.amplification_limit):.6g}; do not use this plan"
+                f"the plan's amplification{of_all}, {_approximate(composed)}, breaks its guarantee, which requires "
+                f"less than {_approximate(self.guarantee.amplification_limit)}; do not use this plan"
             )
 
     def _guarantee_to_json(self) -> dict[str, str] | None:
         if self.guarantee is None:
             return None
         return {name: format_fraction(getattr(self.guarantee, name)) for name in ("prior", "posterior")}
-
-    @staticmethod
-    def _guarantee_from_json(content: object) -> Guarantee | None:
-        if content is None:
-            return None
-        guarantee = check_fields(content, "guarantee", {"prior", "posterior"})
-        return Guarantee(*(read_fraction(guarantee[name], name) for name in ("prior", "posterior")))
 
     def check_shape(self, packed: NDArray[np.uint8]) -> None:
         """Check that reports are uint8 of shape (n, report_bytes); else compiled code would read beyond its tables."""
@@ -302,6 +303,19 @@ def check_envelope(content: object) -> dict[str, Any]:
     if type(version) is not int or version != VERSION or not isinstance(content.get("kind"), str):
         raise PlanError(UNKNOWN)
     return content
+
+
+def guarantee_from_json(content: object) -> Guarantee:
+    """Read a plan's guarantee; raise PlanError for anything else."""
+    guarantee = check_fields(content, "guarantee", {"prior", "posterior"})
+    return Guarantee(*(read_fraction(guarantee[name], name) for name in ("prior", "posterior")))
+
+
+def _approximate(ratio: Fraction) -> str:
+    try:
+        return f"{float(ratio):.6g}"
+    except OverflowError:
+        return "beyond 1e308"
 
 
 def check_integer(value: object, name: str, low: int, high: int) -> int:

@@ -27,15 +27,15 @@ from numpy.typing import NDArray
 from assocpriv.files.arrow import array_to_numpy, pa
 from assocpriv.guarantees.errors import RecordError, pluralize
 from assocpriv.kernels.parallel import parallel_map
-from assocpriv.plans.numeric.table_columns import (
+from assocpriv.plans.numeric.table_plan import (
     MOST_NAME,
     CategoryColumn,
     Column,
     NumberColumn,
     NumericColumn,
     TableColumns,
+    shortened,
 )
-from assocpriv.plans.numeric.table_plan import shortened
 from assocpriv.records import basket_sources
 from assocpriv.records.columns import (
     EMPTY_NUMBERS,
@@ -158,7 +158,7 @@ def _no_number(_word: str) -> None:
 def place_of(value: Any, column: "CategoryColumn | CategoryInput") -> int:
     """Return the index of a value among a column's values, −1 if it is not there; numbers and booleans match as text.
 
-    >>> from assocpriv.plans.numeric.table_columns import Clear
+    >>> from assocpriv.plans.numeric.table_plan import Clear
     >>> column = CategoryColumn("smokes", Clear(2), False, ("true", "2"))
     >>> place_of(True, column), place_of(2.0, column), place_of(" 2", column), place_of("no", column)
     (0, 1, 1, -1)

@@ -17,8 +17,8 @@ from assocpriv.files.arrow import pa
 from assocpriv.files.report_files import COLUMN, Reports, file_batches, rebatch, row_groups
 from assocpriv.guarantees.errors import EstimateError, SparkError, WireError, pluralize
 from assocpriv.plans.baskets.basket_plan import Plan
+from assocpriv.plans.baskets.operator import SupportModel
 from assocpriv.plans.baskets.report_type import ReportType
-from assocpriv.plans.numeric.transition import SupportModel
 from assocpriv.server.baskets.counting import (
     ItemsetCounter,
     LocalCounter,

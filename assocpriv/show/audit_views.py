@@ -13,7 +13,7 @@ from assocpriv.auditing.findings import BROKEN, CANNOT_SEE, UNDECIDED, count_und
 from assocpriv.auditing.inspection import ITEMSETS, MODEL, PLAN, REPORTS, FileContent
 from assocpriv.files.mined_tables import describe_limits, mining_facts
 from assocpriv.guarantees.amplification import epsilon_from_amplification
-from assocpriv.planning.plan_request import DEFAULT_REPORTS
+from assocpriv.planning.operator_designs import DEFAULT_REPORTS
 from assocpriv.plans.registry import Entry
 from assocpriv.show import itemset_views, plan_views, table_views
 from assocpriv.show.collection_views import loss_content, loss_parts, randomized

@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING, Any
 from assocpriv.guarantees.amplification import epsilon_from_amplification, float_up
 from assocpriv.guarantees.errors import pluralize
 from assocpriv.guarantees.exact_numbers import rounded
-from assocpriv.planning.table_planner import CONFIDENCES, ColumnFacts, TableFacts
-from assocpriv.planning.table_schema import AS_IS, GAUSSIAN, MEMBERSHIP, UNIFORM
+from assocpriv.planning.table_planner import AS_IS, CONFIDENCES, GAUSSIAN, MEMBERSHIP, UNIFORM, ColumnFacts, TableFacts
 from assocpriv.plans.baskets.operator import MAX_TRANSACTION_SIZE
-from assocpriv.plans.numeric.table_columns import NumberColumn
+from assocpriv.plans.numeric.table_plan import NumberColumn
 from assocpriv.plans.numeric.tree_model import tree_lines
 from assocpriv.show import charts
 from assocpriv.show.guarantee_views import guarantee_content, guarantee_facts, privacy_sections

@@ -22,8 +22,7 @@ from assocpriv.guarantees.amplification import Guarantee
 from assocpriv.guarantees.errors import BasketError, build_options, check_type, pluralize
 from assocpriv.guarantees.exact_numbers import check_range
 from assocpriv.planning.basket_planner import make_plan
-from assocpriv.plans.baskets.catalogue import MAX_ITEMS, Catalogue
-from assocpriv.plans.baskets.item_names import Names
+from assocpriv.plans.baskets.catalogue import MAX_ITEMS, Catalogue, Names
 from assocpriv.records.basket_files import stream_baskets
 from assocpriv.records.baskets import Baskets, named_baskets
 from assocpriv.records.cells import MISSING_WORDS

@@ -20,8 +20,8 @@ from assocpriv.files.report_files import Reports
 from assocpriv.guarantees.errors import build_options, pluralize
 from assocpriv.guarantees.exact_numbers import check_range, check_whole
 from assocpriv.kernels.parallel import add_up, default_memory
+from assocpriv.planning.expected_error import measure_truncation_loss, warn_of_truncation
 from assocpriv.planning.operator_designs import MOST_REPORTS
-from assocpriv.planning.truncation_loss import measure_truncation_loss, warn_of_truncation
 from assocpriv.plans.baskets.basket_plan import Plan
 from assocpriv.plans.result_display import figure, html_renderer, plan_bound, short_repr
 from assocpriv.records.basket_sources import is_file

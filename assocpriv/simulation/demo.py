@@ -16,7 +16,7 @@ from assocpriv.guarantees.amplification import Guarantee
 from assocpriv.guarantees.errors import FileError, build_options
 from assocpriv.planning.basket_planner import make_plan
 from assocpriv.planning.detection_limits import Forecast, forecast
-from assocpriv.planning.truncation_loss import TruncationLoss, measure_truncation_loss
+from assocpriv.planning.expected_error import TruncationLoss, measure_truncation_loss
 from assocpriv.plans.baskets.catalogue import Catalogue
 from assocpriv.records.basket_files import read_baskets
 from assocpriv.records.baskets import Baskets, count_sizes

@@ -40,9 +40,21 @@ from assocpriv.client.guided.guided_client import TupleRandomizer
 from assocpriv.files.report_files import Reports
 from assocpriv.guarantees.amplification import Guarantee, parse_probability
 from assocpriv.guarantees.errors import PlanError, RecordError, build_options, pluralize
-from assocpriv.planning.table_schema import NUMBER, read_schema, warn_of_near_duplicates
-from assocpriv.plans.guided.guidance import MIXED_TOTAL, Guidance, bit_weights, mix_weights, mixing_weight, random_share
-from assocpriv.plans.guided.guided_plan import BATCH, GuidedPlan, category, class_label, number, plan_guided
+from assocpriv.planning.table_planner import NUMBER, read_schema, warn_of_near_duplicates
+from assocpriv.plans.guided.guided_plan import (
+    BATCH,
+    MIXED_TOTAL,
+    Guidance,
+    GuidedPlan,
+    bit_weights,
+    category,
+    class_label,
+    mix_weights,
+    mixing_weight,
+    number,
+    plan_guided,
+    random_share,
+)
 from assocpriv.plans.result_display import html_renderer, plan_bound, rows_frame, short_repr
 from assocpriv.records.basket_sources import MemoryBudget, prefix_errors
 from assocpriv.records.columns import open_table

@@ -18,9 +18,8 @@ from assocpriv.client.numeric.table_client import randomize_inputs
 from assocpriv.estimation.supports import normal_quantile
 from assocpriv.files.report_files import Reports
 from assocpriv.guarantees.errors import build_options, given_options, pluralize
-from assocpriv.planning.table_schema import read_schema
-from assocpriv.plans.numeric.table_columns import Clear, Column, NumberColumn
-from assocpriv.plans.numeric.table_plan import TablePlan
+from assocpriv.planning.table_planner import read_schema
+from assocpriv.plans.numeric.table_plan import Clear, Column, NumberColumn, TablePlan
 from assocpriv.plans.result_display import html_renderer, plan_bound, rows_frame, short_repr
 from assocpriv.records.table_files import TableCounts, TableOptions, stream_table
 from assocpriv.server.numeric.distributions import (

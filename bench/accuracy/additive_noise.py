@@ -23,8 +23,7 @@ from numpy.typing import NDArray
 from assocpriv.client.numeric.table_client import randomize_inputs
 from assocpriv.guarantees.amplification import Guarantee
 from assocpriv.planning.table_planner import design_window, plan_table
-from assocpriv.plans.numeric.table_columns import NumberColumn, transition
-from assocpriv.plans.numeric.table_plan import TablePlan
+from assocpriv.plans.numeric.table_plan import NumberColumn, TablePlan, transition
 from assocpriv.simulation.enumeration import SeededEntropy
 from bench.tables import table
 

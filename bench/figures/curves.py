@@ -21,8 +21,7 @@ from assocpriv.planning.operator_designs import (
     runs,
     thresholds,
 )
-from assocpriv.plans.baskets.operator import AnyOperator, FixedSizeOperator
-from assocpriv.plans.numeric.transition import SupportModel
+from assocpriv.plans.baskets.operator import AnyOperator, FixedSizeOperator, SupportModel
 
 SIZES = {1: "single items", 2: "pairs", 3: "triples"}
 PAPER, OURS = "threshold", "any run"

@@ -22,8 +22,7 @@ from assocpriv.client.numeric.table_client import randomize_inputs
 from assocpriv.files.report_files import Reports
 from assocpriv.numeric import predict
 from assocpriv.planning.table_planner import design_gaussian, design_uniform
-from assocpriv.plans.numeric.table_columns import Clear, LabelColumn, NumberColumn, default_intervals
-from assocpriv.plans.numeric.table_plan import TablePlan
+from assocpriv.plans.numeric.table_plan import Clear, LabelColumn, NumberColumn, TablePlan, default_intervals
 from assocpriv.records.table_files import TableOptions, stream_table
 from assocpriv.server.numeric.trees import grow_tree
 from assocpriv.simulation.enumeration import SeededEntropy

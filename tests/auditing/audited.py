@@ -12,18 +12,18 @@ from assocpriv.auditing.audit_subject import Subject
 from assocpriv.guarantees.amplification import Guarantee
 from assocpriv.plans.baskets.basket_plan import Plan
 from assocpriv.plans.baskets.catalogue import Catalogue
-from assocpriv.plans.baskets.sizes_view import SizesView
+from assocpriv.plans.baskets.report_type import SizesView
 from assocpriv.plans.guided.guided_plan import category, class_label, number, plan_guided
-from assocpriv.plans.numeric.table_columns import (
+from assocpriv.plans.numeric.table_plan import (
     CategoryColumn,
     Clear,
     GaussianNoise,
     LabelColumn,
     NumberColumn,
+    TablePlan,
     UniformNoise,
     Window,
 )
-from assocpriv.plans.numeric.table_plan import TablePlan
 
 GUARANTEE = Guarantee("5%", "50%")
 SHARES = [1, 1, 1, 19]

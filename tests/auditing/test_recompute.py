@@ -27,12 +27,10 @@ from assocpriv.client.baskets.basket_client import Randomizer
 from assocpriv.guarantees.amplification import Guarantee
 from assocpriv.guarantees.errors import PlanError
 from assocpriv.plans.baskets.basket_plan import Plan
-from assocpriv.plans.baskets.catalogue import Catalogue
+from assocpriv.plans.baskets.catalogue import Catalogue, Names
 from assocpriv.plans.baskets.generator import is_primitive
-from assocpriv.plans.baskets.item_names import Names
 from assocpriv.plans.baskets.operator import Operator
 from assocpriv.plans.baskets.report_type import ReportType
-from assocpriv.plans.numeric.table_columns import exact_transition
 from assocpriv.simulation.enumeration import distribution
 
 M1, M2, M3 = Operator(1, 1, 2, 4, (5, 11)), Operator(2, 1, 1, 5, (3, 5, 19)), Operator(3, 1, 1, 6, (5, 3, 6, 32))
@@ -545,7 +543,7 @@ def test_the_audits_own_distributions_are_the_packages(name):
     table = read_table(plan.canonical_json)
     assert table.amplification == plan.amplification
     for own, column in zip(table.columns, plan.columns, strict=True):
-        for value, row in enumerate(exact_transition(column)):
+        for value, row in enumerate(naive.exact_transition(column)):
             known = {code: Fraction(weight, own.total) for code, weight in own.runs(value)}
             assert known == {code: share for code, share in enumerate(row) if share}
 

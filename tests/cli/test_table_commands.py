@@ -20,8 +20,7 @@ import assocpriv as ap
 from assocpriv import numeric, read_plan
 from assocpriv.files.report_files import Reports
 from assocpriv.guarantees.errors import EstimateError
-from assocpriv.plans.numeric.table_columns import Clear, NumberColumn
-from assocpriv.plans.numeric.table_plan import TablePlan
+from assocpriv.plans.numeric.table_plan import Clear, NumberColumn, TablePlan
 
 NOISE = """
 [columns.age]

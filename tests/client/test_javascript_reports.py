@@ -17,10 +17,8 @@ from assocpriv.guarantees.errors import GuidanceError, PlanError, RecordError
 from assocpriv.guarantees.shuffle_model import CentralGuarantee
 from assocpriv.plans.baskets.basket_plan import Plan
 from assocpriv.plans.baskets.catalogue import Catalogue
-from assocpriv.plans.baskets.sizes_view import SizesView
-from assocpriv.plans.baskets.view import ItemsView
-from assocpriv.plans.guided.guidance import Guidance
-from assocpriv.plans.guided.guided_plan import GuidedPlan
+from assocpriv.plans.baskets.report_type import ItemsView, SizesView
+from assocpriv.plans.guided.guided_plan import Guidance, GuidedPlan
 from assocpriv.plans.registry import parse_plan
 from tests.vectors import make_guided, make_tables
 

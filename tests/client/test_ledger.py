@@ -42,10 +42,8 @@ from assocpriv.guarantees.amplification import Guarantee
 from assocpriv.guarantees.entropy import Entropy, SystemEntropy
 from assocpriv.guarantees.errors import AssocprivError, BasketError, BudgetError, FileError, PlanError, RecordError
 from assocpriv.plans.baskets.basket_plan import Plan
-from assocpriv.plans.baskets.catalogue import Catalogue
-from assocpriv.plans.baskets.item_names import Names
-from assocpriv.plans.numeric.table_columns import CategoryColumn, NumberColumn, Window
-from assocpriv.plans.numeric.table_plan import TablePlan
+from assocpriv.plans.baskets.catalogue import Catalogue, Names
+from assocpriv.plans.numeric.table_plan import CategoryColumn, NumberColumn, TablePlan, Window
 from assocpriv.simulation.enumeration import SeededEntropy
 
 ENTROPY = SystemEntropy()

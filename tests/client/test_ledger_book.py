@@ -23,8 +23,7 @@ from assocpriv.client.ledger import make_report
 from assocpriv.client.ledger_book import LedgerBook, check_further, multiply
 from assocpriv.client.ledger_file import HEADER, MARK
 from assocpriv.guarantees.errors import BudgetError, FileError, PlanError
-from assocpriv.plans.numeric.table_columns import Clear, LabelColumn
-from assocpriv.plans.numeric.table_plan import TablePlan
+from assocpriv.plans.numeric.table_plan import Clear, LabelColumn, TablePlan
 from assocpriv.simulation.enumeration import distribution
 from tests.client.test_ledger import AGE, NAMED, PLAN, report_periods
 

@@ -14,8 +14,7 @@ from assocpriv.guarantees.entropy import Entropy, WordEntropy
 from assocpriv.plans.baskets.basket_plan import Plan
 from assocpriv.plans.baskets.generator import Generator, bch_generator, reed_solomon_generator
 from assocpriv.plans.baskets.operator import FixedSizeOperator, Operator
-from assocpriv.plans.baskets.report_type import ReportType
-from assocpriv.plans.baskets.sizes_view import SizesView
+from assocpriv.plans.baskets.report_type import ReportType, SizesView
 
 SINGLE, ODD = Operator(3, 1, 3, 6, (5, 3, 6, 32)), Operator(3, 5, 3, 6, (5, 3, 6, 32))
 GENERATORS = {

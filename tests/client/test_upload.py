@@ -31,8 +31,7 @@ from assocpriv.device import Collector
 from assocpriv.guarantees.amplification import Guarantee
 from assocpriv.guarantees.errors import AssocprivError, BasketError, BudgetError, CollectorError, PlanError
 from assocpriv.plans.baskets.catalogue import Catalogue
-from assocpriv.plans.guided.guidance import UNIT, Guidance
-from assocpriv.plans.guided.guided_plan import GuidedPlan, category, class_label, plan_guided
+from assocpriv.plans.guided.guided_plan import UNIT, Guidance, GuidedPlan, category, class_label, plan_guided
 from assocpriv.plans.published_plan import PublishedPlan
 
 BASE = small_plan("none", 5, 2, 2)

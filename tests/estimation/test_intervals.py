@@ -29,8 +29,7 @@ from assocpriv.estimation.supports import Respondents, detectable_support
 from assocpriv.guarantees.amplification import Guarantee
 from assocpriv.guarantees.errors import EstimateError
 from assocpriv.planning.operator_designs import InsertionDesign
-from assocpriv.plans.baskets.operator import Operator
-from assocpriv.plans.numeric.transition import SupportModel, estimator_row, transition_matrix
+from assocpriv.plans.baskets.operator import Operator, SupportModel, estimator_row, transition_matrix
 
 
 def make_operator(insert_num: int, insert_bits: int, pattern: str, limit: int) -> Operator:

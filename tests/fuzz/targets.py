@@ -45,23 +45,20 @@ from assocpriv.guarantees.amplification import Guarantee
 from assocpriv.guarantees.entropy import SystemEntropy
 from assocpriv.guarantees.errors import AssocprivError
 from assocpriv.plans.baskets.basket_plan import Plan
-from assocpriv.plans.baskets.catalogue import Catalogue
-from assocpriv.plans.baskets.item_names import Names
+from assocpriv.plans.baskets.catalogue import Catalogue, Names
 from assocpriv.plans.baskets.operator import FixedSizeOperator, Operator
-from assocpriv.plans.baskets.report_type import ReportType
-from assocpriv.plans.baskets.sizes_view import SizesView
-from assocpriv.plans.guided.guidance import Guidance
-from assocpriv.plans.guided.guided_plan import GuidedPlan, category, class_label, number, plan_guided
-from assocpriv.plans.numeric.table_columns import (
+from assocpriv.plans.baskets.report_type import ReportType, SizesView
+from assocpriv.plans.guided.guided_plan import Guidance, GuidedPlan, category, class_label, number, plan_guided
+from assocpriv.plans.numeric.table_plan import (
     CategoryColumn,
     Clear,
     GaussianNoise,
     LabelColumn,
     NumberColumn,
+    TablePlan,
     UniformNoise,
     Window,
 )
-from assocpriv.plans.numeric.table_plan import TablePlan
 from assocpriv.plans.published_plan import pack_reports
 from assocpriv.records import basket_sources
 from assocpriv.records.basket_files import stream_baskets

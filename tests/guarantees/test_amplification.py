@@ -19,13 +19,13 @@ from assocpriv.guarantees.amplification import (
     compose,
     epsilon_from_amplification,
     highest_posterior,
+    information_limit,
     largest_rise,
     lowest_posterior,
     parse_probability,
     posterior_curve,
 )
 from assocpriv.guarantees.errors import PlanError
-from assocpriv.guarantees.information_bounds import information_limit
 
 PROBABILITIES = st.fractions(Fraction(1, 1000), Fraction(999, 1000), max_denominator=1000)
 AMPLIFICATIONS = st.fractions(Fraction(101, 100), 500, max_denominator=100)

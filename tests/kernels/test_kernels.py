@@ -21,8 +21,7 @@ from assocpriv.client.numeric import table_client
 from assocpriv.client.numeric.table_client import TableRandomizer
 from assocpriv.kernels import compiled, plain
 from assocpriv.kernels.loops import DEPENDENT_COLUMNS, OUT_OF_WORDS
-from assocpriv.plans.numeric.table_columns import GaussianNoise, NumberColumn
-from assocpriv.plans.numeric.table_plan import TablePlan
+from assocpriv.plans.numeric.table_plan import GaussianNoise, NumberColumn, TablePlan
 
 
 @pytest.fixture(autouse=True, params=["compiled", "plain"])

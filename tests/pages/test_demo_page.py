@@ -19,10 +19,8 @@ from assocpriv.collect import make_service
 from assocpriv.files.plan_files import write_plan
 from assocpriv.guarantees.errors import FileError, PlanError
 from assocpriv.pages.demo_page import MARK
-from assocpriv.plans.baskets.operator import FixedSizeOperator
-from assocpriv.plans.baskets.report_type import ReportType
-from assocpriv.plans.baskets.sizes_view import SizesView
-from assocpriv.plans.numeric.transition import transition_matrix
+from assocpriv.plans.baskets.operator import FixedSizeOperator, transition_matrix
+from assocpriv.plans.baskets.report_type import ReportType, SizesView
 from assocpriv.plans.registry import parse_plan
 
 NAMES = ["milk", "bread", "butter", '<img src=x onerror="alert(1)">', "a, \u202eb", "tea"]

@@ -22,7 +22,7 @@ from assocpriv.planning.basket_planner import (
 from assocpriv.planning.expected_error import BasketSizes, design_errors, design_objective
 from assocpriv.planning.information_spent import information_shares
 from assocpriv.planning.operator_designs import WorstSupport, paper_family, thresholds
-from assocpriv.plans.numeric.transition import SupportModel
+from assocpriv.plans.baskets.operator import SupportModel
 from assocpriv.show.plan_views import choice as shown_choice
 
 DEFAULT = Guarantee("5%", "50%")

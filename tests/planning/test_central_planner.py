@@ -14,10 +14,9 @@ from assocpriv.estimation.manipulation_bounds import bound_manipulation
 from assocpriv.guarantees.amplification import amplification_from_epsilon, epsilon_from_amplification
 from assocpriv.guarantees.errors import PlanError, PrivacyLimitError
 from assocpriv.guarantees.shuffle_model import CentralGuarantee
-from assocpriv.planning.basket_planner import PlannedCollection, choose_plan
-from assocpriv.planning.central_planner import LOCAL_CAP, local_guarantee
+from assocpriv.planning.basket_planner import LOCAL_CAP, PlannedCollection, choose_plan, local_guarantee
 from assocpriv.plans.baskets.basket_plan import Plan
-from assocpriv.plans.numeric.transition import SupportModel
+from assocpriv.plans.baskets.operator import SupportModel
 from assocpriv.show.plan_views import choice as shown_choice
 
 CENTRAL = (1, "1e-8")

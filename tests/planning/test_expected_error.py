@@ -17,7 +17,7 @@ from assocpriv.planning.expected_error import (
     reference_support,
     variance,
 )
-from assocpriv.plans.numeric.transition import transition_matrix
+from assocpriv.plans.baskets.operator import transition_matrix
 
 
 def test_default_sizes_are_negative_binomial() -> None:

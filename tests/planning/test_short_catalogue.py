@@ -14,7 +14,7 @@ from assocpriv.guarantees.errors import AssocprivError, EstimateError, PlanError
 from assocpriv.planning.basket_planner import make_plan
 from assocpriv.planning.expected_error import BasketSizes, expected_error
 from assocpriv.planning.short_catalogue import refine, short_catalogue
-from assocpriv.plans.baskets.item_names import Names
+from assocpriv.plans.baskets.catalogue import Names
 
 GUARANTEE = ap.Guarantee("5%", "50%")
 NAMES = [f"i{place:02}" for place in range(40)]

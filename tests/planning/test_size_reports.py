@@ -12,8 +12,9 @@ from scipy.stats import binom, nbinom
 import assocpriv as ap
 from assocpriv.estimation.manipulation_bounds import FALSE_ALARM, log_share_probability
 from assocpriv.guarantees.amplification import Guarantee
-from assocpriv.planning.size_reports import add_sizes_report_type, manipulated_sizes, sizes_share
-from assocpriv.plans.baskets.sizes_view import SizesView
+from assocpriv.planning.basket_planner import add_sizes_report_type, sizes_share
+from assocpriv.planning.detection_limits import manipulated_sizes
+from assocpriv.plans.baskets.report_type import SizesView
 
 DEFAULT = Guarantee("5%", "50%")
 

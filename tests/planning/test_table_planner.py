@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from naive import exact_transition
 
 from assocpriv.guarantees.amplification import Guarantee
 from assocpriv.guarantees.errors import PlanError
@@ -17,18 +18,17 @@ from assocpriv.planning.table_planner import (
     gaussian_deviation,
     gaussian_distance,
     plan_table,
+    read_schema,
     sampling_costs,
     uniform_distance,
     wave_distance,
 )
-from assocpriv.planning.table_schema import read_schema
-from assocpriv.plans.numeric.table_columns import (
+from assocpriv.plans.numeric.table_plan import (
     Clear,
     GaussianNoise,
     NumberColumn,
     UniformNoise,
     Window,
-    exact_transition,
     transition,
 )
 
@@ -308,7 +308,7 @@ def test_facts_of_a_plan() -> None:
     assert isinstance(wave, Window)
     assert facts.columns[0].scale == wave.near * 3 / 2
     assert isinstance(facts.columns[1].column.mechanism, GaussianNoise)
-    with pytest.raises(PlanError, match="reports must be at least 1"):
+    with pytest.raises(PlanError, match="reports must be in 1"):
         forecast_table(facts.plan, 0)
 
 

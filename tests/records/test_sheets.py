@@ -14,8 +14,7 @@ import pytest
 
 import assocpriv as ap
 from assocpriv.guarantees.errors import BasketError, RecordError
-from assocpriv.plans.numeric.table_columns import NumberColumn, UniformNoise
-from assocpriv.plans.numeric.table_plan import TablePlan
+from assocpriv.plans.numeric.table_plan import NumberColumn, TablePlan, UniformNoise
 from assocpriv.records.table_files import TableOptions, stream_table
 
 HEAD = ["receipt", "item"]

@@ -14,8 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from assocpriv.guarantees.errors import RecordError
-from assocpriv.plans.numeric.table_columns import CategoryColumn, Clear, LabelColumn, NumberColumn, UniformNoise
-from assocpriv.plans.numeric.table_plan import TablePlan
+from assocpriv.plans.numeric.table_plan import CategoryColumn, Clear, LabelColumn, NumberColumn, TablePlan, UniformNoise
 from assocpriv.records.table_files import TableCounts, TableOptions, read_value, stream_table
 
 CANARY = "7.7319"

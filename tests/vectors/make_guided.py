@@ -13,8 +13,7 @@ import numpy as np
 from naive import ReplayEntropy
 
 from assocpriv.client.guided.guided_client import GuidedRecord, Perturbation, randomize_guided
-from assocpriv.plans.guided.guidance import UNIT, Guidance
-from assocpriv.plans.guided.guided_plan import GuidedPlan
+from assocpriv.plans.guided.guided_plan import UNIT, Guidance, GuidedPlan
 from assocpriv.records.table_files import read_value
 
 _VOTE = {"name": "vote", "kind": "category", "values": ["n", "y"]}

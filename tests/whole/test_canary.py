@@ -31,9 +31,8 @@ from assocpriv.guarantees.errors import AssocprivError, BasketError
 from assocpriv.plans.baskets.basket_plan import Plan
 from assocpriv.plans.baskets.catalogue import Catalogue
 from assocpriv.plans.baskets.operator import FixedSizeOperator
-from assocpriv.plans.baskets.report_type import ReportType
-from assocpriv.plans.baskets.sizes_view import SizesView
-from assocpriv.plans.numeric.table_columns import Clear
+from assocpriv.plans.baskets.report_type import ReportType, SizesView
+from assocpriv.plans.numeric.table_plan import Clear
 from assocpriv.plans.numeric.tree_model import CategoryInput, Node, NumberInput, Split, TreeModel
 from assocpriv.records.baskets import Baskets, to_baskets
 

@@ -17,9 +17,8 @@ from assocpriv.guarantees.errors import PrivacyLimitError
 from assocpriv.plans.baskets.basket_plan import Plan
 from assocpriv.plans.baskets.catalogue import Catalogue
 from assocpriv.plans.baskets.generator import Generator, bch_generator, reed_solomon_generator
-from assocpriv.plans.baskets.operator import FixedSizeOperator, Operator
+from assocpriv.plans.baskets.operator import FixedSizeOperator, Operator, SupportModel, estimator_row, transition_matrix
 from assocpriv.plans.baskets.report_type import ReportType
-from assocpriv.plans.numeric.transition import SupportModel, estimator_row, transition_matrix
 from assocpriv.simulation.enumeration import distribution
 
 Distribution = dict[bytes, Fraction]

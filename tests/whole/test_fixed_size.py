@@ -19,7 +19,7 @@ from assocpriv.guarantees.errors import WireError
 from assocpriv.guarantees.exact_numbers import rank_of_set, set_of_rank
 from assocpriv.planning.operator_designs import FixedSizeFamily, WorstSupport, runs
 from assocpriv.plans.baskets.catalogue import Catalogue
-from assocpriv.plans.numeric.transition import SupportModel
+from assocpriv.plans.baskets.operator import SupportModel
 from assocpriv.plans.published_plan import pack_reports
 from assocpriv.records.baskets import Baskets
 from assocpriv.server.baskets.bitmaps import ItemTables, form_of, planes_of, report_rows

@@ -37,9 +37,8 @@ from assocpriv.files.report_files import PLAN_KEY
 from assocpriv.guarantees.amplification import Guarantee
 from assocpriv.guarantees.errors import AssocprivError, BasketError, PlanError
 from assocpriv.plans.baskets.basket_plan import Plan
-from assocpriv.plans.baskets.catalogue import Catalogue
+from assocpriv.plans.baskets.catalogue import Catalogue, Names
 from assocpriv.plans.baskets.generator import Generator, primitive_polynomial
-from assocpriv.plans.baskets.item_names import Names
 from assocpriv.plans.baskets.operator import Operator
 from assocpriv.records.basket_files import stream_baskets
 from assocpriv.records.baskets import list_cells

@@ -53,7 +53,7 @@ LATE_IN = {
     # --help loads it, and neither of these
     "kernels.parallel": {"numpy", "psutil"},
     # a device of baskets needs neither guidance nor its plan
-    "files.plan_files": {"plans.guided.guidance"},
+    "files.plan_files": {"plans.guided.guided_plan"},
     # one record is predicted without numpy
     "plans.numeric.tree_model": {"numpy"},
     "guarantees.entropy": {"numpy"},
@@ -173,7 +173,7 @@ def test_packages_load_nothing() -> None:
             "class A:\n    def f(self):\n        from assocpriv.server.baskets import rules",
             {"server.baskets.rules"},
         ),
-        (PLAN, "from assocpriv.plans.baskets.view import View\nimport numpy", set()),
+        (PLAN, "from assocpriv.plans.baskets.report_type import View\nimport numpy", set()),
         ("cli.main", "from assocpriv import __version__", set()),
         ("cli.mining_commands", "from assocpriv.files.report_files import read_reports", {"files.report_files"}),
         ("cli.mining_commands", "from assocpriv.api.mining import mine", {"api.mining"}),
@@ -189,17 +189,6 @@ def test_heavy_libraries_are_imported_in_few_modules() -> None:
     """Only the modules of ``ONLY_HOME`` import pyarrow, click and pyspark."""
     used = {name: {each.partition(".")[0] for each in imports_of(name, text)} for name, text in SOURCES.items()}
     assert {library: {name for name in used if library in used[name]} for library in ONLY_HOME} == ONLY_HOME
-
-
-def test_galois_is_imported_inside_functions_only() -> None:
-    """Importing plans.generator does not load galois, whose fields take seconds."""
-    body = [
-        node
-        for node in ast.parse(SOURCES["plans.baskets.generator"]).body
-        if isinstance(node, ast.Import | ast.ImportFrom)
-    ]
-    top = ast.Module(body, type_ignores=[])
-    assert "galois" not in imports_of("plans.baskets.generator", ast.unparse(top))
 
 
 def test_imports_are_at_the_top() -> None:

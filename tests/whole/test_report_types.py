@@ -6,6 +6,7 @@ from functools import cache
 from itertools import combinations
 
 import pytest
+from naive import plan_of_type
 
 from assocpriv.client.baskets.basket_client import Randomizer
 from assocpriv.guarantees.amplification import Guarantee
@@ -13,8 +14,7 @@ from assocpriv.guarantees.errors import PrivacyLimitError
 from assocpriv.plans.baskets.basket_plan import Plan
 from assocpriv.plans.baskets.catalogue import Catalogue
 from assocpriv.plans.baskets.operator import FixedSizeOperator, Operator
-from assocpriv.plans.baskets.report_type import ReportType
-from assocpriv.plans.baskets.sizes_view import SizesView
+from assocpriv.plans.baskets.report_type import ReportType, SizesView
 from assocpriv.simulation.enumeration import distribution
 
 Distribution = dict[bytes, Fraction]
@@ -47,7 +47,7 @@ def report_distribution(basket: frozenset[int]) -> Distribution:
 @cache
 def response_distribution(number: int, entries: tuple[int, ...]) -> Distribution:
     """Return the exact distribution of the response of one report type, by the client of a plan with it alone."""
-    randomizer = Randomizer(PLAN.restrict_to(REPORT_TYPES[number]))
+    randomizer = Randomizer(plan_of_type(PLAN, REPORT_TYPES[number]))
     return distribution(lambda entropy: randomizer.randomize(entries, entropy=entropy))
 
 

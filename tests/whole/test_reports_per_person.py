@@ -17,15 +17,13 @@ import assocpriv as ap
 from assocpriv.client.baskets.basket_client import Randomizer
 from assocpriv.guarantees.amplification import Guarantee
 from assocpriv.guarantees.errors import PlanError, PrivacyLimitError
-from assocpriv.planning.basket_planner import make_plan
+from assocpriv.planning.basket_planner import limit_per_report, make_plan
 from assocpriv.planning.detection_limits import forecast
-from assocpriv.planning.plan_request import limit_per_report
 from assocpriv.planning.short_catalogue import refine
 from assocpriv.plans.baskets.basket_plan import Plan
 from assocpriv.plans.baskets.generator import Generator
 from assocpriv.plans.baskets.operator import FixedSizeOperator, Operator
-from assocpriv.plans.baskets.report_type import ReportType
-from assocpriv.plans.baskets.sizes_view import SizesView
+from assocpriv.plans.baskets.report_type import ReportType, SizesView
 from assocpriv.plans.published_plan import MOST_REPORTS_PER_PERSON
 from assocpriv.show import plan_views as shown
 from assocpriv.show.text_renderer import lines as lines_of

@@ -26,8 +26,7 @@ from assocpriv.client import spark_client as client
 from assocpriv.files.report_files import Reports
 from assocpriv.guarantees.errors import BasketError, EstimateError, FileError, PlanError, SparkError, WireError
 from assocpriv.planning.table_planner import design_window
-from assocpriv.plans.numeric.table_columns import Clear, LabelColumn, NumberColumn
-from assocpriv.plans.numeric.table_plan import TablePlan
+from assocpriv.plans.numeric.table_plan import Clear, LabelColumn, NumberColumn, TablePlan
 from assocpriv.server import spark_counting as server
 from assocpriv.server.baskets.counting import LocalBackend, Part
 from assocpriv.server.guided.collection import collect, publish, start_empty

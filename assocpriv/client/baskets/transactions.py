@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.guarantees.errors import BasketError
-from assocpriv.plans.baskets.catalogue import Catalogue
-from assocpriv.plans.baskets.item_names import UNKNOWN
+from assocpriv.plans.baskets.catalogue import UNKNOWN, Catalogue
 from assocpriv.records.basket_files import BasketStream, Paths, ReadCounts, read_baskets, stream_baskets
 from assocpriv.records.basket_sources import is_file
 from assocpriv.records.baskets import Baskets, assemble_in_order, count_sizes, named_baskets
@@ -144,7 +143,7 @@ class BasketCounts:
     """Counts of baskets that became a plan's transactions: what was dropped, and how many have each size.
 
     ``sizes`` are those of reported baskets after the plan's mapping; they determine the truncation loss
-    (planning/truncation_loss). ``people`` is the number of persons, None if each basket counts as another person's.
+    (planning/expected_error.py). ``people`` is the number of persons, None if each basket counts as another person's.
     """
 
     read: ReadCounts

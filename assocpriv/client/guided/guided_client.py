@@ -5,7 +5,7 @@ every tuple:
 
 1. for every attribute a value is drawn uniformly; it replaces a missing one (ZWZ05, section 6);
 2. with a guarantee by tuples, every attribute's value of another tuple, and whether to respond for that tuple;
-3. each bit is 1 with its weight (plans/guided/guidance.py), by a draw below 2^32, or 2^49 where bits are mixed.
+3. each bit is 1 with its weight (plans/guided/guided_plan.py), by a draw below 2^32, or 2^49 where bits are mixed.
 
 Many tuples are positions of the plan's values, as arrays, randomized with blocks of entropy. For the same random words
 their reports equal those of one tuple after the other. numpy does this as fast as the words are drawn.
@@ -21,16 +21,19 @@ from numpy.typing import NDArray
 from assocpriv.guarantees.entropy import Entropy, WordEntropy
 from assocpriv.guarantees.errors import GuidanceError, RecordError, pluralize
 from assocpriv.kernels.parallel import parallel_map
-from assocpriv.plans.guided.guidance import (
+from assocpriv.plans.guided.guided_plan import (
     MIXED_TOTAL,
+    TUPLE_BITS,
     WEIGHT_TOTAL,
+    BitMix,
     Guidance,
+    GuidedPlan,
+    TupleMix,
     mix_weights,
     mixing_weight,
     project,
     unclipped_weights,
 )
-from assocpriv.plans.guided.guided_plan import TUPLE_BITS, BitMix, GuidedPlan, TupleMix
 from assocpriv.plans.numeric.table_plan import shortened
 from assocpriv.records.table_files import parse_record, read_value
 

@@ -35,7 +35,7 @@ from assocpriv.guarantees.errors import (
     check_argument_names,
 )
 from assocpriv.kernels.parallel import default_memory, workers_within
-from assocpriv.plans.guided.guidance import Guidance
+from assocpriv.plans.guided.guided_plan import Guidance
 from assocpriv.records.table_files import TableOptions, TableStream, stream_table
 
 if TYPE_CHECKING:

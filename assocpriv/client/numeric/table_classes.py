@@ -21,8 +21,7 @@ from numpy.typing import NDArray
 from assocpriv.files.arrow import array_to_numpy, pa, pq, to_arrow
 from assocpriv.files.atomic import atomic_output
 from assocpriv.guarantees.errors import FileError, RecordError, pluralize
-from assocpriv.plans.numeric.table_columns import check_text
-from assocpriv.plans.numeric.table_plan import shortened
+from assocpriv.plans.numeric.table_plan import check_text, shortened
 from assocpriv.plans.numeric.tree_model import CategoryInput, NumberInput, TreeModel
 from assocpriv.records.basket_sources import MemoryBudget, prefix_errors
 from assocpriv.records.columns import CsvTable, ParquetTable, open_table

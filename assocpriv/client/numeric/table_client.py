@@ -24,8 +24,16 @@ from assocpriv.guarantees.entropy import Entropy, GivenWords, SystemEntropy, Wor
 from assocpriv.guarantees.errors import RecordError, build_options, pluralize
 from assocpriv.kernels.loops import CLEAR, EVEN_NOISE, IS_COMPILED, OUT_OF_WORDS, WEIGHTED_NOISE, WINDOW, kernels
 from assocpriv.kernels.parallel import default_memory, parallel_map, workers_within
-from assocpriv.plans.numeric.table_columns import Clear, Column, GaussianNoise, Mechanism, UniformNoise, Window
-from assocpriv.plans.numeric.table_plan import TablePlan, shortened
+from assocpriv.plans.numeric.table_plan import (
+    Clear,
+    Column,
+    GaussianNoise,
+    Mechanism,
+    TablePlan,
+    UniformNoise,
+    Window,
+    shortened,
+)
 from assocpriv.records.table_files import TableCounts, TableOptions, read_value, stream_table
 from assocpriv.records.table_files import parse_record as parse_record
 

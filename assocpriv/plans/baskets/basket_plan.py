@@ -25,16 +25,18 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.guarantees.amplification import Guarantee, read_fraction
-from assocpriv.guarantees.errors import PlanError, PrivacyLimitError
+from assocpriv.guarantees.amplification import Guarantee
+from assocpriv.guarantees.errors import PlanError
 from assocpriv.guarantees.shuffle_model import CentralGuarantee
-from assocpriv.plans.baskets.catalogue import Catalogue
-from assocpriv.plans.baskets.item_names import Names
-from assocpriv.plans.baskets.report_form import check_length, refuse
-from assocpriv.plans.baskets.report_type import MOST_WEIGHT, ReportType
-from assocpriv.plans.baskets.sizes_view import SizesView
-from assocpriv.plans.baskets.view import ItemsView
-from assocpriv.plans.published_plan import MOST_REPORTS_PER_PERSON, PublishedPlan, check_fields, check_integer
+from assocpriv.plans.baskets.catalogue import Catalogue, Names
+from assocpriv.plans.baskets.operator import check_length, refuse
+from assocpriv.plans.baskets.report_type import MOST_WEIGHT, ItemsView, ReportType, SizesView
+from assocpriv.plans.published_plan import (
+    MOST_REPORTS_PER_PERSON,
+    PublishedPlan,
+    check_integer,
+    guarantee_from_json,
+)
 
 MOST_REPORT_TYPES = 16
 NUMBER_BYTES = 1  # of a report's type number, if there are several report types
@@ -95,15 +97,6 @@ class Plan(PublishedPlan):
             raise PlanError("a plan must have a report type about items; basket sizes alone give no itemsets")
         self._check_guarantee()
 
-    def _check_guarantee(self) -> None:
-        composed = self.composed_amplification
-        if composed >= self.guarantee.amplification_limit:
-            of_all = f" of {self.reports_per_person} reports together" if self.reports_per_person > 1 else ""
-            raise PrivacyLimitError(
-                f"the plan's amplification{of_all}, {_approximate(composed)}, breaks its guarantee, which requires "
-                f"less than {_approximate(self.guarantee.amplification_limit)}; do not use this plan"
-            )
-
     @property
     def n_items(self) -> int:
         """Number of items."""
@@ -152,11 +145,6 @@ class Plan(PublishedPlan):
     def size_bounds(self) -> tuple[int, ...]:
         """The smallest sizes of the classes of :attr:`sizes`; empty without such a report type."""
         return _bounds_of(self.sizes) if self.sizes else ()
-
-    def restrict_to(self, report_type: ReportType) -> "Plan":
-        """Return the plan with one report type only, whose view's entries become the items."""
-        only = ReportType(report_type.n_items, report_type.operator, report_type.generator, report_type.itemset_size)
-        return Plan(Catalogue.numbered(report_type.n_items), (only,), self.guarantee, Names(), self.reports_per_person)
 
     # ---- guarantee
 
@@ -255,15 +243,14 @@ class Plan(PublishedPlan):
     @classmethod
     def from_fields(cls, fields: dict[str, Any]) -> "Plan":
         """Read what :meth:`to_fields` wrote."""
-        guarantee, catalogue = fields["guarantee"], Catalogue.from_json(fields["catalogue"])
-        guarantee = check_fields(guarantee, "guarantee", {"prior", "posterior"})
+        catalogue = Catalogue.from_json(fields["catalogue"])
         if not isinstance(fields["report_types"], list) or len(fields["report_types"]) > MOST_REPORT_TYPES:
             raise PlanError(f"plan field report_types must be a list of at most {MOST_REPORT_TYPES}")
         read = [ReportType.from_json(content, len(catalogue)) for content in fields["report_types"]]
         plan = cls(
             catalogue=catalogue,
             report_types=tuple(report_type for report_type, _ in read),
-            guarantee=Guarantee(*(read_fraction(guarantee[name], name) for name in ("prior", "posterior"))),
+            guarantee=guarantee_from_json(fields["guarantee"]),
             names=Names.from_json(fields["names"]),
             reports_per_person=fields["reports_per_person"],
             central=CentralGuarantee.from_json(fields["central"]) if "central" in fields else None,
@@ -281,13 +268,6 @@ def _bounds_of(report_type: ReportType) -> tuple[int, ...]:
 def _naming_rows(naming: Callable[[int], str], rows: NDArray[np.int64]) -> Callable[[int], str]:
     """Return a function that names reports by their place among some rows."""
     return lambda place: naming(int(rows[place]))
-
-
-def _approximate(ratio: Fraction) -> str:
-    try:
-        return f"{float(ratio):.6g}"
-    except OverflowError:
-        return "beyond 1e308"
 
 
 def report_items(report: bytes, plan: Plan) -> frozenset[str]:

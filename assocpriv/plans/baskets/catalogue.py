@@ -1,13 +1,23 @@
-"""The catalogue: the items that baskets are reported in."""
+"""The catalogue: the items that baskets are reported in, and rules that turn the names in a raw basket into items.
+
+A name in the catalogue is kept. Any other becomes its nearest ancestor in the catalogue (``parents`` is a taxonomy:
+product → category → department …). A name that reaches one of ``left_out`` first is dropped. A name that reaches
+neither is an error, or dropped too. Repeated items count once.
+"""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 from assocpriv.guarantees.errors import PlanError
-from assocpriv.plans.published_plan import check_integer
+from assocpriv.plans.published_plan import check_fields, check_integer
 
 MAX_ITEMS = 1 << 20
+MAX_ANCESTORS = 64
+UNKNOWN, LEFT_OUT = -1, -2  # instead of an item's number
 _DECIMAL = re.compile(r"0|[1-9][0-9]{0,6}", re.ASCII)  # numbers below MAX_ITEMS have at most 7 digits
 _NUMBER = re.compile(r"[0-9]{1,18}", re.ASCII)
 _NO_TEXT = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")  # control characters, halves of surrogate pairs
@@ -20,10 +30,6 @@ def sort_key(name: str) -> tuple[int, int, str]:
     ['3', '11', 'Eggs', 'tea']
     """
     return (0, int(name), name) if _NUMBER.fullmatch(name) else (1, 0, name)
-
-
-def _set_key(name: object) -> tuple[int, int, str]:
-    return sort_key(str(name))  # _check_names refuses what is no text
 
 
 def name_itemsets(k: int, count: int = 2) -> str:
@@ -56,7 +62,8 @@ class Catalogue(Sequence[str]):
     def __init__(self, names: Iterable[str]) -> None:
         if isinstance(names, str | bytes):
             raise TypeError("names must be a list of names, got text; to read a file use read_catalogue(path)")
-        ordered = tuple(sorted(names, key=_set_key) if isinstance(names, Set) else names)
+        # _check_names refuses what is no text
+        ordered = tuple(sorted(names, key=lambda name: sort_key(str(name))) if isinstance(names, Set) else names)
         _check_names(ordered)
         self._count = len(ordered)
         # names 0..n-1 are stored as a number, so that equal catalogues have one canonical form
@@ -154,3 +161,122 @@ def _check_names(names: tuple[str, ...]) -> None:
         seen: set[str] = set()
         position = next(i for i, name in enumerate(names) if name in seen or seen.add(name))  # type: ignore[func-returns-value]
         raise PlanError(f"catalogue entry {position + 1} repeats an earlier name; names must be distinct")
+
+
+# ---- names
+
+
+@dataclass(frozen=True)
+class Names:
+    """Rules for names in baskets; by default names are looked up in the catalogue, and unlisted ones are an error.
+
+    Attributes:
+        unlisted: how to handle names that lead to no item and to no name in ``left_out``: ``error`` or ``drop``.
+        parents: the taxonomy, sorted pairs (child, parent); each child once, with at most 64 ancestors.
+        left_out: sorted names to drop, with all descendants that reach no item first; none is an item.
+
+    Raises:
+        PlanError: fields contradict each other, or the taxonomy has a cycle.
+
+    >>> drinks = Names(parents=(("beer", "drinks"), ("tea", "drinks"), ("tea bag", "tea")), left_out=("tea",))
+    >>> [drinks.roll_up(name, {"drinks": 0}) for name in ("beer", "tea bag", "milk")]
+    [0, -2, -1]
+    """
+
+    unlisted: str = "error"
+    parents: tuple[tuple[str, str], ...] = ()
+    left_out: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.unlisted not in ("error", "drop"):
+            raise PlanError("plan field unlisted must be 'error' or 'drop'")
+        if not _are_names(self.left_out) or not _is_rising(self.left_out):
+            raise PlanError("plan field left_out must hold sorted, distinct names")
+        self._check_parents()
+
+    @cached_property
+    def parent_of(self) -> dict[str, str]:
+        """The taxonomy as a dictionary."""
+        return dict(self.parents)
+
+    @cached_property
+    def _dropped(self) -> frozenset[str]:
+        return frozenset(self.left_out)
+
+    @property
+    def are_plain(self) -> bool:
+        """Whether names are only looked up in the catalogue, without taxonomy or omissions."""
+        return not self.parents and not self.left_out
+
+    def __repr__(self) -> str:
+        return f"Names({len(self.parents):,} with a parent, {len(self.left_out):,} left out, unlisted: {self.unlisted})"
+
+    def _check_parents(self) -> None:
+        if not _are_names(tuple(name for pair in self.parents for name in pair)):
+            raise PlanError("a taxonomy must map names to names")
+        if list(self.parents) != sorted(self.parent_of.items()):
+            raise PlanError("a taxonomy must be sorted, with one parent for each name")
+        ancestors: dict[str, int] = {}
+        for start in self.parent_of:
+            path: list[str] = []
+            name = start
+            while name in self.parent_of and name not in ancestors and len(path) <= MAX_ANCESTORS:
+                path.append(name)
+                name = self.parent_of[name]
+            above = ancestors.get(name, 0)
+            ancestors |= {each: above + steps for steps, each in enumerate(reversed(path), 1)}
+            if ancestors[start] > MAX_ANCESTORS:
+                raise PlanError(
+                    f"the taxonomy has a cycle, or a name with more than {MAX_ANCESTORS} ancestors; every name must "
+                    "lead to a root"
+                )
+
+    def check_catalogue(self, catalogue: Catalogue) -> None:
+        """Raise PlanError if an item is left out, or if there are too many names in all."""
+        if self.are_plain:
+            return
+        if len(catalogue) + len(self.parents) + len(self.left_out) > MAX_ITEMS:
+            raise PlanError(f"items, names with a parent and names left out must be at most {MAX_ITEMS} together")
+        if any(name in catalogue.index_of for name in self.left_out):
+            raise PlanError("a name that is left out must not be an item")
+
+    def roll_up(self, name: str, known: Mapping[str, int]) -> int:
+        """Return the number of the nearest known ancestor-or-self; LEFT_OUT if such a name is nearer, else UNKNOWN."""
+        while name not in known:
+            if name in self._dropped:
+                return LEFT_OUT
+            if name not in self.parent_of:
+                return UNKNOWN
+            name = self.parent_of[name]
+        return known[name]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the rules as canonical JSON content."""
+        return {"unlisted": self.unlisted, "parents": self.parent_of, "left_out": list(self.left_out)}
+
+    @classmethod
+    def from_json(cls, content: object) -> "Names":
+        """Read what :meth:`to_json` wrote."""
+        fields = check_fields(content, "the names", {"unlisted", "parents", "left_out"})
+        if not isinstance(fields["parents"], dict):
+            raise PlanError("plan field parents must be an object, child to parent")
+        if not isinstance(fields["left_out"], list):
+            raise PlanError("plan field left_out must be a list of names")
+        return cls(fields["unlisted"], tuple(sorted(fields["parents"].items())), tuple(fields["left_out"]))
+
+
+def _is_rising(values: tuple[Any, ...]) -> bool:
+    return all(low < high for low, high in pairwise(values))
+
+
+def _are_names(names: tuple[Any, ...]) -> bool:
+    """Return whether all are names that a catalogue accepts, and not too many."""
+    if not names:
+        return True
+    if not all(type(name) is str for name in names):
+        return False
+    try:
+        Catalogue(set(names))
+    except PlanError:  # its message would count places in the set
+        return False
+    return True

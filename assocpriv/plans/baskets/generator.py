@@ -17,6 +17,7 @@ and 10.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import chain, combinations, islice
 from typing import Any
 
@@ -79,9 +80,6 @@ class _Seedless(_Bch):
 
     fields = ()
 
-    def least_field_bits(self, _n_items: int, _bits_per_item: int) -> int:
-        return 0
-
 
 _CODES = {"none": _Seedless(), "bch": _Bch(), "reed-solomon": _ReedSolomon()}
 
@@ -143,7 +141,7 @@ class Generator:
         return self._code.capacity(self.field_bits, bits_per_item)
 
     def least_field_bits(self, n_items: int, bits_per_item: int) -> int:
-        """Return the smallest field of a generator of this kind for a number of items, in bits; 0 for ``none``."""
+        """Return the smallest field of a generator of this kind for a number of items, in bits."""
         return self._code.least_field_bits(n_items, bits_per_item)
 
     def check_items(self, n_items: int, bits_per_item: int, independent: int, itemset_size: int) -> None:
@@ -170,6 +168,7 @@ class Generator:
         return cls(**check_fields(content, "generator", {"kind", *_CODES[kind].fields}))
 
 
+@lru_cache(maxsize=256)
 def is_primitive(polynomial: int, degree: int) -> bool:
     """Return whether x has order 2^degree − 1 modulo a polynomial over GF(2), bit i the coefficient of x^i.
 
@@ -227,16 +226,7 @@ def reed_solomon_generator(n_items: int, bits_per_item: int, independent: int) -
     return Generator("reed-solomon", field_bits, primitive_polynomial(field_bits), independent)
 
 
-def bch_seed_bits(n_items: int, bits_per_item: int, independent: int) -> int:
-    """Return the seed length of :func:`bch_generator` without building it."""
-    columns = independent * bits_per_item
-    field_bits = _CODES["bch"].least_field_bits(n_items, bits_per_item)
-    return max(1, columns // 2) * field_bits + (columns > 1 and columns % 2)
-
-
-def reed_solomon_seed_bits(n_items: int, bits_per_item: int, independent: int) -> int:
-    """Return the seed length of :func:`reed_solomon_generator` without building it."""
-    return independent * _CODES["reed-solomon"].least_field_bits(n_items, bits_per_item)
+BUILDERS = {"reed-solomon": reed_solomon_generator, "bch": bch_generator}
 
 
 # ---- matrix

@@ -3,28 +3,188 @@
 A device draws one of its plan's report types by their weights, independently of the basket, and sends a response of
 this type only. The view's entries of the transaction are padded with padding items (ids ``n_items`` … ``n_items`` + M −
 1) or sampled to exactly M, the operator's size. The operator randomizes these.
+
+A view is the aspect of a transaction that is reported. A transaction is the set of the catalogue's items in a basket
+(plans/baskets/catalogue.py). A view turns it into entries, numbered from 0. γ holds whatever the view, because
+randomization protects any two sets of entries. A view is a class, and an entry of ``VIEWS``.
+
+Entry i of the view of basket sizes is the class of sizes from ``bounds[i]`` up to the next bound; the last class is
+open. A transaction with fewer items than ``bounds[0]`` has no entry, so that a padding item is added, as in every
+report type. If ``bounds[0]`` is the number M that reports of items are padded to, the padding items in those reports
+estimate the smaller sizes.
 """
 
 import re
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from itertools import pairwise
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
 
 from assocpriv.guarantees.amplification import round_amplification_up
 from assocpriv.guarantees.errors import PlanError
 from assocpriv.plans.baskets.generator import Generator
-from assocpriv.plans.baskets.operator import AnyOperator, FixedSizeOperator, Operator, operator_from_json
-from assocpriv.plans.baskets.report_form import ReportForm
-from assocpriv.plans.baskets.sizes_view import SizesView
-from assocpriv.plans.baskets.view import ItemsView, View
+from assocpriv.plans.baskets.operator import AnyOperator, FixedSizeOperator, Operator, ReportForm, operator_from_json
 from assocpriv.plans.published_plan import check_fields, check_integer
 
-VIEWS: dict[str, type[View]] = {view.kind: view for view in (ItemsView, SizesView)}
+Ids = NDArray[np.int64]
+MOST_CLASSES = 64  # of sizes
 MOST_WEIGHT = 1 << 32  # of all report types together
 _SHARE = re.compile(r"([1-9][0-9]{0,9}) of ([1-9][0-9]{0,9})", re.ASCII)
 _FIELDS = {"view", "share", "amplification", "report_bits", "itemset_size", "operator", "generator"}
 _SHOWN_DIGITS = 9  # of γ after the point
+
+
+# ---- views
+
+
+class View(ABC):
+    """The aspect of a transaction that a report type is about; ``kind`` is its name in a plan."""
+
+    kind: ClassVar[str]
+
+    @abstractmethod
+    def n_entries(self, n_items: int) -> int:
+        """Return the number of entries for a catalogue of ``n_items``; raise PlanError if the view does not fit it."""
+
+    @abstractmethod
+    def entries(self, transaction: list[int]) -> list[int]:
+        """Return a transaction's entries; both are in increasing order."""
+
+    @abstractmethod
+    def entries_of_many(self, offsets: Ids, items: Ids) -> tuple[Ids, Ids]:
+        """Return offsets and entries of many transactions; the i-th has the items from ``offsets[i]`` on."""
+
+    @abstractmethod
+    def entry_name(self, entry: int, names: Sequence[str]) -> str:
+        """Return an entry's name; ``names`` are the catalogue's."""
+
+    @abstractmethod
+    def describe(self, size: int) -> str:
+        """Return a description of what is reported, with at most ``size`` entries, as in "which items …"."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the view as canonical JSON content."""
+        return {"kind": self.kind}
+
+    @classmethod
+    def from_json(cls, content: object) -> Self:
+        """Read what :meth:`to_json` wrote."""
+        check_fields(content, f"a view of {cls.kind}", {"kind"})
+        return cls()
+
+
+@dataclass(frozen=True, slots=True)
+class ItemsView(View):
+    """The items of a transaction: the entries are the items themselves.
+
+    >>> ItemsView().entries([2, 7])
+    [2, 7]
+    """
+
+    kind: ClassVar[str] = "items"
+
+    def n_entries(self, n_items: int) -> int:
+        """Return the number of items."""
+        return n_items
+
+    def entries(self, transaction: list[int]) -> list[int]:
+        """Return the items."""
+        return transaction
+
+    def entries_of_many(self, offsets: Ids, items: Ids) -> tuple[Ids, Ids]:
+        """Return the arguments unchanged."""
+        return offsets, items
+
+    def entry_name(self, entry: int, names: Sequence[str]) -> str:
+        """Return the item's name."""
+        return names[entry]
+
+    def describe(self, size: int) -> str:
+        """Return a description: the items in the basket."""
+        return f"a randomized answer about the basket's items, {size} at most"
+
+
+@dataclass(frozen=True, slots=True)
+class SizesView(View):
+    """The size class of a transaction.
+
+    Attributes:
+        bounds: the smallest size of each class, increasing, 1 or more; at most 64.
+
+    Raises:
+        PlanError: bounds do not increase, or there are too many.
+
+    >>> view = SizesView((5, 8))
+    >>> view.entries([1, 2]), view.entries([0, 1, 2, 3, 4]), view.entries(list(range(20)))
+    ([], [0], [1])
+    """
+
+    bounds: tuple[int, ...]
+
+    kind: ClassVar[str] = "sizes"
+
+    def __post_init__(self) -> None:
+        if not 1 <= len(self.bounds) <= MOST_CLASSES:
+            raise PlanError(f"plan field bounds must list 1 to {MOST_CLASSES} whole numbers")
+        for bound in self.bounds:
+            check_integer(bound, "bounds", 1, 1 << 30)
+        if any(low >= high for low, high in pairwise(self.bounds)):
+            raise PlanError("plan field bounds must increase")
+
+    def n_entries(self, n_items: int) -> int:
+        """Return the number of classes; raise PlanError if no transaction can reach the last one."""
+        if self.bounds[-1] > n_items:
+            raise PlanError(f"plan field bounds must be at most the number of items, {n_items}")
+        return len(self.bounds)
+
+    def entries(self, transaction: list[int]) -> list[int]:
+        """Return the class of the transaction's size; nothing below the first."""
+        reached = sum(bound <= len(transaction) for bound in self.bounds)
+        return [reached - 1] if reached else []
+
+    def entries_of_many(self, offsets: Ids, items: Ids) -> tuple[Ids, Ids]:  # noqa: ARG002 -- only sizes matter
+        """Return the classes of many transactions' sizes."""
+        reached = np.searchsorted(np.array(self.bounds), np.diff(offsets), side="right")
+        held = reached > 0
+        return np.append(0, np.cumsum(held)).astype(np.int64), (reached[held] - 1).astype(np.int64)
+
+    def entry_name(self, entry: int, names: Sequence[str]) -> str:  # noqa: ARG002 -- classes have no item names
+        """Return the name of a class: its sizes.
+
+        >>> [SizesView((5, 6, 9)).entry_name(entry, ()) for entry in range(3)]
+        ['5 items', '6–8 items', '9 or more items']
+        """
+        least, most = self.bounds[entry], [*self.bounds[1:], 0][entry] - 1
+        return f"{least} or more items" if most < 0 else f"{least}{f'–{most}' if most > least else ''} items"
+
+    def describe(self, size: int) -> str:  # noqa: ARG002 -- a transaction has one size
+        """Return a description: the basket size by class."""
+        classes = ", ".join(self.entry_name(place, ()).removesuffix(" items") for place in range(len(self.bounds)))
+        return f"a randomized answer about the number of items, in classes: below {self.bounds[0]}, {classes}"
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the view as canonical JSON content."""
+        return {"kind": self.kind, "bounds": list(self.bounds)}
+
+    @classmethod
+    def from_json(cls, content: object) -> "SizesView":
+        """Read what :meth:`to_json` wrote."""
+        bounds = check_fields(content, "a view of sizes", {"kind", "bounds"})["bounds"]
+        if not isinstance(bounds, list):
+            raise PlanError("plan field bounds must be a list of whole numbers")
+        return cls(tuple(bounds))
+
+
+VIEWS: dict[str, type[View]] = {view.kind: view for view in (ItemsView, SizesView)}
+
+
+# ---- report types
 
 
 @dataclass(frozen=True)
@@ -140,7 +300,9 @@ class ReportType:
         return report_type, int(share[2])
 
     def _check_field(self) -> None:
-        least = self.operator.least_field_bits(self.n_items, self.generator)
+        if self.generator.is_seedless:
+            return
+        least = self.generator.least_field_bits(self.padded_items, self.independent.insert_bits)
         if self.generator.field_bits > least:
             raise PlanError(
                 f"plan field field_bits must be {least}, the smallest field for these items, got "

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from assocpriv.guarantees.errors import EstimateError
 from assocpriv.guarantees.exact_numbers import rounded
@@ -227,28 +227,6 @@ def _preorder_ends(rights: Sequence[int | None]) -> int | None:
 # ---- text
 
 
-class Side(NamedTuple):
-    """One side of a split: its depth, its test as text, and the node that it leads to."""
-
-    depth: int
-    test: str
-    place: int
-
-
-def tree_sides(model: TreeModel) -> Iterator[Side]:
-    """Yield the sides of all splits, each split's after the side that leads to it; none for a tree of one leaf."""
-    if model.nodes[0].split is None:
-        return
-    pending = [(model.nodes[0].split.right, 0, True), (1, 0, False)]
-    while pending:
-        place, parent, is_right = pending.pop()
-        split = model.nodes[parent].split
-        assert split is not None
-        yield Side(model.depths[parent], _test(model, split, is_right), place)
-        if below := model.nodes[place].split:
-            pending += [(below.right, place, True), (place + 1, place, False)]
-
-
 def tree_lines(model: TreeModel) -> Iterator[str]:
     """Yield a tree's lines of text: one for each side of each split, indented by depth, with the classes of leaves.
 
@@ -265,11 +243,17 @@ def tree_lines(model: TreeModel) -> Iterator[str]:
     >>> list(ap.numeric.tree_lines(model))
     ['age < 9.5: 0 (100.0% of 10)', 'age >= 9.5: 1 (100.0% of 10)']
     """
-    if model.nodes[0].split is None:
+    if (first := model.nodes[0].split) is None:
         yield _prediction(model, 0)
-    for depth, test, place in tree_sides(model):
-        line = f"{'  ' * depth}{test}"
-        yield line if model.nodes[place].split else f"{line}: {_prediction(model, place)}"
+        return
+    pending = [(first, True, 0, first.right), (first, False, 0, 1)]  # sides of splits, the next last
+    while pending:
+        split, is_right, depth, place = pending.pop()
+        line = f"{'  ' * depth}{_test(model, split, is_right)}"
+        below = model.nodes[place].split
+        yield line if below else f"{line}: {_prediction(model, place)}"
+        if below:
+            pending += [(below, True, depth + 1, below.right), (below, False, depth + 1, place + 1)]
 
 
 def _prediction(model: TreeModel, place: int) -> str:

@@ -30,8 +30,8 @@ from assocpriv.estimation.supports import Respondents, SupportEstimates, estimat
 from assocpriv.kernels.parallel import add_up, cores, default_memory
 from assocpriv.plans.baskets.basket_plan import Plan
 from assocpriv.plans.baskets.generator import WORD_BITS
+from assocpriv.plans.baskets.operator import SupportModel
 from assocpriv.plans.baskets.report_type import ReportType
-from assocpriv.plans.numeric.transition import SupportModel
 from assocpriv.server.baskets.bitmaps import ItemTables, Rows, SupersetCounter, form_of, items_of, places_in, planes_of
 
 if TYPE_CHECKING:

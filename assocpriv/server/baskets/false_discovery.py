@@ -36,7 +36,7 @@ from numpy.typing import NDArray
 from assocpriv.estimation.intervals import ObservedCounts, observed_counts, read_share, upper_tail
 from assocpriv.files.mined_tables import ALL, SPLIT
 from assocpriv.guarantees.errors import EstimateError
-from assocpriv.plans.numeric.transition import SupportModel
+from assocpriv.plans.baskets.operator import SupportModel
 
 
 def parse_fdr(fdr: "float | str | None", fdr_by: str) -> Fraction | None:

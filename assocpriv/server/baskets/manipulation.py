@@ -66,9 +66,8 @@ from assocpriv.guarantees.errors import EstimateError
 from assocpriv.kernels.parallel import add_up, default_memory
 from assocpriv.plans.baskets.basket_plan import Plan
 from assocpriv.plans.baskets.generator import WORD_BITS
-from assocpriv.plans.baskets.report_type import ReportType
-from assocpriv.plans.baskets.view import ItemsView
-from assocpriv.plans.numeric.transition import SupportModel, transition_matrix
+from assocpriv.plans.baskets.operator import SupportModel, transition_matrix
+from assocpriv.plans.baskets.report_type import ItemsView, ReportType
 from assocpriv.server.baskets.bitmaps import ItemTables, Rows, planes_of
 from assocpriv.server.baskets.counting import (
     LocalBackend,

@@ -19,8 +19,7 @@ from assocpriv.files.itemset_files import (
     sets_of_text,
 )
 from assocpriv.files.mined_tables import SHOWN_COLUMNS, known_table, light_table, read_table
-from assocpriv.guarantees.errors import EstimateError, FileError
-from assocpriv.guarantees.json_text import json_fields
+from assocpriv.guarantees.errors import EstimateError, FileError, json_fields
 from assocpriv.plans.baskets.catalogue import sort_key
 from assocpriv.plans.result_display import load
 from assocpriv.server.baskets.rules import INTERVALS, OF_ALL, SIDES, check_rules, counts_of_selected, empty_rules

@@ -22,8 +22,8 @@ from assocpriv.estimation.supports import Respondents, estimate_supports
 from assocpriv.guarantees.errors import EstimateError
 from assocpriv.plans.baskets.basket_plan import Plan
 from assocpriv.plans.baskets.catalogue import Catalogue
+from assocpriv.plans.baskets.operator import SupportModel
 from assocpriv.plans.baskets.report_type import ReportType
-from assocpriv.plans.numeric.transition import SupportModel
 from assocpriv.server.baskets.counting import CountingBackend, ItemsetCounter, Part, sum_over_subsets
 
 Floats = NDArray[np.float64]

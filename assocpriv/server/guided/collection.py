@@ -56,8 +56,16 @@ from assocpriv.files.atomic import atomic_output, check_writable
 from assocpriv.files.plan_files import write_guidance
 from assocpriv.files.report_files import MESSAGE_ENDING, Reports, read_messages, read_reports
 from assocpriv.guarantees.errors import EstimateError, FileError, GuidanceError, PlanError, WireError, pluralize
-from assocpriv.plans.guided.guidance import UNIT, Guidance, largest_ratio, mixing_weight, random_share, weight_bounds
-from assocpriv.plans.guided.guided_plan import GuidedPlan, TupleMix
+from assocpriv.plans.guided.guided_plan import (
+    UNIT,
+    Guidance,
+    GuidedPlan,
+    TupleMix,
+    largest_ratio,
+    mixing_weight,
+    random_share,
+    weight_bounds,
+)
 from assocpriv.plans.result_display import html_renderer, plan_bound, rows_frame, short_repr
 
 if TYPE_CHECKING:

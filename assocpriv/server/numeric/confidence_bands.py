@@ -39,7 +39,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.estimation.matrices import cholesky
-from assocpriv.plans.numeric.table_columns import Clear, NumberColumn
+from assocpriv.plans.numeric.table_plan import Clear, NumberColumn
 
 Floats = NDArray[np.float64]
 
@@ -338,7 +338,7 @@ def quantile(shares: Floats, edges: Floats, share: float) -> float:
 def on_points(value: float, ends: tuple[float, float], column: NumberColumn) -> tuple[float, float, float]:
     """Return a quantile and the ends of its interval as whole numbers: those whose edges enclose them.
 
-    >>> from assocpriv.plans.numeric.table_columns import WholeColumn
+    >>> from assocpriv.plans.numeric.table_plan import WholeColumn
     >>> on_points(3.5, (1.5, 3.6), WholeColumn("stars", Clear(5), False, 1, 5, 5))
     (3.0, 2.0, 4.0)
     """

@@ -56,7 +56,7 @@ from assocpriv.files.itemset_files import LightFrame, as_column, concat_frames, 
 from assocpriv.guarantees.errors import EstimateError, pluralize
 from assocpriv.guarantees.exact_numbers import rounded
 from assocpriv.kernels.parallel import parallel_map
-from assocpriv.plans.numeric.table_columns import CategoryColumn, Clear, Column, GaussianNoise, NumberColumn, transition
+from assocpriv.plans.numeric.table_plan import CategoryColumn, Clear, Column, GaussianNoise, NumberColumn, transition
 from assocpriv.plans.result_display import figure, html_renderer, short_repr
 from assocpriv.server.numeric import confidence_bands
 from assocpriv.server.numeric.confidence_bands import ClassCounts, LinearEstimate

@@ -21,8 +21,7 @@ from assocpriv.files.report_files import Reports, file_batches, row_groups
 from assocpriv.guarantees.errors import EstimateError, PlanError, WireError, check_type, pluralize
 from assocpriv.kernels.loops import kernels
 from assocpriv.kernels.parallel import add_up
-from assocpriv.plans.numeric.table_columns import CategoryColumn, Clear, Column, Noise, NumberColumn, Window
-from assocpriv.plans.numeric.table_plan import TablePlan
+from assocpriv.plans.numeric.table_plan import CategoryColumn, Clear, Column, Noise, NumberColumn, TablePlan, Window
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -41,7 +41,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.estimation.matrices import solve
-from assocpriv.plans.numeric.table_columns import Column, Noise, NumberColumn, transition
+from assocpriv.plans.numeric.table_plan import Column, Noise, NumberColumn, transition
 
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64] | Floats

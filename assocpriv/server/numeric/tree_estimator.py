@@ -12,8 +12,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from assocpriv.guarantees.errors import EstimateError
 from assocpriv.plans.numeric import tree_model
-from assocpriv.plans.numeric.table_columns import CategoryColumn, Column, NumberColumn, default_intervals
-from assocpriv.plans.numeric.table_plan import TablePlan, shortened
+from assocpriv.plans.numeric.table_plan import (
+    CategoryColumn,
+    Column,
+    NumberColumn,
+    TablePlan,
+    default_intervals,
+    shortened,
+)
 from assocpriv.server.numeric.histograms import INCLUDED, release_grid
 from assocpriv.server.numeric.tree_positions import Codes, ReleasedRecords, TreeChannel, channel_of
 from assocpriv.server.numeric.trees import (

@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.plans.numeric.table_columns import CategoryColumn, Clear, NumberColumn, Window, transition
+from assocpriv.plans.numeric.table_plan import CategoryColumn, Clear, NumberColumn, Window, transition
 from assocpriv.plans.numeric.tree_model import CategoryInput, Input, NumberInput
 from assocpriv.server.numeric.class_distributions import ClassDistributions, class_distributions, pooled_shares
 from assocpriv.server.numeric.histograms import release_grid

@@ -37,8 +37,7 @@ from numpy.typing import NDArray
 from assocpriv.files.report_files import as_reports
 from assocpriv.guarantees.errors import EstimateError
 from assocpriv.plans.numeric import tree_model
-from assocpriv.plans.numeric.table_columns import CategoryColumn, LabelColumn, Window
-from assocpriv.plans.numeric.table_plan import TablePlan
+from assocpriv.plans.numeric.table_plan import CategoryColumn, LabelColumn, TablePlan, Window
 from assocpriv.server.numeric import tree_growth, tree_mixture
 from assocpriv.server.numeric.histograms import released_codes
 from assocpriv.server.numeric.tree_accuracy import accuracy_interval

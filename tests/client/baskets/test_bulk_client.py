@@ -13,8 +13,7 @@ from assocpriv.client.baskets.bulk_client import BulkRandomizer, randomize_chunk
 from assocpriv.guarantees.errors import BasketError
 from assocpriv.plans.baskets.catalogue import Catalogue
 from assocpriv.plans.baskets.operator import FixedSizeOperator
-from assocpriv.plans.baskets.report_type import ReportType
-from assocpriv.plans.baskets.sizes_view import SizesView
+from assocpriv.plans.baskets.report_type import ReportType, SizesView
 from assocpriv.records.baskets import Baskets
 from assocpriv.simulation.enumeration import SeededEntropy
 
@@ -203,7 +202,7 @@ def test_report_types_are_drawn_first_and_responses_equal_the_one_report_client(
     used = source.used
     for number, report_type in enumerate(plan.report_types):
         entries = [report_type.view.entries(sorted(b)) for b, n in zip(baskets, numbers, strict=True) if n == number]
-        responses, _, more = naive.randomize_transactions(entries, plan.restrict_to(report_type), words[used:])
+        responses, _, more = naive.randomize_transactions(entries, naive.plan_of_type(plan, report_type), words[used:])
         used += more
         assert [row.tobytes() for row in plan.responses_in(packed, number)] == responses
     plan.check_form(packed)

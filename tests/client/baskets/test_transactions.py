@@ -31,12 +31,10 @@ from assocpriv.client.baskets.transactions import (
 from assocpriv.files.plan_files import read_plan, read_taxonomy, write_plan
 from assocpriv.guarantees.errors import AssocprivError, BasketError
 from assocpriv.planning.basket_planner import make_plan
-from assocpriv.planning.truncation_loss import measure_truncation_loss
+from assocpriv.planning.expected_error import measure_truncation_loss
 from assocpriv.plans.baskets.basket_plan import Plan
-from assocpriv.plans.baskets.catalogue import Catalogue
-from assocpriv.plans.baskets.item_names import Names
-from assocpriv.plans.baskets.report_type import ReportType
-from assocpriv.plans.baskets.sizes_view import SizesView
+from assocpriv.plans.baskets.catalogue import Catalogue, Names
+from assocpriv.plans.baskets.report_type import ReportType, SizesView
 from assocpriv.records import basket_sources
 from assocpriv.records.basket_files import ReadCounts
 from assocpriv.records.baskets import Baskets

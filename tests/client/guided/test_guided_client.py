@@ -20,16 +20,20 @@ from assocpriv.client.guided.guided_client import (
 )
 from assocpriv.guarantees.amplification import Guarantee
 from assocpriv.guarantees.errors import GuidanceError
-from assocpriv.plans.guided.guidance import (
+from assocpriv.plans.guided.guided_plan import (
     MIXING_UNIT,
     UNIT,
     Guidance,
+    GuidedPlan,
+    category,
+    class_label,
     largest_ratio,
     mix_weights,
     mixing_weight,
+    number,
+    plan_guided,
     weight_bounds,
 )
-from assocpriv.plans.guided.guided_plan import GuidedPlan, category, class_label, number, plan_guided
 from assocpriv.simulation.enumeration import SeededEntropy, distribution
 
 ATTRIBUTES = (category("vote", ["n", "y"]), number("age", [30, 60]))

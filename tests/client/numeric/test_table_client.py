@@ -4,22 +4,22 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from naive import exact_transition
 
 from assocpriv.client.numeric.table_client import encode, randomize_inputs, randomize_record, release, release_value
 from assocpriv.guarantees.amplification import Guarantee
-from assocpriv.plans.numeric.table_columns import (
+from assocpriv.plans.numeric.table_plan import (
     CategoryColumn,
     Clear,
     GaussianNoise,
     LabelColumn,
     Mechanism,
     NumberColumn,
+    TablePlan,
     UniformNoise,
     Window,
-    exact_transition,
     transition,
 )
-from assocpriv.plans.numeric.table_plan import TablePlan
 from assocpriv.simulation.enumeration import SeededEntropy, distribution
 
 MECHANISMS: list[Mechanism] = [

@@ -21,8 +21,7 @@ from assocpriv.plans.baskets.basket_plan import Plan
 from assocpriv.plans.baskets.catalogue import MAX_ITEMS, Catalogue
 from assocpriv.plans.baskets.generator import Generator
 from assocpriv.plans.baskets.operator import FixedSizeOperator, Operator, operator_from_json
-from assocpriv.plans.baskets.report_type import ReportType
-from assocpriv.plans.baskets.sizes_view import SizesView
+from assocpriv.plans.baskets.report_type import ReportType, SizesView
 from assocpriv.plans.published_plan import _MOST_MARKS, pack_reports
 
 OPERATOR = Operator(2, 1, 1, 10, (204, 102, 616))

@@ -8,9 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assocpriv.guarantees.errors import PlanError
-from assocpriv.plans.baskets.report_type import VIEWS
-from assocpriv.plans.baskets.sizes_view import SizesView
-from assocpriv.plans.baskets.view import ItemsView, View
+from assocpriv.plans.baskets.report_type import VIEWS, ItemsView, SizesView, View
 
 BOUNDS = st.sets(st.integers(1, 12), min_size=1, max_size=6).map(lambda bounds: tuple(sorted(bounds)))
 ANY_VIEW = st.just(ItemsView()) | BOUNDS.map(SizesView)

@@ -20,13 +20,14 @@ from assocpriv.files.plan_files import read_guidance, write_guidance
 from assocpriv.files.report_files import Reports, message_lines, read_messages
 from assocpriv.guarantees.amplification import Guarantee
 from assocpriv.guarantees.errors import FileError, GuidanceError, PrivacyLimitError, WireError
-from assocpriv.plans.guided.guidance import Guidance, mixing_weight
 from assocpriv.plans.guided.guided_plan import (
     BitMix,
+    Guidance,
     GuidedPlan,
     TupleMix,
     category,
     class_label,
+    mixing_weight,
     number,
     plan_guided,
     safeguard_for,

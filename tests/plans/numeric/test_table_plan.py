@@ -21,8 +21,7 @@ from assocpriv.files.report_files import Reports
 from assocpriv.guarantees.amplification import Guarantee
 from assocpriv.guarantees.errors import PlanError, RecordError
 from assocpriv.planning.table_planner import forecast_table, plan_table
-from assocpriv.plans.numeric.table_columns import CategoryColumn, Clear, NumberColumn, Window
-from assocpriv.plans.numeric.table_plan import TablePlan
+from assocpriv.plans.numeric.table_plan import CategoryColumn, Clear, NumberColumn, TablePlan, Window
 from assocpriv.plans.registry import parse_plan
 from assocpriv.records.table_files import CellOptions, TableOptions, column_inputs, read_value, stream_table
 from assocpriv.server.numeric.histograms import released_frame, released_values

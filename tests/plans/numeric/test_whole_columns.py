@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
+from naive import exact_transition
 
 from assocpriv import inspect, randomize, reconstruct, write_plan
 from assocpriv.client.numeric.table_client import randomize_inputs
@@ -16,16 +17,15 @@ from assocpriv.files.report_files import Reports
 from assocpriv.guarantees.errors import PlanError, RecordError
 from assocpriv.numeric import grow_tree, plan_table, released_frame, tree_lines
 from assocpriv.planning.table_planner import CONFIDENCES
-from assocpriv.plans.numeric.table_columns import (
+from assocpriv.plans.numeric.table_plan import (
     Clear,
     Mechanism,
+    TablePlan,
     UniformNoise,
     WholeColumn,
     Window,
-    exact_transition,
     transition,
 )
-from assocpriv.plans.numeric.table_plan import TablePlan
 from assocpriv.records.table_files import CellOptions, column_inputs, read_value
 from assocpriv.server.numeric.confidence_bands import ClassCounts, estimate_moments, moment_weights
 from assocpriv.server.numeric.distributions import _estimate_column

@@ -14,8 +14,7 @@ import assocpriv as ap
 from assocpriv.files.report_files import Reports, read_reports, write_reports
 from assocpriv.kernels.parallel import add_up
 from assocpriv.plans.baskets.operator import FixedSizeOperator
-from assocpriv.plans.baskets.report_type import ReportType
-from assocpriv.plans.baskets.sizes_view import SizesView
+from assocpriv.plans.baskets.report_type import ReportType, SizesView
 from assocpriv.server.baskets import bitmaps, counting
 from assocpriv.server.baskets.counting import (
     LocalBackend,
@@ -344,7 +343,7 @@ def test_responses_of_a_report_type_are_counted_alone(rng, tmp_path, stored):
         reports = read_reports(tmp_path / "r.parquet")
     chosen = {Part.SELECTING: counting.is_selecting(0, 3000), Part.TESTING: ~counting.is_selecting(0, 3000)}
     for number, report_type in enumerate(plan.report_types):
-        alone = plan.restrict_to(report_type)
+        alone = naive.plan_of_type(plan, report_type)
         for part in Part:
             rows = (numbers == number) & chosen.get(part, True)
             counter, model = LocalBackend.from_reports(reports).open(part, report_type)

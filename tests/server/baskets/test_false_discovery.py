@@ -18,8 +18,7 @@ from assocpriv.guarantees.amplification import Guarantee
 from assocpriv.guarantees.errors import EstimateError
 from assocpriv.planning.operator_designs import InsertionDesign
 from assocpriv.plans.baskets.basket_plan import Plan
-from assocpriv.plans.baskets.operator import Operator
-from assocpriv.plans.numeric.transition import estimator_row, transition_matrix
+from assocpriv.plans.baskets.operator import Operator, estimator_row, transition_matrix
 from assocpriv.server.baskets.counting import ReportPart, is_selecting
 from assocpriv.server.baskets.false_discovery import benjamini_hochberg, count_all_itemsets, make_monotone, p_values
 

@@ -26,8 +26,7 @@ from assocpriv.files.report_files import Reports
 from assocpriv.guarantees.amplification import Guarantee
 from assocpriv.guarantees.errors import EstimateError
 from assocpriv.planning.detection_limits import forecast
-from assocpriv.plans.baskets.operator import FixedSizeOperator
-from assocpriv.plans.numeric.transition import SupportModel
+from assocpriv.plans.baskets.operator import FixedSizeOperator, SupportModel
 from assocpriv.records.baskets import Baskets
 from assocpriv.server.baskets import manipulation
 from assocpriv.server.baskets.bitmaps import report_rows

@@ -11,8 +11,8 @@ import assocpriv as ap
 from assocpriv.estimation.size_distribution import SizeDistribution
 from assocpriv.files.mined_tables import mining_facts
 from assocpriv.plans.baskets.catalogue import Catalogue
-from assocpriv.plans.baskets.sizes_view import SizesView
-from assocpriv.plans.numeric.transition import SupportModel
+from assocpriv.plans.baskets.operator import SupportModel
+from assocpriv.plans.baskets.report_type import SizesView
 from assocpriv.records.baskets import Baskets
 from assocpriv.server.baskets.counting import LocalBackend, count_subsets
 from assocpriv.server.baskets.rounds import FirstCounts, Rounds, estimate_jointly

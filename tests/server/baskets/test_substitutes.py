@@ -9,7 +9,7 @@ import assocpriv as ap
 from assocpriv.files.itemset_files import ATTRIBUTE
 from assocpriv.files.report_files import Reports
 from assocpriv.guarantees.errors import EstimateError
-from assocpriv.plans.baskets.item_names import Names
+from assocpriv.plans.baskets.catalogue import Names
 from assocpriv.records.baskets import Baskets
 from assocpriv.show.itemset_views import substitutes as shown
 

@@ -16,7 +16,7 @@ from naive import random_guidance, random_people, randomize_tuples, votes_plan
 from assocpriv.files.report_files import Reports, read_reports
 from assocpriv.guarantees.amplification import Guarantee
 from assocpriv.guarantees.errors import EstimateError, FileError, GuidanceError, PlanError, WireError
-from assocpriv.plans.guided.guidance import (
+from assocpriv.plans.guided.guided_plan import (
     MIXED_TOTAL,
     WEIGHT_TOTAL,
     Guidance,

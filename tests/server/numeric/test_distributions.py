@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from naive import Z_LIMIT
+from naive import Z_LIMIT, exact_transition
 
 from assocpriv import reconstruct
 from assocpriv.client.numeric.table_client import randomize_inputs
@@ -14,7 +14,7 @@ from assocpriv.files.report_files import Reports
 from assocpriv.guarantees.amplification import Guarantee
 from assocpriv.guarantees.errors import EstimateError, PlanError
 from assocpriv.planning.table_planner import design_gaussian, design_membership, design_uniform, design_window
-from assocpriv.plans.numeric.table_columns import (
+from assocpriv.plans.numeric.table_plan import (
     CategoryColumn,
     Clear,
     Column,
@@ -22,12 +22,11 @@ from assocpriv.plans.numeric.table_columns import (
     LabelColumn,
     Mechanism,
     NumberColumn,
+    TablePlan,
     UniformNoise,
     Window,
-    exact_transition,
     transition,
 )
-from assocpriv.plans.numeric.table_plan import TablePlan
 from assocpriv.server.numeric.confidence_bands import (
     ClassCounts,
     LinearEstimate,

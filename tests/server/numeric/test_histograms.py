@@ -11,8 +11,15 @@ from assocpriv.files.report_files import Reports, read_reports, write_reports
 from assocpriv.guarantees.amplification import Guarantee
 from assocpriv.guarantees.errors import EstimateError, PlanError, WireError
 from assocpriv.kernels import compiled, plain
-from assocpriv.plans.numeric.table_columns import CategoryColumn, Clear, LabelColumn, NumberColumn, UniformNoise, Window
-from assocpriv.plans.numeric.table_plan import TablePlan
+from assocpriv.plans.numeric.table_plan import (
+    CategoryColumn,
+    Clear,
+    LabelColumn,
+    NumberColumn,
+    TablePlan,
+    UniformNoise,
+    Window,
+)
 from assocpriv.server.numeric import histograms
 from assocpriv.server.numeric.histograms import count_codes, table_plan
 

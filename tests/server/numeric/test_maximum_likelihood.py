@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from assocpriv.plans.numeric.table_columns import NumberColumn, Window, transition
+from assocpriv.plans.numeric.table_plan import NumberColumn, Window, transition
 from assocpriv.server.numeric.maximum_likelihood import (
     average_neighbours,
     coarse_channel,

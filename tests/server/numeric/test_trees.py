@@ -19,17 +19,17 @@ from assocpriv.files.tree_files import tree_from_text, tree_to_text
 from assocpriv.guarantees.amplification import Guarantee
 from assocpriv.guarantees.errors import EstimateError, PlanError
 from assocpriv.numeric import ReleasedTreeClassifier, grow_tree, predict, released_frame
-from assocpriv.plans.numeric.table_columns import (
+from assocpriv.plans.numeric.table_plan import (
     CategoryColumn,
     Clear,
     LabelColumn,
     Mechanism,
     NumberColumn,
+    TablePlan,
     UniformNoise,
     Window,
     default_intervals,
 )
-from assocpriv.plans.numeric.table_plan import TablePlan
 from assocpriv.server.numeric.tree_growth import Box, CandidateSplit, GrowthLimits, PositionedRecords, grow, prune
 from assocpriv.server.numeric.tree_positions import (
     ReleasedRecords,
