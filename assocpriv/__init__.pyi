@@ -17,7 +17,7 @@ from .plans.baskets.basket_plan import Plan as Plan
 from .records.baskets import Baskets as Baskets, to_baskets as to_baskets
 from .files.report_files import Reports as Reports, read_reports as read_reports
 from .server.baskets.comparison import Comparison as Comparison, write_comparison as write_comparison
-from .server.baskets.selection import ItemsetFilter as ItemsetFilter
+from .server.baskets.tables import ItemsetFilter as ItemsetFilter
 
 from .simulation.basket_samples import catalogue as catalogue
 from .files.plan_files import (

@@ -1,7 +1,7 @@
 # fmt: off
 # isort: off
 
-from .server.baskets.itemsets import (
+from .server.baskets.tables import (
     to_efficient_apriori as to_efficient_apriori,
     write_fimi as write_fimi,
     write_spmf as write_spmf,

@@ -4,9 +4,9 @@
 from .api.mining import backends as backends, mine_table as mine_table
 from .files.rule_files import read_prices as read_prices
 from .server.baskets.ask import ask as ask
-from .estimation.intervals import ErrorOptions as ErrorOptions
+from .estimation.supports import ErrorOptions as ErrorOptions
 from .files.mined_tables import read_table as read_table
 from .server.baskets.mining import MiningRequest as MiningRequest
 from .server.baskets.rules import derive_rules as derive_rules
-from .server.baskets.selection import RuleFilter as RuleFilter
+from .server.baskets.tables import RuleFilter as RuleFilter
 from .server.baskets.substitutes import find_substitutes as find_substitutes

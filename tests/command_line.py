@@ -19,7 +19,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from assocpriv.cli.main import main
-from assocpriv.estimation.intervals import ErrorOptions
+from assocpriv.estimation.supports import ErrorOptions
 from assocpriv.files.report_files import Reports
 from assocpriv.plans.baskets.basket_plan import Plan
 from assocpriv.server.baskets import ask as asking

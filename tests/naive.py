@@ -17,6 +17,8 @@ from assocpriv.client.baskets.basket_client import Randomizer, fit_transaction
 from assocpriv.client.baskets.bulk_client import randomize_chunks
 from assocpriv.client.guided.guided_client import randomize_inputs
 from assocpriv.client.numeric.table_client import encode, release
+from assocpriv.client.numeric.table_client import randomize_inputs as randomize_table
+from assocpriv.estimation.supports import ObservedCounts
 from assocpriv.files.report_files import Reports
 from assocpriv.guarantees.amplification import Guarantee, parse_share
 from assocpriv.guarantees.entropy import WordEntropy
@@ -25,11 +27,19 @@ from assocpriv.planning.operator_designs import FixedSizeFamily, WorstSupport, p
 from assocpriv.plans.baskets.basket_plan import Plan
 from assocpriv.plans.baskets.catalogue import Catalogue, Names
 from assocpriv.plans.baskets.generator import BUILDERS, Generator
-from assocpriv.plans.baskets.operator import AnyOperator, FixedSizeOperator, Operator
+from assocpriv.plans.baskets.operator import (
+    AnyOperator,
+    FixedSizeOperator,
+    Operator,
+    estimator_row,
+    transition_matrix,
+)
 from assocpriv.plans.baskets.report_type import ReportType
 from assocpriv.plans.guided.guided_plan import Guidance, category, class_label, number, plan_guided
 from assocpriv.plans.numeric.table_plan import Column
 from assocpriv.records.baskets import Baskets
+from assocpriv.records.table_files import TableOptions, stream_table
+from assocpriv.server.baskets.bitmaps import ItemTables, planes_of
 from assocpriv.simulation.enumeration import SeededEntropy
 from bench.accuracy.transactions import Transactions
 
@@ -155,6 +165,25 @@ def bits_of(words):
 def lines_of(rows):
     """Return bitmaps in blocks, (blocks, rows, words), as one line of words per row."""
     return np.ascontiguousarray(rows.transpose(1, 0, 2)).reshape(rows.shape[1], -1)
+
+
+def released_table(table, plan, seed):
+    """Return the client's reports of a table from a seed."""
+    inputs = stream_table(table, plan, TableOptions())
+    batches = randomize_table(inputs, plan, entropy=SeededEntropy(seed), workers=1)
+    return Reports(plan, np.concatenate(list(batches)))
+
+
+def observed_counts(operator, counts):
+    """Return partial counts of itemsets, (itemsets, k + 1), with the operator's matrices."""
+    k = counts.shape[1] - 1
+    matrix = np.array([[float(x) for x in row] for row in transition_matrix(operator, k)])
+    return ObservedCounts(counts.astype(np.int64), matrix, np.array([float(x) for x in estimator_row(operator, k)]))
+
+
+def report_rows(packed, report_type, items):
+    """Return packed reports as bitmaps of some items, (blocks, items, words)."""
+    return ItemTables(report_type, items).rows(planes_of(packed, report_type), len(packed))
 
 
 def count_supersets(rows, itemsets):

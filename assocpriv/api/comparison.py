@@ -62,7 +62,7 @@ def compare(
     >>> sorted((*row["itemsets"], row["difference"] > 0) for row in found.itemsets.to_dict()[:2])
     [('ice', False), ('tea', True)]
     """
-    from assocpriv.estimation.intervals import ErrorOptions
+    from assocpriv.estimation.supports import ErrorOptions
     from assocpriv.server.baskets.comparison import CompareRequest, read_sides
     from assocpriv.server.baskets.comparison import compare as run
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from assocpriv.files.itemset_files import LightFrame
     from assocpriv.server.baskets.counting import CountingBackend
     from assocpriv.server.baskets.mining import MiningRequest
-    from assocpriv.server.baskets.selection import ItemsetFilter
+    from assocpriv.server.baskets.tables import ItemsetFilter
     from assocpriv.server.numeric.distributions import Distributions
     from assocpriv.server.spark_counting import SparkReports
 
@@ -85,10 +85,10 @@ def mine(
     >>> sorted(sorted(itemset) for itemset in found[found["selected"]]["itemsets"])
     [['milk'], ['milk', 'tea'], ['tea']]
     """
-    from assocpriv.estimation.intervals import ErrorOptions
+    from assocpriv.estimation.supports import ErrorOptions
     from assocpriv.server.baskets.mining import MiningRequest
     from assocpriv.server.baskets.result_frames import to_result_frame
-    from assocpriv.server.baskets.selection import NO_FILTER, ItemsetFilter
+    from assocpriv.server.baskets.tables import NO_FILTER, ItemsetFilter
 
     chosen = check_type("among", among or NO_FILTER, ItemsetFilter)
     request = MiningRequest(min_support, top, max_itemset, fdr, fdr_by, ErrorOptions(confidence_level), chosen)
@@ -207,7 +207,7 @@ def association_rules(
     from assocpriv.files.rule_files import read_prices
     from assocpriv.server.baskets.result_frames import RuleFrame, to_result_frame
     from assocpriv.server.baskets.rules import derive_rules
-    from assocpriv.server.baskets.selection import RuleFilter
+    from assocpriv.server.baskets.tables import RuleFilter
 
     wanted = RuleFilter(size, antecedent_size, contains, antecedent, consequent, prune, sort)
     known = read_prices(prices) if isinstance(prices, str | Path) else prices
@@ -258,7 +258,7 @@ def substitutes(
     >>> [sorted(pair) for pair in found[found["selected"]]["itemsets"]]
     [['butter', 'margarine']]
     """
-    from assocpriv.estimation.intervals import ErrorOptions
+    from assocpriv.estimation.supports import ErrorOptions
     from assocpriv.server.baskets.result_frames import SubstituteFrame, to_result_frame
     from assocpriv.server.baskets.substitutes import find_substitutes
 
@@ -293,7 +293,7 @@ def draws(itemsets: "pd.DataFrame", count: int = 1000, *, seed: int) -> "pd.Data
     import pandas as pd
 
     from assocpriv.files.mined_tables import light_table
-    from assocpriv.server.baskets.posterior_samples import draw_supports
+    from assocpriv.server.baskets.posterior import draw_supports
 
     table = light_table(itemsets)
     return pd.DataFrame(draw_supports(table, count, seed), columns=table["itemsets"].tolist())
@@ -377,7 +377,7 @@ def ask(
     >>> (found["support"] > 0.9).tolist()
     [True, True]
     """
-    from assocpriv.estimation.intervals import ErrorOptions
+    from assocpriv.estimation.supports import ErrorOptions
     from assocpriv.server.baskets.ask import ask as run
     from assocpriv.server.baskets.result_frames import AskedItemsets, to_result_frame
 
@@ -413,7 +413,7 @@ def ask_rules(
     >>> float(found["confidence"][0]) > 0.9
     True
     """
-    from assocpriv.estimation.intervals import ErrorOptions
+    from assocpriv.estimation.supports import ErrorOptions
     from assocpriv.server.baskets.ask import ask as run
     from assocpriv.server.baskets.result_frames import AskedRules, to_result_frame
 

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     from assocpriv.plans.baskets.basket_plan import Plan
     from assocpriv.plans.published_plan import PublishedPlan
-    from assocpriv.server.baskets.selection import ItemsetFilter
+    from assocpriv.server.baskets.tables import ItemsetFilter
     from assocpriv.server.spark_counting import SparkReports
 
 

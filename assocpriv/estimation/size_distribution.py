@@ -23,7 +23,7 @@ Source: a penalized hazard as in Eilers and Marx, Flexible smoothing with B-spli
 (2009). The hazard by the logarithm of the size, the tilts and the constants are ours.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from math import ceil, comb
@@ -296,16 +296,12 @@ def _sample(prior: _Prior, z: Floats, slopes: Floats, estimates: _Estimates, cou
 
 
 def _tilt(distributions: Floats, places: Ints) -> Floats:
-    """Return distributions tilted within classes, with the same share of each class, (samples, S)."""
-    below, beyond = distributions[:, : places[0]], distributions[:, places[-1] :]
-    return np.column_stack([below, *_tilt_classes(distributions, places), beyond])
-
-
-def _tilt_classes(distributions: Floats, places: Ints) -> Iterator[Floats]:
-    """Yield the tilted distributions of each class but the last."""
+    """Return distributions tilted within all classes but the last, with the same share of each, (samples, S)."""
+    tilted = distributions.copy()
     normals = np.random.default_rng(2).standard_normal((len(places), len(distributions), 1))
     for start, end, normal in zip(places[:-1].tolist(), places[1:].tolist(), normals[:-1], strict=True):
         part = distributions[:, start:end]
         total = part.sum(axis=1, keepdims=True)
-        tilted = part * np.exp(normal * (_TILT + _SPIKE * total**4) * np.linspace(-1, 1, end - start))
-        yield tilted * (total / np.maximum(tilted.sum(axis=1, keepdims=True), 1e-300))
+        part = part * np.exp(normal * (_TILT + _SPIKE * total**4) * np.linspace(-1, 1, end - start))
+        tilted[:, start:end] = part * (total / np.maximum(part.sum(axis=1, keepdims=True), 1e-300))
+    return tilted

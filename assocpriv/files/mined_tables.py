@@ -73,7 +73,7 @@ _KINDS = {np.float64: "fiu", np.bool_: "b", np.int64: "iu"}  # of numbers accept
 
 @dataclass(frozen=True, slots=True)
 class FdrControl:
-    """The FDR control of itemsets marked as significant (false_discovery.py).
+    """The FDR control of itemsets marked as significant (server/baskets/mining.py).
 
     ``level`` is the expected share of false ones among them, ``by`` is ``split`` or ``all``. Itemsets of up to
     ``largest`` of ``items`` were chosen by ``selecting_reports``; ``hypotheses`` of them count as tested.

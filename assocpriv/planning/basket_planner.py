@@ -15,7 +15,7 @@ independent insertion. Among designs within 2% of the minimum it takes the short
 report type about sizes.
 
 Example guarantees, from strict to lenient, come with their costs: the detection threshold in default whole baskets.
-Costs are the detection thresholds of plans made here (estimation/intervals.py), times the factor of the truncation
+Costs are the detection thresholds of plans made here (estimation/supports.py), times the factor of the truncation
 correction. The verdicts are a judgement, not a result.
 
 A central guarantee is proved from γ and the blanket λ of a plan (guarantees/shuffle_model.py). A larger γ needs a
@@ -50,8 +50,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from assocpriv.estimation.intervals import detectable_supports
 from assocpriv.estimation.size_distribution import size_classes
+from assocpriv.estimation.supports import detectable_supports
 from assocpriv.guarantees.amplification import (
     Guarantee,
     amplification_from_epsilon,

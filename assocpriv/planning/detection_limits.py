@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
-from assocpriv.estimation.intervals import DetectableSupports, detectable_supports, detection_threshold
 from assocpriv.estimation.manipulation_bounds import (
     FALSE_ALARM,
     ManipulationLimits,
@@ -26,7 +25,7 @@ from assocpriv.estimation.manipulation_bounds import (
     max_targets,
 )
 from assocpriv.estimation.size_distribution import fit_size_distribution
-from assocpriv.estimation.supports import Respondents
+from assocpriv.estimation.supports import DetectableSupports, Respondents, detectable_supports, detection_threshold
 from assocpriv.guarantees import amplification as amplifications
 from assocpriv.guarantees.errors import PlanError, pluralize
 from assocpriv.guarantees.exact_numbers import check_range
@@ -563,7 +562,7 @@ def solve_plan(
     """Return the plan of :func:`assocpriv.plan` with ``detect``; ``known`` holds further arguments of
     :func:`choose_plan`.
 
-    A support is detected if the detection threshold (estimation/intervals.py) times the truncation correction is at
+    A support is detected if the detection threshold (estimation/supports.py) times the truncation correction is at
     most the support. The planner may choose another design at each step, so the search is not monotone. The result
     holds and one step less does not, but a smaller result may hold as well.
     """

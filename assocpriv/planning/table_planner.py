@@ -43,7 +43,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.estimation.intervals import normal_cdf
+from assocpriv.estimation.supports import normal_cdf
 from assocpriv.files.plan_files import near_duplicate_names, read_text
 from assocpriv.guarantees.amplification import (
     Guarantee,

@@ -9,10 +9,9 @@ from assocpriv.files.itemset_files import ATTRIBUTE, MACHINE_COLUMNS, AnyFrame, 
 from assocpriv.files.mined_tables import MiningFacts, describe_limits, mining_facts
 from assocpriv.guarantees.errors import pluralize
 from assocpriv.plans.baskets.catalogue import name_itemsets
-from assocpriv.server.baskets.itemsets import with_named_intervals
+from assocpriv.server.baskets.mining import LEAST_PROBABILITY as LEAST
 from assocpriv.server.baskets.rules import rule_records, selected_rules
-from assocpriv.server.baskets.search import LEAST_PROBABILITY as LEAST
-from assocpriv.server.baskets.selection import NO_FILTER, ItemsetFilter, rows_to_show
+from assocpriv.server.baskets.tables import NO_FILTER, ItemsetFilter, rows_to_show, with_named_intervals
 from assocpriv.show import charts
 from assocpriv.show.guarantee_views import guarantee_content, privacy_sections
 from assocpriv.show.number_format import fields, interval

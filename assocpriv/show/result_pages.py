@@ -20,7 +20,7 @@ from assocpriv.plans.numeric.tree_model import TreeModel
 from assocpriv.plans.published_plan import PublishedPlan
 from assocpriv.server.baskets.comparison import Comparison
 from assocpriv.server.baskets.rules import check_rules, derive_rules, rule_records
-from assocpriv.server.baskets.selection import NO_FILTER, rows_to_show
+from assocpriv.server.baskets.tables import NO_FILTER, rows_to_show
 from assocpriv.server.numeric.distributions import Distributions
 from assocpriv.show import (
     charts,

@@ -29,8 +29,7 @@ from assocpriv.records.baskets import Baskets, count_sizes
 from assocpriv.records.layout import ReadOptions
 from assocpriv.server.baskets.bitmaps import SupersetCounter, items_of, places_in, transaction_rows
 from assocpriv.server.baskets.counting import ItemsetCounter, LocalBackend, part_size
-from assocpriv.server.baskets.mining import MiningRequest, mine
-from assocpriv.server.baskets.search import join_candidates
+from assocpriv.server.baskets.mining import MiningRequest, join_candidates, mine
 from assocpriv.simulation.enumeration import entropy_source
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.estimation.intervals import ErrorOptions
+from assocpriv.estimation.supports import ErrorOptions
 from assocpriv.files.itemset_files import LightFrame
 from assocpriv.guarantees.amplification import Guarantee
 from assocpriv.planning.basket_planner import make_plan

@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 
 from assocpriv import plan
-from assocpriv.estimation.intervals import ErrorOptions
+from assocpriv.estimation.supports import ErrorOptions
 from assocpriv.plans.baskets.basket_plan import Plan
 from assocpriv.server.baskets.comparison import CompareRequest, Comparison, compare, read_sides
 from assocpriv.server.baskets.counting import LocalBackend

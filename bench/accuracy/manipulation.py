@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 
 from assocpriv.client.baskets.bulk_client import randomize_chunks
 from assocpriv.estimation.manipulation_bounds import FALSE_ALARM, influence_of
+from assocpriv.estimation.supports import Respondents, estimate_supports
 from assocpriv.files.report_files import Reports
 from assocpriv.plans.baskets.basket_plan import Plan
 from assocpriv.records.baskets import Baskets
-from assocpriv.server.baskets.counting import LocalBackend, count_subsets
+from assocpriv.server.baskets.counting import LocalBackend
 from assocpriv.server.baskets.manipulation import check_manipulation
 from assocpriv.simulation.enumeration import SeededEntropy
 from assocpriv.simulation.synthetic import QuestSettings, generate_quest
@@ -112,8 +113,9 @@ def _randomized(people: Baskets, plan: Plan, entropy: SeededEntropy) -> NDArray[
 
 
 def _support(reports: Reports, pair: tuple[int, int]) -> float:
-    counted = count_subsets(LocalBackend.from_reports(reports).open(), np.array([pair]))
-    return float(counted.estimates().support[0])
+    counter, model = LocalBackend.from_reports(reports).open()
+    sums = counter.count_sums(np.array([pair]))
+    return float(estimate_supports(sums, Respondents(counter.n_reports, model)).support[0])
 
 
 def _seen(reports: Reports, moved: float) -> dict[str, Any]:

@@ -20,11 +20,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv import plan
-from assocpriv.estimation.intervals import ErrorOptions
+from assocpriv.estimation.supports import ErrorOptions
 from assocpriv.files.itemset_files import ATTRIBUTE, LightFrame
 from assocpriv.server.baskets.counting import LocalBackend
-from assocpriv.server.baskets.independence import NullModel
 from assocpriv.server.baskets.mining import MiningRequest, mine
+from assocpriv.server.baskets.posterior import NullModel
 from assocpriv.server.baskets.rules import derive_rules
 from assocpriv.server.baskets.substitutes import BELOW, find_substitutes
 from bench.accuracy.ours import baskets_of, guarantee_of, reports_of

@@ -5,7 +5,7 @@ from typing import Any
 from assocpriv.files.itemset_files import LightFrame
 from assocpriv.guarantees.amplification import Guarantee
 from assocpriv.planning.basket_planner import make_plan
-from assocpriv.server.baskets.selection import NO_FILTER, rows_to_show
+from assocpriv.server.baskets.tables import NO_FILTER, rows_to_show
 from assocpriv.show import charts
 from assocpriv.simulation.basket_simulation import simulate
 from assocpriv.simulation.synthetic import QuestSettings, generate_quest

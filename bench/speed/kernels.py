@@ -7,7 +7,7 @@ import numpy as np
 from assocpriv.client.baskets.bulk_client import BulkRandomizer, randomize_chunks
 from assocpriv.guarantees.entropy import SystemEntropy
 from assocpriv.records.baskets import Baskets
-from assocpriv.server.baskets.bitmaps import count_row_supersets, empty_rows, report_rows
+from assocpriv.server.baskets.bitmaps import ItemTables, SupersetCounter, empty_rows, planes_of
 from assocpriv.simulation.synthetic import QuestSettings, generate_quest
 from bench.plans import coded, fixed_size
 from bench.speed.timing import medians
@@ -26,11 +26,16 @@ def pair_rates(rng: np.random.Generator) -> dict[str, float]:
     pairs, flat = np.column_stack(np.triu_indices(N_ROWS, 1)).astype(np.int64), rows.transpose(1, 0, 2)
     flat = np.ascontiguousarray(flat).reshape(N_ROWS, -1)
 
+    def with_kernels() -> None:
+        counts = np.zeros(len(pairs), dtype=np.int64)
+        for _ in SupersetCounter(pairs, N_ROWS).count_in_steps(rows, counts):
+            pass
+
     def with_numpy() -> None:
         for i in range(FIRST_ROWS):
             np.bitwise_count(flat[i + 1 :] & flat[i]).sum(axis=1)
 
-    ours, theirs = medians(lambda: count_row_supersets(rows, pairs), with_numpy)
+    ours, theirs = medians(with_kernels, with_numpy)
     some = sum(N_ROWS - 1 - i for i in range(FIRST_ROWS)) / len(pairs)
     return {
         "pairs_tbit_per_s_one_core": len(pairs) * N_WORDS * 64 / ours / 1e12, "numpy_ratio": theirs / some / ours
@@ -44,7 +49,11 @@ def expand_rates(rng: np.random.Generator) -> dict[str, float]:
     items = np.arange(EXPAND_ITEMS, dtype=np.int64)
     source = np.ones(COPY_BYTES, dtype=np.uint8)
     target = np.zeros_like(source)
-    ours, copying = medians(lambda: report_rows(packed, plan.items, items), lambda: np.copyto(target, source))
+
+    def expand() -> None:
+        ItemTables(plan.items, items).rows(planes_of(packed, plan.items), len(packed))
+
+    ours, copying = medians(expand, lambda: np.copyto(target, source))
     expanded, copied = EXPAND_ITEMS * len(packed) / ours, COPY_BYTES * 8 / copying
     return {
         "expand_tbit_per_s_one_core": expanded / 1e12,

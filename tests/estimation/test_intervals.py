@@ -10,26 +10,28 @@ from math import comb, inf, prod, sqrt
 
 import numpy as np
 import pytest
+from naive import observed_counts as observed
 from naive import planned
 from scipy.special import ndtr
 from scipy.stats import binom, norm
 
-from assocpriv.estimation.intervals import (
+from assocpriv.estimation.supports import (
     _MANY,
     FALSE_ITEMSETS,
     ObservedCounts,
+    Respondents,
     _Fit,
     _TotalDistribution,
+    detectable_support,
     detection_threshold,
     normal_cdf,
     threshold_errors,
     upper_tail,
 )
-from assocpriv.estimation.supports import Respondents, detectable_support
 from assocpriv.guarantees.amplification import Guarantee
 from assocpriv.guarantees.errors import EstimateError
 from assocpriv.planning.operator_designs import InsertionDesign
-from assocpriv.plans.baskets.operator import Operator, SupportModel, estimator_row, transition_matrix
+from assocpriv.plans.baskets.operator import Operator, SupportModel, estimator_row
 
 
 def make_operator(insert_num: int, insert_bits: int, pattern: str, limit: int) -> Operator:
@@ -41,13 +43,6 @@ SPARSE = make_operator(7, 8, "001000", 396)  # the plan for M = 5 and a 1% → 8
 QUARTER = make_operator(1, 2, "000111", 19)
 COIN = make_operator(1, 1, "000001", 19)
 NEAR_COIN = make_operator(31, 6, "100000", 19)
-
-
-def observed(operator: Operator, counts: np.ndarray) -> ObservedCounts:
-    """Return partial counts, int64 (itemsets, k + 1), with the operator's matrices."""
-    k = counts.shape[1] - 1
-    matrix = np.array([[float(x) for x in row] for row in transition_matrix(operator, k)])
-    return ObservedCounts(counts.astype(np.int64), matrix, np.array([float(x) for x in estimator_row(operator, k)]))
 
 
 def groups_of(operator: Operator, n: int, shares: list[float]) -> list[int]:

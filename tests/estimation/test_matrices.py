@@ -5,8 +5,8 @@ import pytest
 from numpy.typing import NDArray
 
 from assocpriv.estimation.matrices import cholesky, invert, solve
-from assocpriv.server.numeric.class_distributions import _posterior
 from assocpriv.server.numeric.confidence_bands import largest_deviation
+from assocpriv.server.numeric.tree_positions import _posterior
 
 SINGULAR = np.outer([1.0, -2.0, 3.0], [1.0, -2.0, 3.0])
 INDEFINITE = np.diag([4.0, 1.0, -1e-9])

@@ -39,6 +39,12 @@ def exact(distribution: Floats, m: int = M) -> SizeDistribution:
     return fit_size_distribution(below, np.zeros(m), classes, np.zeros(len(classes)), size_classes(m))
 
 
+def noisy(distribution: Floats, m: int = M) -> SizeDistribution:
+    """Return the fit to true values that are stated with errors of .001 and .003."""
+    below, classes = shares_of(distribution, m)
+    return fit_size_distribution(below, np.full(m, 1e-3), classes, np.full(len(classes), 3e-3), size_classes(m))
+
+
 def simulate_reports(
     distribution: Floats, people: int, asked: int, rng: np.random.Generator
 ) -> tuple[Floats, Floats, Floats, Floats]:
@@ -78,9 +84,7 @@ def test_without_noise_shares_below_m_are_those_of_the_padding_items() -> None:
 
 def test_no_baskets_beyond_m_lose_nothing() -> None:
     """Noise in the classes produces no large baskets."""
-    below, classes = shares_of(constant(2), M)
-    fitted = fit_size_distribution(below, np.full(M, 1e-3), classes, np.full(len(classes), 3e-3), size_classes(M))
-    found, error = fitted.truncation_factor(M, 2)
+    found, error = noisy(constant(2)).truncation_factor(M, 2)
     assert found == pytest.approx(1.0, abs=0.02)
     assert error < 0.02
 
@@ -90,17 +94,13 @@ def test_no_baskets_beyond_m_lose_nothing() -> None:
 def test_all_baskets_of_one_large_size(m: int, size: int) -> None:
     """Wherever in its class the size lies, the interval covers it and is narrow enough to be useful."""
     distribution = constant(size)
-    below, classes = shares_of(distribution, m)
-    fitted = fit_size_distribution(below, np.full(m, 1e-3), classes, np.full(len(classes), 3e-3), size_classes(m))
-    found, error = fitted.truncation_factor(m, 1)
+    found, error = noisy(distribution, m).truncation_factor(m, 1)
     assert abs(found / factor(distribution, 1, m) - 1) < 2.5 * error < 0.4
 
 
 def test_everything_in_the_last_class() -> None:
     """The last class has no upper end, so the error is large."""
-    below, classes = shares_of(constant(300), M)
-    fitted = fit_size_distribution(below, np.full(M, 1e-3), classes, np.full(len(classes), 3e-3), size_classes(M))
-    found, error = fitted.truncation_factor(M, 1)
+    found, error = noisy(constant(300)).truncation_factor(M, 1)
     assert 121 / M < found < 1000 / M
     assert 0.03 < error < 1.0
 

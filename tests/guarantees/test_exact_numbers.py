@@ -12,7 +12,7 @@ import assocpriv as ap
 from assocpriv.auditing.findings import AuditRequest
 from assocpriv.cli.main import main
 from assocpriv.cli.options import NUMBER, WHOLE
-from assocpriv.estimation.intervals import ErrorOptions
+from assocpriv.estimation.supports import ErrorOptions
 from assocpriv.guarantees.errors import EstimateError, PlanError
 from assocpriv.guarantees.exact_numbers import as_whole, check_range
 from assocpriv.planning.detection_limits import forecast

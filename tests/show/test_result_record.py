@@ -12,7 +12,7 @@ from shown import HOSTILE, check
 
 import assocpriv as ap
 from assocpriv.api.mining import backends
-from assocpriv.estimation.intervals import ErrorOptions
+from assocpriv.estimation.supports import ErrorOptions
 from assocpriv.files.mined_tables import COLUMNS
 from assocpriv.server.baskets.ask import ask
 from assocpriv.server.baskets.result_frames import ItemsetFrame

@@ -22,7 +22,7 @@ from assocpriv.plans.baskets.catalogue import Catalogue
 from assocpriv.plans.baskets.operator import SupportModel
 from assocpriv.plans.published_plan import pack_reports
 from assocpriv.records.baskets import Baskets
-from assocpriv.server.baskets.bitmaps import ItemTables, form_of, planes_of, report_rows
+from assocpriv.server.baskets.bitmaps import ItemTables, form_of, planes_of
 from assocpriv.server.baskets.counting import LocalCounter, Responses
 from assocpriv.simulation.enumeration import SeededEntropy
 from tests.client.baskets.test_bulk_client import one_by_one, random_words, reports_of
@@ -192,13 +192,13 @@ def test_report_items_agrees_with_the_bitmaps(rng, name, n_reports):
     sets = comb(plan.items.padded_items, plan.items.fixed.report_size)
     reports = [plan.items.form.encode(int.from_bytes(rng.bytes(40), "little") % sets) for _ in range(n_reports)]
     packed, items = pack_reports(reports, plan), rng.permutation(plan.items.padded_items)
-    shown = naive.bits_of(naive.lines_of(report_rows(packed, plan.items, items)))
+    shown = naive.bits_of(naive.lines_of(naive.report_rows(packed, plan.items, items)))
     assert not shown[:, n_reports:].any()
     for t, report in enumerate(reports):
         assert plan.items.form.items(report) == frozenset(items[shown[:, t] == 1].tolist())
     planes, counts = planes_of(packed, plan.items), np.zeros(len(items), dtype=np.int64)
     assert planes.shape[1] == form_of(plan.items).n_planes == plan.items.padded_items
-    ItemTables(plan.items, items).count(planes, n_reports, counts)
+    list(ItemTables(plan.items, items).count_in_steps(planes, n_reports, counts))
     assert np.array_equal(counts, shown.sum(axis=1))
 
 

@@ -20,7 +20,7 @@ from assocpriv import numeric
 from assocpriv.api.mining import backends
 from assocpriv.client.baskets.bulk_client import randomize_chunks
 from assocpriv.client.numeric.table_client import randomize_inputs
-from assocpriv.estimation.intervals import ErrorOptions
+from assocpriv.estimation.supports import ErrorOptions
 from assocpriv.plans.baskets.catalogue import Catalogue
 from assocpriv.records.baskets import Baskets
 from assocpriv.server.baskets.ask import ask

@@ -13,7 +13,7 @@ import pytest
 
 import assocpriv as ap
 from assocpriv.client.ledger_book import BudgetSpent, PlanBudget
-from assocpriv.estimation.intervals import ErrorOptions
+from assocpriv.estimation.supports import ErrorOptions
 from assocpriv.files.plan_files import write_plan
 from assocpriv.planning.basket_planner import choose_plan, explain_guarantees
 from assocpriv.planning.detection_limits import solve_plan

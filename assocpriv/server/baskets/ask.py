@@ -18,9 +18,9 @@ from assocpriv.files.mined_tables import COLUMNS, MiningFacts
 from assocpriv.guarantees.errors import EstimateError, as_list, pluralize
 from assocpriv.plans.result_display import figure, html_renderer, short_repr
 from assocpriv.server.baskets.counting import CountingBackend
-from assocpriv.server.baskets.itemsets import itemset_frame, with_named_intervals
 from assocpriv.server.baskets.mining import (
     MiningRequest,
+    SearchResult,
     check_max_itemset,
     collect_facts,
     rows_to_keep,
@@ -29,12 +29,12 @@ from assocpriv.server.baskets.mining import (
 from assocpriv.server.baskets.posterior import ItemsetLevel, PosteriorModel
 from assocpriv.server.baskets.rounds import Rounds, longest_catalogue_first, merge_catalogues
 from assocpriv.server.baskets.rules import chosen_rules, empty_rules
-from assocpriv.server.baskets.search import SearchResult
+from assocpriv.server.baskets.tables import itemset_frame, with_named_intervals
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from assocpriv.estimation.intervals import ErrorOptions
+    from assocpriv.estimation.supports import ErrorOptions
     from assocpriv.plans.baskets.basket_plan import Plan
     from assocpriv.plans.baskets.catalogue import Catalogue
 
@@ -147,16 +147,12 @@ class SearchedReports:
 
     def estimate(self, itemsets: Iterable[Items]) -> LightFrame:
         """Return a table of itemsets and all their subsets; none is selected."""
-        closed = {subset for each in itemsets for subset in _subsets(each)}
+        closed = {subset for each in itemsets for k in range(len(each)) for subset in combinations(each, k + 1)}
         levels = self.model.infer_closed(_add_itemsets(self.found.levels, closed), self.found.levels)
-        rows = [_rows_of(level, [each for each in closed if len(each) == k]) for k, level in enumerate(levels, 1)]
+        rows = [np.flatnonzero([tuple(row) in closed for row in level.itemsets.tolist()]) for level in levels]
         kept = [place for place, chosen in enumerate(rows) if len(chosen)]
         shown = [levels[k] for k in kept], [rows[k] for k in kept]
         return itemset_frame(*shown, self.catalogue, self.facts, [{} for _ in kept])
-
-
-def _subsets(itemset: Items) -> Iterable[Items]:
-    return (each for k in range(1, len(itemset) + 1) for each in combinations(itemset, k))
 
 
 def _add_itemsets(levels: Sequence[ItemsetLevel], closed: Collection[Items]) -> list[NDArray[np.int64]]:
@@ -168,11 +164,6 @@ def _add_itemsets(levels: Sequence[ItemsetLevel], closed: Collection[Items]) -> 
         more = np.array([each for each in closed if len(each) == k], dtype=np.int64).reshape(-1, k)
         by_size.append(np.unique(np.concatenate([known, more]), axis=0))
     return by_size
-
-
-def _rows_of(level: ItemsetLevel, itemsets: Sequence[Items]) -> NDArray[np.int64]:
-    wanted = set(itemsets)
-    return np.flatnonzero([tuple(row) in wanted for row in level.itemsets.tolist()]) if wanted else np.empty(0, int)
 
 
 def _item_ids(names: Any, plan: "Plan", catalogue: "Catalogue", what: str) -> Items:

@@ -149,13 +149,11 @@ class ItemTables:
                 np.take(here, self._items[items], axis=1, out=part, mode="clip")  # another mode would copy them twice
             yield part.size * (self.work // max(1, len(self._items)))
 
-    def count(self, planes: Rows, n_reports: int, counts: NDArray[np.int64]) -> None:
-        """Add to counts, int64 (items,), how many reports show each item, without making bitmaps."""
-        for _ in self.count_in_steps(planes, n_reports, counts):
-            pass
-
     def count_in_steps(self, planes: Rows, n_reports: int, counts: NDArray[np.int64]) -> Iterator[int]:
-        """Count as :meth:`count` step by step; yield the number of words combined in each step."""
+        """Add to counts, int64 (items,), how many reports show each item, without making bitmaps.
+
+        Yield the number of words combined in each step.
+        """
         lines = self._lines()
         for block, here, items in self._steps(planes):
             if self._is_seeded:
@@ -203,11 +201,6 @@ def _entries(columns: NDArray[np.uint64], n_bits: int, group_bits: int) -> NDArr
             masks |= columns[:, :, word + 1] << np.uint64(WORD_BITS - shift)
         entries[:, :, group] = (masks & np.uint64((1 << group_bits) - 1)) + np.uint64(group << group_bits)
     return entries
-
-
-def report_rows(packed: NDArray[np.uint8], report_type: "ReportType", items: NDArray[np.int64]) -> Rows:
-    """Expand some items of packed reports, uint8 (n, report_bytes), into bitmaps (blocks, items, words)."""
-    return ItemTables(report_type, items).rows(planes_of(packed, report_type), len(packed))
 
 
 def transaction_rows(
@@ -274,14 +267,6 @@ class SupersetCounter:
                 shared = np.append(0, shared[1:])
             kernels.count_supersets(rows, self._itemsets[some], shared, parts, counts[some])
             yield len(shared) * rows.shape[2]
-
-
-def count_row_supersets(rows: Rows, itemsets: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Count, for each set of rows of bitmaps, the bits set in all of them, int64 (candidates,)."""
-    counts = np.zeros(len(itemsets), dtype=np.int64)
-    for _ in SupersetCounter(itemsets, rows.shape[1]).count_in_steps(rows, counts):
-        pass
-    return counts
 
 
 def _are_all_pairs(itemsets: NDArray[np.int64], n_rows: int) -> bool:

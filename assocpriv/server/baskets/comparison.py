@@ -43,9 +43,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.estimation.intervals import ErrorOptions, read_share
 from assocpriv.estimation.mixtures import Mixtures, find_intervals, fit_weights, mixture_cdf, mixture_posteriors
-from assocpriv.estimation.supports import normal_quantile
+from assocpriv.estimation.supports import ErrorOptions, normal_quantile, read_share
 from assocpriv.estimation.truncation import shared_errors
 from assocpriv.files.itemset_files import AnyFrame, LightFrame, as_column, concat_frames, plain_record, write_plain
 from assocpriv.files.mined_tables import SPLIT, MiningFacts, mining_facts, posterior_components
@@ -53,10 +52,8 @@ from assocpriv.guarantees.errors import EstimateError
 from assocpriv.plans.result_display import figure, html_renderer, short_repr
 from assocpriv.server.baskets.ask import SearchedReports
 from assocpriv.server.baskets.counting import CountingBackend
-from assocpriv.server.baskets.false_discovery import benjamini_hochberg, parse_fdr
-from assocpriv.server.baskets.mining import MiningRequest
+from assocpriv.server.baskets.mining import MiningRequest, benjamini_hochberg, parse_fdr, select_by_fdr
 from assocpriv.server.baskets.rules import MIN_CONFIDENCE, SIDES, chosen_confidences, derive_rules
-from assocpriv.server.baskets.search import select_by_fdr
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -88,7 +85,18 @@ class CompareRequest:
     def __post_init__(self) -> None:
         if self.least >= 1:
             raise EstimateError(f"at_least, the smallest relevant difference, must be below 1, got {self.at_least!r}")
-        parse_fdr(self.fdr, SPLIT)
+        _ = self.level  # raises if out of range
+
+    @property
+    def level(self) -> float | None:
+        """The expected share of false ones among significant rows; None without tests."""
+        level = parse_fdr(self.fdr, SPLIT)
+        return None if level is None else float(level)
+
+    @property
+    def least_confidence(self) -> float:
+        """The minimum confidence of rules."""
+        return float(read_share(self.min_confidence, "the minimum confidence"))
 
     @property
     def least(self) -> float:
@@ -184,7 +192,6 @@ def _rows_of(table: LightFrame, known: set[frozenset[str]]) -> LightFrame:
 
 
 def _content(names: list[str], sizes: list[int], request: CompareRequest, facts: list[MiningFacts]) -> dict[str, Any]:
-    level = parse_fdr(request.fdr, SPLIT)
     return {
         "sides": [
             {
@@ -194,10 +201,10 @@ def _content(names: list[str], sizes: list[int], request: CompareRequest, facts:
             for name, size, each in zip(names, sizes, facts, strict=True)
         ],
         "whole": facts[0].whole,
-        "min_confidence": float(read_share(request.min_confidence, "the minimum confidence")),
+        "min_confidence": request.least_confidence,
         "at_least": request.least,
         "confidence_level": request.errors.confidence_level,
-        "fdr": None if level is None else float(level),
+        "fdr": request.level,
     }  # fmt: skip
 
 
@@ -259,7 +266,8 @@ class _Evidence:
         own, pooled = error**2, np.zeros(x.shape[1])
         if shared:
             own = np.maximum(own - shared_errors(truncation_error, truncation_error) ** 2, _LEAST_VARIANCE)
-            for rows in _by_length(tables[0]):
+            length = tables[0]["length"]
+            for rows in (np.flatnonzero(length == k) for k in np.unique(length)):
                 factors, variances, pooled[rows] = _pool_truncation(
                     truncation[:, rows], truncation_error[:, rows] / np.maximum(support[:, rows], 1e-9)
                 )
@@ -289,10 +297,6 @@ def _mean(values: Floats, variances: Floats) -> Floats:
     """Return precision-weighted means over sides, which do not depend on the noise of differences."""
     precision = 1 / np.maximum(variances, _LEAST_VARIANCE)
     return np.asarray((precision * values).sum(axis=0) / precision.sum(axis=0))
-
-
-def _by_length(table: LightFrame) -> list[Rows]:
-    return [np.flatnonzero(table["length"] == k) for k in np.unique(table["length"])]
 
 
 def _pool_truncation(truncation: Floats, relative_error: Floats) -> tuple[Floats, Floats, Floats]:
@@ -368,9 +372,9 @@ def _difference_columns(
         for name, values in zip(columns, found, strict=True):
             columns[name][rows] = values
     columns |= {"selected": select_by_fdr(columns["probability"]), "unbiased": unbiased, "unbiased_error": error}
-    if (level := parse_fdr(request.fdr, SPLIT)) is not None:
+    if request.level is not None:
         p = p_values(unbiased, error, request.least)
-        columns |= {"p_value": p, "significant": reject_by_size(p, groups, hypotheses, float(level))}
+        columns |= {"p_value": p, "significant": reject_by_size(p, groups, hypotheses, request.level)}
     return columns
 
 
@@ -465,8 +469,8 @@ def _rule_rows(
     length, n, sizes = tables[0]["length"][sides[2]], _n_items(facts), _sizes(facts)[1:]
     groups = [np.flatnonzero(length == k) for k in sizes]
     ratios, hypotheses = evidence.ratios(sides[2], sides[0]), [comb(n, k) * (2**k - 2) for k in sizes]
-    least, level = float(read_share(request.min_confidence, "the minimum confidence")), request.errors.confidence_level
-    by_side = [chosen_confidences(table, sides[:2], sides[2], level, least) for table in tables]
+    level = request.errors.confidence_level
+    by_side = [chosen_confidences(table, sides[:2], sides[2], level, request.least_confidence) for table in tables]
     columns = {name: as_column([pair[place] for pair in rules]) for place, name in enumerate(SIDES)}
     columns |= _difference_columns(ratios, groups, request, hypotheses)
     for place, name in enumerate(("above_minimum", "confidences", "lows", "highs")):

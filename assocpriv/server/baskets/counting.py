@@ -7,12 +7,12 @@ while it reads the next parts.
 **Report types.** For a plan with several report types, a counter counts the responses of one. The default is the type
 about items with the largest share. Their number is counted first, in a pass that reads the first bytes of each report.
 
-**Parts.** All reports count, or the 3 of every ten that select itemsets, or the 7 that test them (false_discovery.py).
+**Parts.** All reports count, or the 3 of every ten that select itemsets, or the 7 that test them (mining.py).
 Which 3 is a fixed pseudo-random function of the position. It does not depend on any order in which reports are stored,
 and the same files in the same order are always split alike.
 
-**Subsets.** Estimation needs sums over an itemset's subsets, and counts of every subset. They follow from one count of
-each itemset and the sums of its subsets (:class:`ItemsetCounter`).
+**Subsets.** Estimation needs sums over an itemset's subsets. They follow from one count of each itemset and the sums of
+its subsets (:class:`ItemsetCounter`).
 """
 
 from abc import ABC, abstractmethod
@@ -26,7 +26,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.estimation.supports import Respondents, SupportEstimates, estimate_supports
 from assocpriv.kernels.parallel import add_up, cores, default_memory
 from assocpriv.plans.baskets.basket_plan import Plan
 from assocpriv.plans.baskets.generator import WORD_BITS
@@ -39,6 +38,7 @@ if TYPE_CHECKING:
 
 Ints = NDArray[np.int64]
 Progress = Callable[[str, int, int], None]
+_Callback = Callable[[float], None] | None
 SELECTING, _OUT_OF = 3, 10
 _LEAST_PART = 1 << 12
 _MOST_PART = 1 << 17  # reports; long enough that the overhead of a thread task is negligible
@@ -191,68 +191,29 @@ class ItemsetCounter(ABC):
     def count(self, itemsets: Ints) -> Ints:
         """Return the number of reports showing all items of each itemset, int64 (candidates,)."""
 
-    def sums(self, itemsets: Ints, smaller: Candidates, /) -> Ints:
-        """Return C_0 … C_k, int64 (itemsets, k + 1), from the sums of the (k−1)-subsets and one count per itemset."""
+    def count_candidates(self, itemsets: Ints, smaller: Candidates | None = None) -> Candidates:
+        """Count itemsets of one size, given the counts of all their (k−1)-subsets; single items need none."""
         k = itemsets.shape[1]
+        if smaller is None:
+            smaller = Candidates(np.empty((1, 0), dtype=np.int64), np.array([[self.n_reports]], dtype=np.int64))
         sums = np.zeros((len(itemsets), k + 1), dtype=np.int64)
         parents = [find_itemsets(smaller.itemsets, np.delete(itemsets, dropped, axis=1)) for dropped in range(k)]
         sums[:, :k] = sum_over_subsets(smaller.sums, np.column_stack(parents))
         if len(itemsets) and self.n_reports:
             sums[:, k] = self.count(itemsets)
-        return sums
+        return Candidates(itemsets, sums)
 
-    def subsets(self, itemsets: Ints, /) -> Ints:
-        """Return how many reports show all of D, for all subsets D by mask (bit i is item i), int64 (itemsets, 2^k).
-
-        Each distinct subset is counted once. Items and rows may be in any order.
-        """
-        k = itemsets.shape[1]
-        counts = np.zeros((len(itemsets), 1 << k), dtype=np.int64)
-        counts[:, 0] = self.n_reports
-        for size in range(1, k + 1) if len(itemsets) else ():
-            members = list(combinations(range(k), size))
-            wanted = [np.sort(itemsets[:, chosen], axis=1) for chosen in members]
-            distinct = np.unique(np.concatenate(wanted), axis=0)
-            found = self.count(distinct)
-            for chosen, rows in zip(members, wanted, strict=True):
-                counts[:, sum(1 << i for i in chosen)] = found[find_itemsets(distinct, rows)]
-        return counts
+    def count_sums(self, itemsets: Ints) -> Ints:
+        """Return C_0 … C_k of itemsets in any order, int64 (itemsets, k + 1); each distinct subset is counted once."""
+        k, known = itemsets.shape[1], None
+        for size in range(1, k + 1):
+            subsets = np.concatenate([itemsets[:, list(members)] for members in combinations(range(k), size)])
+            known = self.count_candidates(np.unique(subsets, axis=0), known)
+        assert known is not None
+        return known.sums[find_itemsets(known.itemsets, itemsets)]
 
 
 Source = tuple[ItemsetCounter, SupportModel]  # a counter of reports, and the model of their operator
-
-
-def count_candidates(source: Source, itemsets: Ints, smaller: Candidates | None = None) -> Candidates:
-    """Count itemsets of one size, given the counts of their subsets; single items need none."""
-    counter = source[0]
-    empty_set = Candidates(np.empty((1, 0), dtype=np.int64), np.array([[counter.n_reports]], dtype=np.int64))
-    return Candidates(itemsets, counter.sums(itemsets, smaller or empty_set))
-
-
-@dataclass(frozen=True, slots=True)
-class SubsetCounts:
-    """Counts of all subsets of itemsets of one size, with the number of reports and their model.
-
-    ``counts`` are the numbers of reports that show a whole subset, by mask (bit i is item i), int64 (itemsets, 2^k).
-    """
-
-    respondents: Respondents
-    counts: Ints
-
-    def estimates(self) -> SupportEstimates:
-        """Return the supports of every itemset, with their variances."""
-        return estimate_supports(self.sums(), self.respondents)
-
-    def sums(self) -> Ints:
-        """Return C_0 … C_k, the sums over the subsets of each size, int64 (itemsets, k + 1)."""
-        sizes = np.bitwise_count(np.arange(self.counts.shape[1]))
-        return np.stack([self.counts[:, sizes == j].sum(axis=1) for j in range(int(sizes[-1]) + 1)], axis=1)
-
-
-def count_subsets(source: Source, itemsets: Ints) -> SubsetCounts:
-    """Count all subsets of itemsets of one size: different item ids, int64 (itemsets, k), in any order."""
-    counter, model = source
-    return SubsetCounts(Respondents(counter.n_reports, model), counter.subsets(itemsets))
 
 
 def sum_over_subsets(smaller: NDArray[Any], parents: Ints) -> NDArray[Any]:
@@ -285,11 +246,6 @@ def _row_keys(itemsets: NDArray[Any], base: int) -> NDArray[Any]:
     return keys
 
 
-def _progress_callback(progress: Progress | None, what: str, n_reports: int) -> Callable[[float], None] | None:
-    """Return a function of the number of reports done, which may be fractional, that calls ``progress``."""
-    return progress and (lambda done: progress(what, min(round(done), n_reports), n_reports))
-
-
 # ---- counting on this machine
 
 
@@ -311,7 +267,7 @@ class LocalCounter(ItemsetCounter):
     def __init__(
         self, responses: Responses, *, memory_bytes: int | None = None, progress: Progress | None = None
     ) -> None:
-        self._responses = responses
+        self._responses, self._n_planes = responses, form_of(responses.report_type).n_planes
         self._memory_bytes = default_memory() if memory_bytes is None else memory_bytes
         self._progress = progress
         self._planes: list[_Part] = []
@@ -326,21 +282,21 @@ class LocalCounter(ItemsetCounter):
     def count(self, itemsets: Ints) -> Ints:
         """Return the number of reports showing all items of each itemset, as :class:`ItemsetCounter`."""
         items = items_of(itemsets)
-        what = f"counting itemsets of {itemsets.shape[1]}"
+        progress = self._progress_callback(f"counting itemsets of {itemsets.shape[1]}")
         if self._rows and np.isin(items, self._row_items).all():
             supersets = SupersetCounter(places_in(self._row_items, itemsets), len(self._row_items))
             count = _in_reports(lambda part, to: supersets.count_in_steps(part.rows, to), supersets.work)
-            return add_up(count, self._rows, len(itemsets), _progress_callback(self._progress, what, self.n_reports))
-        many = len(itemsets) > form_of(self._responses.report_type).n_planes
+            return add_up(count, self._rows, len(itemsets), progress)
+        many = len(itemsets) > self._n_planes
         if many and itemsets.shape[1] == 2 and (itemsets[:, 1] == itemsets[0, 1]).all():
-            return self._count_pairs_with(itemsets[:, 0], itemsets[0, 1:], what)
+            return self._count_pairs_with(itemsets[:, 0], itemsets[0, 1:], progress)
         tables = ItemTables(self._responses.report_type, items)
         if itemsets.shape[1] == 1:
             count = _in_reports(lambda part, to: tables.count_in_steps(part.rows, part.n_reports, to), tables.work)
-            return self._add_up_planes(count, 0, what, len(items))[places_in(items, itemsets[:, 0])]
-        return self._count_itemsets(tables, items, itemsets, what)
+            return self._add_up_planes(count, 0, progress, len(items))[places_in(items, itemsets[:, 0])]
+        return self._count_itemsets(tables, items, itemsets, progress)
 
-    def _count_pairs_with(self, items: Ints, other: Ints, what: str) -> Ints:
+    def _count_pairs_with(self, items: Ints, other: Ints, progress: _Callback) -> Ints:
         """Count pairs of each item with one ``other``, (1,), without bitmaps: set reports without the other to 0.
 
         The seed 0 shows every item, as 0 is below any number; the number of such reports is subtracted. Where reports
@@ -354,11 +310,11 @@ class LocalCounter(ItemsetCounter):
             yield from tables.count_in_steps(part.rows & row, part.n_reports, counts)
             counts -= part.n_reports - int(np.bitwise_count(row).sum(dtype=np.int64))
 
-        return self._add_up_planes(_in_reports(count, tables.work), form_of(report_type).n_planes, what, len(items))
+        return self._add_up_planes(_in_reports(count, tables.work), self._n_planes, progress, len(items))
 
-    def _count_itemsets(self, tables: ItemTables, items: Ints, itemsets: Ints, what: str) -> Ints:
+    def _count_itemsets(self, tables: ItemTables, items: Ints, itemsets: Ints, progress: _Callback) -> Ints:
         supersets = SupersetCounter(places_in(items, itemsets), len(items))
-        keep, parts = not self._fits(form_of(self._responses.report_type).n_planes) and self._fits(len(items)), []
+        keep, parts = not self._fits(self._n_planes) and self._fits(len(items)), []
 
         def count(part: _Part, counts: Ints) -> Iterator[int]:
             rows = tables.empty_rows(part.rows)
@@ -369,21 +325,25 @@ class LocalCounter(ItemsetCounter):
 
         self._rows = []
         work = _in_reports(count, tables.work + supersets.work)
-        counts = self._add_up_planes(work, len(items), what, len(itemsets))
+        counts = self._add_up_planes(work, len(items), progress, len(itemsets))
         self._rows, self._row_items = parts, items
         return counts
+
+    def _progress_callback(self, what: str) -> _Callback:
+        """Return a function of the number of reports done, which may be fractional."""
+        report, n_reports = self._progress, self.n_reports
+        return report and (lambda done: report(what, min(round(done), n_reports), n_reports))
 
     def _fits(self, n_rows: int) -> bool:
         """Return whether bitmaps of ``n_rows`` rows over all reports take at most half of the memory."""
         return n_rows * self.n_reports // 8 <= self._memory_bytes // 2
 
-    def _add_up_planes(self, count: "_Count", n_rows: int, what: str, n_counts: int) -> Ints:
+    def _add_up_planes(self, count: "_Count", n_rows: int, progress: _Callback, n_counts: int) -> Ints:
         """Add up counts over all reports, given as planes; counting makes ``n_rows`` bitmaps of each part."""
-        size = part_size(self.n_reports, n_rows + form_of(self._responses.report_type).n_planes, self._memory_bytes)
-        progress = _progress_callback(self._progress, what, self.n_reports)
+        size = part_size(self.n_reports, n_rows + self._n_planes, self._memory_bytes)
         if self._planes:
             return add_up(count, _split_planes(self._planes, size), n_counts, progress)
-        keep, parts = self._fits(form_of(self._responses.report_type).n_planes), []
+        keep, parts = self._fits(self._n_planes), []
 
         def count_packed(packed: NDArray[np.uint8], counts: Ints) -> Iterator[float]:
             part = _Part(len(packed), planes_of(packed, self._responses.report_type))

@@ -73,8 +73,6 @@ from assocpriv.server.baskets.counting import (
     LocalBackend,
     Progress,
     Responses,
-    count_candidates,
-    count_subsets,
     part_size,
 )
 
@@ -436,18 +434,18 @@ def _count_sums(
     backend: LocalBackend, report_type: ReportType, itemsets: Sequence[Ints]
 ) -> Iterator[tuple[Ints, Ints]]:
     """Yield itemsets of each size, (itemsets, k), and C_0 … C_k of each, (itemsets, k + 1): supports.py."""
-    done, source = 1, backend.open(report_type=report_type)
-    if not source[0].n_reports:
+    done, counter = 1, backend.open(report_type=report_type)[0]
+    if not counter.n_reports:
         return
     items = np.arange(report_type.padded_items, dtype=np.int64)[:, None]
-    singles = count_candidates(source, items)
+    singles = counter.count_candidates(items)
     yield items, singles.sums
     if report_type.itemset_size > 1 and 0 < comb(report_type.n_items, 2) <= _MOST_PAIRS:
         done, pairs = 2, np.column_stack(np.triu_indices(report_type.n_items, 1))
-        yield pairs, count_candidates(source, pairs, singles).sums
+        yield pairs, counter.count_candidates(pairs, singles).sums
     for k in range(done + 1, report_type.itemset_size + 1):
         if given := [rows for rows in itemsets if rows.shape[1] == k and len(rows)]:
-            yield np.concatenate(given), count_subsets(source, np.concatenate(given)).sums()
+            yield np.concatenate(given), counter.count_sums(np.concatenate(given))
 
 
 def _least_likely(

@@ -23,7 +23,7 @@ from assocpriv.guarantees.errors import EstimateError, FileError, json_fields
 from assocpriv.plans.baskets.catalogue import sort_key
 from assocpriv.plans.result_display import load
 from assocpriv.server.baskets.rules import INTERVALS, OF_ALL, SIDES, check_rules, counts_of_selected, empty_rules
-from assocpriv.server.baskets.selection import METRICS
+from assocpriv.server.baskets.tables import METRICS
 
 _LEAST_ROOM = 12  # characters of a printed item set
 
@@ -57,13 +57,7 @@ class _ShownFrame(pd.DataFrame):
             ]
         printed = [*self._printed, *(name for name in self.columns if name not in self._known)]
         printed = list(dict.fromkeys(name for name in printed if name in plain.columns))
-        sets = [name for name in printed if name in SET_COLUMNS]
-        with pd.option_context("display.max_columns", None, "display.expand_frame_repr", False):
-            width = len(repr(plain[printed].drop(columns=sets).head()).partition("\n")[0])
-            room = max(((pd.get_option("display.width") or 80) - width) // len(sets) - 2, _LEAST_ROOM)
-            for name in sets:
-                plain[name] = [f"{each[: room - 1]}…" if len(str(each)) > room else each for each in plain[name]]
-            text = repr(plain[printed])
+        text = _fitting_text(plain[printed])
         epsilon = self.attrs.get(ATTRIBUTE, {}).get("epsilon")
         bound = f"; ε ≤ {epsilon} for each person" if epsilon else ""
         shown = {*printed, *(f"{name}_{end}" for name in printed for end in ("low", "high"))}
@@ -82,6 +76,18 @@ class _ShownFrame(pd.DataFrame):
         for name in {*SET_COLUMNS} & {*plain.columns}:
             plain[name] = [_braced(each) if isinstance(each, frozenset) else each for each in plain[name]]
         return plain
+
+
+def _fitting_text(plain: pd.DataFrame) -> str:
+    """Return all columns as text, with item sets cut to the width of the shell."""
+    sets = [name for name in plain.columns if name in SET_COLUMNS]
+    with pd.option_context("display.max_columns", None, "display.expand_frame_repr", False):
+        width = len(repr(plain.drop(columns=sets).head()).partition("\n")[0])
+        room = max(((pd.get_option("display.width") or 80) - width) // len(sets) - 2, _LEAST_ROOM)
+        cut = {
+            name: [f"{each[: room - 1]}…" if len(str(each)) > room else each for each in plain[name]] for name in sets
+        }
+        return repr(plain.assign(**cut))
 
 
 def _braced(names: frozenset[str]) -> str:

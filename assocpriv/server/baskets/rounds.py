@@ -173,7 +173,8 @@ class Rounds:
         for backend in ordered:
             plan = backend.plan
             entries = np.array([plan.catalogue.index_of.get(name, -1) for name in catalogue], dtype=np.int64)
-            types = _item_report_types(plan)
+            types = [each for each in plan.report_types if each.view.kind == plan.items.view.kind]
+            types.sort(key=lambda each: each is not plan.items)  # the most frequent one first
             whole &= plan.sizes is not None or all(each.transaction_size >= plan.n_items for each in types)
             sizes: SizeDistribution | None = None
             for report_type in types:
@@ -195,12 +196,6 @@ class Rounds:
     def n_reports(self) -> int:
         """Number of reports about items."""
         return sum(round_.counter.n_reports for round_ in self.rounds)
-
-
-def _item_report_types(plan: Plan) -> list[ReportType]:
-    """Return the report types about items, the most frequent one first."""
-    available = [report_type for report_type in plan.report_types if report_type.view.kind == plan.items.view.kind]
-    return sorted(available, key=lambda report_type: report_type is not plan.items)
 
 
 def longest_catalogue_first(plans: Iterable[Plan]) -> list[Plan]:

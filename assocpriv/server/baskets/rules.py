@@ -44,9 +44,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.estimation.intervals import read_share
 from assocpriv.estimation.mixtures import NODE_WEIGHTS, NODES, find_intervals, find_quantiles, mixture_cdf
-from assocpriv.estimation.supports import normal_quantile
+from assocpriv.estimation.supports import normal_quantile, read_share
 from assocpriv.files.itemset_files import (
     ATTRIBUTE,
     AnyFrame,
@@ -59,8 +58,8 @@ from assocpriv.files.mined_tables import light_table, posterior_components
 from assocpriv.files.rule_files import rules_to_text
 from assocpriv.guarantees.errors import EstimateError, pluralize
 from assocpriv.server.baskets.counting import find_itemsets
-from assocpriv.server.baskets.search import LEAST_PROBABILITY, select_by_fdr
-from assocpriv.server.baskets.selection import METRICS, RuleFilter
+from assocpriv.server.baskets.mining import LEAST_PROBABILITY, select_by_fdr
+from assocpriv.server.baskets.tables import METRICS, RuleFilter
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.int64]
@@ -109,7 +108,7 @@ def derive_rules(
         for sides, whole, rarest in _splits(subsets, table.support)
     ]
     worth = None if prices is None else _itemset_prices(frame, prices)
-    rules = _rule_frame(frame, _keep_likely(groups, threshold), table, threshold, level, worth)
+    rules = _rule_frame(frame, _likely_rules(groups, threshold), table, threshold, level, worth)
     content: dict[str, Any] = {
         "min_confidence": threshold,
         "epsilon": frame.attrs.get(ATTRIBUTE, {}).get("epsilon"),
@@ -273,20 +272,20 @@ def _itemset_prices(frame: LightFrame, prices: Mapping[str, float]) -> Floats:
     return np.array([sum(prices[name] for name in itemset) for itemset in frame["itemsets"]], dtype=np.float64)
 
 
-def _keep_likely(groups: Sequence[_Rules], threshold: float) -> list[_Rules]:
-    """Return the rules whose confidence is more likely than not to reach the threshold."""
-    return [group.take(np.flatnonzero(group.above(threshold) >= LEAST_PROBABILITY)) for group in groups]
+def _likely_rules(groups: Sequence[_Rules], threshold: float) -> list[_Rules]:
+    """Return blocks of the rules whose confidence is more likely than not to reach the threshold."""
+    rows = [np.flatnonzero(group.above(threshold) >= LEAST_PROBABILITY) for group in groups]
+    return [
+        group.take(kept[start : start + _BLOCK])
+        for group, kept in zip(groups, rows, strict=True)
+        for start in range(0, len(kept), _BLOCK)
+    ]
 
 
 def _rule_frame(
-    frame: LightFrame, groups: Sequence[_Rules], table: _Table, threshold: float, level: float, worth: Floats | None
+    frame: LightFrame, pieces: Sequence[_Rules], table: _Table, threshold: float, level: float, worth: Floats | None
 ) -> LightFrame:
     """Return a table of rules: selected ones first, by the lower end of the confidence's interval or of the value's."""
-    pieces = [
-        group.take(np.arange(start, min(start + _BLOCK, len(group))))
-        for group in groups
-        for start in range(0, len(group), _BLOCK)
-    ]
     if not pieces:
         return empty_rules() if worth is None else empty_rules().assign(**{name: np.empty(0) for name in VALUES})
     sides = np.concatenate([piece.sides for piece in pieces], axis=1)

@@ -2,7 +2,7 @@
 
 **Expected supports.** Large baskets hold more of everything, so two independent items have a lift above 1 (of 2 where
 sizes vary as in a supermarket). So the support s of a pair is compared with g, its expected support under independence
-given the basket size (independence.py). ``lift_by_size`` is s/g.
+given the basket size (posterior.py). ``lift_by_size`` is s/g.
 
 **Posterior.** s has the posterior of posterior.py, with its prior fitted to the detectable pairs. g has the error of
 the items' supports. The mixture components of s move with the rarer item's support. The error of the other item, and a
@@ -23,15 +23,20 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.estimation.intervals import ErrorOptions, read_share
 from assocpriv.estimation.mixtures import NODES, find_intervals, mixture_cdf
+from assocpriv.estimation.supports import ErrorOptions, read_share
 from assocpriv.files.itemset_files import ATTRIBUTE, AnyFrame, LightFrame, as_column, itemset_records, write_plain
 from assocpriv.guarantees.errors import EstimateError
 from assocpriv.server.baskets.counting import CountingBackend
-from assocpriv.server.baskets.mining import MiningRequest, collect_facts
+from assocpriv.server.baskets.mining import (
+    MiningRequest,
+    SearchResult,
+    collect_facts,
+    likeliest_candidates,
+    select_by_fdr,
+)
 from assocpriv.server.baskets.posterior import ItemsetLevel, PosteriorModel
 from assocpriv.server.baskets.rounds import Rounds, longest_catalogue_first
-from assocpriv.server.baskets.search import SearchResult, likeliest_candidates, select_by_fdr
 
 if TYPE_CHECKING:
     from assocpriv.plans.baskets.catalogue import Catalogue

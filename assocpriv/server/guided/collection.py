@@ -554,11 +554,6 @@ def _new_digests(state: MinerState, paths: Iterable[Path]) -> list[str]:
     return digests
 
 
-def is_collected(state: MinerState, path: Path) -> bool:
-    """Return whether a file has been collected before."""
-    return _digest(path) in state.collected
-
-
 def _digest(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
@@ -824,15 +819,11 @@ def _to_json(state: MinerState) -> dict[str, Any]:
         "version": VERSION,
         "plan": state.plan.to_json(),
         "seed": state.seed,
-        "started": state.started.tolist(),
-        "start_sums": [each[lower].tolist() for each in state.start_sums],
-        "received": state.received.tolist(),
-        "precision": [each[lower].tolist() for each in state.precision],
-        "weighted": state.weighted.tolist(),
-        "spread": state.spread.tolist(),
         "guidances": [guidance.to_json() for guidance in state.guidances],
         "published_at": state.published_at,
         "collected": list(state.collected),
+        **{name: getattr(state, name).tolist() for name in ("started", "received", "weighted", "spread")},
+        **{name: [each[lower].tolist() for each in getattr(state, name)] for name in ("start_sums", "precision")},
     }
 
 
@@ -949,7 +940,7 @@ def _collect_folder(state: MinerState, folder: Path) -> MinerState:
     """Return the state with a folder's new report files; open batches of a collector are not files yet."""
 
     files = sorted(folder.glob("[!.]*.parquet"))
-    new = [path for path in files if not is_collected(state, path)]
+    new = [path for path in files if _digest(path) not in state.collected]
     if not files and not (folder / "open").is_dir():
         read_reports(folder)  # raises with the reason
     return collect(state, read_reports(new), leave_out=True) if new else state

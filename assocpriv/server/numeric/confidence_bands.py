@@ -303,8 +303,7 @@ def quantile_interval(band: Band, edges: Floats, share: float, z: float) -> tupl
     low = np.minimum.accumulate((value - z * error)[::-1])[::-1]
     if band.known.all() and band.is_even:
         return _reached(high, edges, share), _reached(low, edges, share)
-    first, last = np.searchsorted(high, share), np.searchsorted(low, share)
-    return float(known[max(0, int(first) - 1)]), float(known[min(int(last), len(known) - 1)])
+    return _edges_around(high, low, known, share)
 
 
 def counted_interval(counts: ClassCounts, edges: Floats, share: float, z: float) -> tuple[float, float]:
@@ -316,8 +315,13 @@ def counted_interval(counts: ClassCounts, edges: Floats, share: float, z: float)
     error = np.sqrt(np.maximum(spread * (1 - 2 * below) + below**2 * spread[-1], 0)) / whole
     high = np.append(0.0, np.maximum.accumulate(below + z * error))
     low = np.append(0.0, np.minimum.accumulate((below - z * error)[::-1])[::-1])
-    first, last = np.searchsorted(high, share), np.searchsorted(low, share)
-    return float(edges[max(0, int(first) - 1)]), float(edges[min(int(last), len(edges) - 1)])
+    return _edges_around(high, low, edges, share)
+
+
+def _edges_around(high: Floats, low: Floats, edges: Floats, share: float) -> tuple[float, float]:
+    """Return the last edge before the upper side reaches a share, and the first at which the lower side has."""
+    first, last = int(np.searchsorted(high, share)), int(np.searchsorted(low, share))
+    return float(edges[max(0, first - 1)]), float(edges[min(last, len(edges) - 1)])
 
 
 def _reached(rising: Floats, edges: Floats, share: float) -> float:

@@ -40,7 +40,7 @@ record.
 """
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
@@ -50,8 +50,7 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from assocpriv.estimation.intervals import ErrorOptions
-from assocpriv.estimation.supports import normal_quantile
+from assocpriv.estimation.supports import ErrorOptions, normal_quantile
 from assocpriv.files.itemset_files import LightFrame, as_column, concat_frames, write_plain
 from assocpriv.guarantees.errors import EstimateError, pluralize
 from assocpriv.guarantees.exact_numbers import rounded
@@ -60,7 +59,7 @@ from assocpriv.plans.numeric.table_plan import CategoryColumn, Clear, Column, Ga
 from assocpriv.plans.result_display import figure, html_renderer, short_repr
 from assocpriv.server.numeric import confidence_bands
 from assocpriv.server.numeric.confidence_bands import ClassCounts, LinearEstimate
-from assocpriv.server.numeric.histograms import count_codes, table_plan
+from assocpriv.server.numeric.histograms import Progress, count_codes, table_plan
 from assocpriv.server.numeric.maximum_likelihood import (
     CoarseChannel,
     coarse_channel,
@@ -69,7 +68,7 @@ from assocpriv.server.numeric.maximum_likelihood import (
     maximize_likelihood,
     merge_bins,
 )
-from assocpriv.server.numeric.smoothing import smooth_shares
+from assocpriv.server.numeric.smoothing import Posterior, smooth_shares
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -86,7 +85,6 @@ _UNBIASED, _SMOOTH = "least-squares", "smooth"  # estimators of bands and quanti
 AUTO = "auto"
 METHODS = (AUTO, "smooth", "em", "ems", "bayes", "least-squares")
 _QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
-Progress = Callable[[int, int], None]
 _MOST_JOINT_INPUTS = 256  # pairs of inputs of two columns: the number of rows of their covariance matrix
 _MOST_VALUES = 40  # of one column in a pair, so that the other keeps ten intervals
 _BARS = 10  # of a histogram
@@ -173,9 +171,8 @@ class Distribution:
         where = {"values": list(self.values)} if self.numbers is None else {"edges": self.numbers.edges.tolist()}
         shares = {"share": self.share.tolist(), "std_error": self.std_error.tolist()}
         rest = {"method": self.method, "reports": self.reports, "missing": _fields(self.missing)}
-        if self.numbers is None:
-            return where | shares | rest
-        return where | shares | rest | self.numbers.record() | {"histogram": self._histogram(self.numbers)}
+        numbers = {} if self.numbers is None else self.numbers.record() | {"histogram": self._histogram(self.numbers)}
+        return where | shares | rest | numbers
 
     def _histogram(self, numbers: NumberStatistics) -> list[dict[str, float | None]]:
         """Return about ten bars of neighbouring intervals; only bars of one interval have a standard error."""
@@ -276,12 +273,6 @@ class Distributions:
     def __getitem__(self, name: str) -> Distribution:
         return self.columns[name]
 
-    def _parts(self) -> Iterator[tuple[str | None, Distribution]]:
-        if self.by is None:
-            yield from ((None, each) for each in self.columns.values())
-        for value, columns in self.classes.items():
-            yield from ((value, each) for each in columns.values())
-
     def to_frame(self) -> "pd.DataFrame":
         """Return a row for each interval or value, for each class if there are any; or for each pair of a joint."""
         return _frame(self._table())
@@ -289,11 +280,12 @@ class Distributions:
     def _table(self) -> LightFrame:
         if self.joint is not None:
             return self.joint.table()
+        if self.by is None:
+            return concat_frames([each.table() for each in self.columns.values()])
         tables = []
-        for value, distribution in self._parts():
-            table = distribution.table()
-            names = {} if self.by is None else {"class": as_column([value] * len(table))}
-            tables.append(LightFrame(names | table.columns))
+        for value, columns in self.classes.items():
+            for table in (each.table() for each in columns.values()):
+                tables.append(LightFrame({"class": as_column([value] * len(table))} | table.columns))
         return concat_frames(tables)
 
     def record(self) -> dict[str, Any]:
@@ -547,18 +539,19 @@ def _shared_grid(column: Column, others: int) -> CoarseChannel:
 def _joint_estimates(counts: Ints, first: CoarseChannel, second: CoarseChannel, method: str) -> list[ShareEstimate]:
     """Return the first column's shares jointly with each input of the second."""
     bins = second.bin_counts(first.bin_counts(counts).T).T
-    found = smooth_shares(bins, first.matrix, second.matrix, (first.ordered, second.ordered))
-    shares = found.shares
-    if method == "em":
-        shares = maximize_likelihood(bins.ravel(), _joint_channel(first, second)).reshape(shares.shape)
+    shares, found = _pair_shares(bins, first, second, method)
     n = shares.shape[1]
     bases = [LinearEstimate(found.shares[:, k], found.covariance[k::n, k::n], is_unbiased=False) for k in range(n)]
     return [ShareEstimate(method, shares[:, k], basis) for k, basis in enumerate(bases)]
 
 
-def _joint_channel(first: CoarseChannel, second: CoarseChannel) -> Floats:
-    """Return P(pair of bins | pair of inputs)."""
-    return np.asarray(np.kron(first.matrix, second.matrix), dtype=np.float64)
+def _pair_shares(bins: Floats, first: CoarseChannel, second: CoarseChannel, method: str) -> tuple[Floats, Posterior]:
+    """Return the shares of pairs of inputs, and their smooth posterior."""
+    found = smooth_shares(bins, first.matrix, second.matrix, (first.ordered, second.ordered))
+    if method != "em":
+        return found.shares, found
+    channel = np.asarray(np.kron(first.matrix, second.matrix), dtype=np.float64)  # P(pair of bins | pair of inputs)
+    return maximize_likelihood(bins.ravel(), channel).reshape(found.shares.shape), found
 
 
 def _joint(
@@ -589,10 +582,7 @@ def _joint(
 
 def _joint_shares(counts: Floats, first: CoarseChannel, second: CoarseChannel, method: str) -> JointDistribution:
     chosen = ("smooth" if first.ordered or second.ordered else "em") if method == AUTO else method
-    found = smooth_shares(counts, first.matrix, second.matrix, (first.ordered, second.ordered))
-    shares = found.shares
-    if chosen == "em":
-        shares = maximize_likelihood(counts.ravel(), _joint_channel(first, second)).reshape(shares.shape)
+    shares, found = _pair_shares(counts, first, second, chosen)
     values = (slice(first.n_values), slice(second.n_values))
     inside, whole = shares[values], float(shares[values].sum())
     variances = np.diag(found.covariance).reshape(shares.shape)[values]

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 
 Ints = NDArray[np.int64]
+Progress = Callable[[int, int], None]
 Tables = Sequence[tuple[int, ...]]  # of each the places of its columns
 _Part = Iterable[NDArray[np.uint8]]  # batches of packed reports
 MOST_CELLS = 1 << 24  # of all histograms together; each core has its own
@@ -57,7 +58,7 @@ def count_codes(
     tables: Tables,
     *,
     bins: Mapping[int, Ints] | None = None,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress | None = None,
 ) -> list[Ints]:
     """Return the histogram of each table: of the codes of a column, or of the pairs of codes of two.
 
@@ -93,17 +94,10 @@ def count_codes(
         )
     axes, places = _layout(plan, tables, shapes, chosen)
     starts = np.cumsum([0, *sizes])
-    if not isinstance(reports, Reports):
+    if isinstance(reports, Reports):
+        counts = _count(reports, plan, axes, places, int(starts[-1]), progress)
+    else:
         counts = reports.add_up(partial(_count_in_task, tables, chosen), int(starts[-1]))
-        return [counts[start:end].reshape(s) for start, end, s in zip(starts, starts[1:], shapes, strict=False)]
-    total = len(reports)
-    callback = None if progress is None else lambda done: progress(round(done), total)
-    covered = {place for table in tables for place in table} == set(range(len(plan.columns)))
-    parts = _parts(reports) if covered else ([batch] for batch in reports.batches(_BATCH))
-    counts, all_exist = _count(parts, axes, places, int(starts[-1]), callback)
-    if not all_exist:
-        reports.check(_BATCH)
-        raise WireError("report files changed while they were read; do not change them, and run this again")
     return [counts[start:end].reshape(s) for start, end, s in zip(starts, starts[1:], shapes, strict=False)]
 
 
@@ -140,10 +134,13 @@ def _layout(plan: TablePlan, tables: Tables, shapes: Tables, bins: Mapping[int, 
 
 
 def _count(
-    parts: Iterable[_Part], axes: Ints, places: Ints, n_counts: int, progress: Callable[[float], None] | None
-) -> tuple[Ints, bool]:
-    """Return all histograms, concatenated, and whether all codes exist."""
-    wrong, widest = threading.Event(), int(axes[:, 0, 2].max(initial=0)) + 1
+    reports: Reports, plan: TablePlan, axes: Ints, places: Ints, n_counts: int, progress: Progress | None
+) -> Ints:
+    """Return all histograms of local reports, concatenated."""
+    wrong, widest, total = threading.Event(), int(axes[:, 0, 2].max(initial=0)) + 1, len(reports)
+    counted = axes[..., 0]  # offsets in a report; the kernel checks only the codes that it counts
+    covered = len(np.unique(counted[counted >= 0])) == len(plan.columns)
+    parts = _parts(reports) if covered else ([batch] for batch in reports.batches(_BATCH))
 
     def work(part: _Part, counts: Ints) -> Iterator[float]:
         found = np.empty((2, widest), dtype=np.int64)
@@ -154,7 +151,12 @@ def _count(
                     wrong.set()
                 yield float(len(few))
 
-    return add_up(work, parts, n_counts, progress), not wrong.is_set()
+    callback = None if progress is None else lambda done: progress(round(done), total)
+    counts = add_up(work, parts, n_counts, callback)
+    if wrong.is_set():
+        reports.check(_BATCH)
+        raise WireError("report files changed while they were read; do not change them, and run this again")
+    return counts
 
 
 # ---- values

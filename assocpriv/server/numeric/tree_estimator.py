@@ -26,8 +26,7 @@ from assocpriv.server.numeric.trees import (
     ClassColumn,
     TreeRequest,
     build_tree,
-    find_class_position,
-    require_class_column,
+    find_class,
 )
 
 try:
@@ -121,7 +120,7 @@ class ReleasedTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
 
     def _fit_plan(self, plan: TablePlan, X: Any, y: ArrayLike, request: TreeRequest) -> None:
         TablePlan.require(plan)
-        at = find_class_position(plan, self.label)
+        at, column = find_class(plan, self.label)
         places = [place for place in range(len(plan.columns)) if place != at]
         corrected = request.method != "randomized"
         channels = [channel_of(plan, place, corrected=corrected) for place in places]
@@ -130,7 +129,7 @@ class ReleasedTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
             _codes(values, plan.columns[place], plan.omitted_code(place), included)
             for place, (values, included) in zip(places, columns, strict=True)
         ]
-        target = ClassColumn.from_column(require_class_column(plan, at))
+        target = ClassColumn.from_column(column)
         labels = _labels(y, target, len(codes[0]))
         self.classes_ = np.array(target.values)
         self.n_features_in_ = len(places)
@@ -154,33 +153,30 @@ class ReleasedTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the most probable class of raw records, (n,)."""
-        leaves = self.model_leaves(X)
+        leaves = self._leaves(X)
         best = np.array([self.model_.likeliest(place) for place in range(len(self.model_.nodes))])
         return np.asarray(self.classes_[best[leaves]])
 
     def predict_proba(self, X: Any) -> Floats:
         """Return the shares of the classes in the leaves of raw records, float64 (n, classes)."""
-        leaves = self.model_leaves(X)
+        leaves = self._leaves(X)
         return np.array([node.shares for node in self.model_.nodes])[leaves]
 
-    def model_leaves(self, X: Any) -> NDArray[np.int64]:
+    def _leaves(self, X: Any) -> NDArray[np.int64]:
         """Return the leaves of raw records, positions of nodes of ``model_``, int64 (n,)."""
         raw = self._raw(X)  # raises if the estimator is not fitted
         return self.model_.leaves(raw)
 
     def export_text(self) -> str:
         """Return the tree as indented lines."""
-
-        check_is_fitted(self, "model_")
         return "\n".join(tree_model.tree_lines(self._named_model()))
 
     def export_dot(self) -> str:
         """Return the tree in the DOT language of Graphviz."""
-
-        check_is_fitted(self, "model_")
         return tree_model.tree_dot(self._named_model())
 
     def _named_model(self) -> tree_model.TreeModel:
+        check_is_fitted(self, "model_")
         return replace(self.model_, classes=tuple(str(value) for value in self.classes_))
 
     def __sklearn_tags__(self) -> Any:

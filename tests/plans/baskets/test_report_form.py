@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from assocpriv.guarantees.errors import WireError
 from assocpriv.plans.published_plan import pack_reports
-from assocpriv.server.baskets.bitmaps import report_rows
 
 PLANS = {
     "none, 5 bits": naive.small_plan("none", 3, 2, 1), "none, 8 bits": naive.small_plan("none", 5, 3, 1),
@@ -63,7 +62,7 @@ def test_report_items_agrees_with_the_bitmaps(rng, name, n_reports):
         bits = int.from_bytes(rng.bytes(plan.report_bytes), "little")
         reports.append(plan.items.form.encode(bits & ((1 << plan.items.report_bits) - 1)))
     items = rng.permutation(plan.items.padded_items)
-    rows = report_rows(pack_reports(reports, plan), plan.items, items)
+    rows = naive.report_rows(pack_reports(reports, plan), plan.items, items)
     shown = naive.bits_of(naive.lines_of(rows))
     assert rows.shape[1] == len(items)
     assert not shown[:, n_reports:].any()

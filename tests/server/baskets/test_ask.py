@@ -15,9 +15,8 @@ import assocpriv as ap
 from assocpriv import association_rules
 from assocpriv.cli.main import main
 from assocpriv.guarantees.errors import EstimateError
-from assocpriv.server.baskets.counting import LocalBackend, count_subsets
 from assocpriv.server.baskets.rules import INTERVALS
-from assocpriv.server.baskets.selection import METRICS
+from assocpriv.server.baskets.tables import METRICS
 
 NAMES = ["milk", "bread", 'eggs, "free range"', "Käse", "tea => black", "jam"]
 RULES = [(["milk"], ["bread"]), (["bread", "jam"], ["milk"]), (["Käse"], ["bread", "milk"])]
@@ -111,17 +110,6 @@ def test_answers_from_files(reports: ap.Reports, tmp_path: Path) -> None:
         pd.testing.assert_frame_equal(ap.ask(where, [["milk"], ["bread", "milk"]]), expected)
     pd.testing.assert_frame_equal(ap.ask(tmp_path, [["milk"], ["bread", "milk"]], memory_bytes=1 << 26), expected)
     pd.testing.assert_frame_equal(ap.ask_rules(tmp_path, RULES), ap.ask_rules(reports, RULES))
-
-
-def test_counts_of_subsets_add_up(reports: ap.Reports) -> None:
-    """All subsets of an itemset are counted as the reports show them."""
-    opened = LocalBackend.from_reports(reports).open()
-    counted = count_subsets(opened, np.array([[0, 1], [1, 3]]))
-    singles = count_subsets(opened, np.array([[0], [1], [3]]))
-    assert counted.counts[0, 1] == singles.counts[0, 1]
-    assert counted.counts[1, 1] == counted.counts[0, 2]
-    assert (counted.counts[..., 3] <= counted.counts[..., 1]).all()
-    assert counted.sums()[:, 1].tolist() == counted.counts[:, 1:3].sum(axis=1).tolist()
 
 
 @pytest.mark.parametrize(

@@ -10,11 +10,10 @@ from assocpriv.kernels import compiled, plain
 from assocpriv.server.baskets import bitmaps as bitmap
 from assocpriv.server.baskets.bitmaps import (
     ItemTables,
+    SupersetCounter,
     block_words,
-    count_row_supersets,
     empty_rows,
     report_planes,
-    report_rows,
     transaction_rows,
 )
 
@@ -41,14 +40,21 @@ def random_rows(rng, n_rows, n_bits):
     return rows
 
 
+def counted(rows, itemsets):
+    """Return how many bits are set in all rows of each set, by the kernels."""
+    counts = np.zeros(len(itemsets), dtype=np.int64)
+    list(SupersetCounter(itemsets, rows.shape[1]).count_in_steps(rows, counts))
+    return counts
+
+
 @pytest.mark.parametrize("n_rows", [2, 3, 4, 5, 8, 67, 130])
 def test_all_pairs_are_counted_as_single_ones(rng, monkeypatch, caches, n_rows):
     """The kernel for all pairs and the one for any itemsets agree, in the order of the pairs."""
     rows = random_rows(rng, n_rows, 5000)
     pairs = np.column_stack(np.triu_indices(n_rows, 1)).astype(np.int64)
-    together = count_row_supersets(rows, pairs)
+    together = counted(rows, pairs)
     monkeypatch.setattr(bitmap, "_are_all_pairs", lambda *_: False)
-    assert np.array_equal(together, count_row_supersets(rows, pairs))
+    assert np.array_equal(together, counted(rows, pairs))
     assert np.array_equal(together, naive.count_supersets(rows, pairs))
 
 
@@ -57,7 +63,7 @@ def test_other_pairs_are_not_taken_for_all(rng):
     rows = random_rows(rng, 6, 200)
     pairs = np.column_stack(np.triu_indices(6, 1)).astype(np.int64)
     for changed in (pairs[::-1], np.vstack([pairs[1:], pairs[1:2]]), np.vstack([pairs[1:2], pairs[1:]])):
-        assert np.array_equal(count_row_supersets(rows, changed), naive.count_supersets(rows, changed))
+        assert np.array_equal(counted(rows, changed), naive.count_supersets(rows, changed))
 
 
 @pytest.mark.parametrize("n_bits", [0, 1, 2048, 2049, 100_000])
@@ -79,7 +85,7 @@ def test_itemsets_of_any_size_are_counted(rng, share, k):
     rows = random_rows(rng, 8, 5000) | random_rows(rng, 8, 5000) | random_rows(rng, 8, 5000)
     itemsets = np.array([each for each in combinations(range(8), k) if rng.random() < share or each[0] == 3])
     for ordered in (itemsets.reshape(-1, k), rng.permutation(itemsets.reshape(-1, k))):
-        assert np.array_equal(count_row_supersets(rows, ordered), naive.count_supersets(rows, ordered))
+        assert np.array_equal(counted(rows, ordered), naive.count_supersets(rows, ordered))
 
 
 @pytest.mark.parametrize(
@@ -99,11 +105,11 @@ def test_items_show_in_the_reports_that_show_them(rng, caches, code, insert):
     items = rng.permutation(plan.items.padded_items)[:30]
     shown_by = [plan.items.form.items(report) for report in reports]
     shown = np.array([[item in each for each in shown_by] for item in items])
-    rows = naive.bits_of(naive.lines_of(report_rows(packed, plan.items, items)))
+    rows = naive.bits_of(naive.lines_of(naive.report_rows(packed, plan.items, items)))
     assert np.array_equal(rows[:, :70], shown)
     assert not rows[:, 70:].any()
     counts = np.arange(30, dtype=np.int64)
-    ItemTables(plan.items, items).count(report_planes(packed), 70, counts)
+    list(ItemTables(plan.items, items).count_in_steps(report_planes(packed), 70, counts))
     assert np.array_equal(counts, np.arange(30) + shown.sum(axis=1))
 
 

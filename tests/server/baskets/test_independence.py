@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from assocpriv.server.baskets.independence import NullModel, Population
+from assocpriv.server.baskets.posterior import NullModel, Population
 
 Floats = NDArray[np.float64]
 ODDS = [Fraction(n, d) for n, d in ((32, 1), (3, 1), (1, 2), (1, 5), (1, 10), (1, 20), (1, 20))]

@@ -29,7 +29,6 @@ from assocpriv.planning.detection_limits import forecast
 from assocpriv.plans.baskets.operator import FixedSizeOperator, SupportModel
 from assocpriv.records.baskets import Baskets
 from assocpriv.server.baskets import manipulation
-from assocpriv.server.baskets.bitmaps import report_rows
 from assocpriv.server.baskets.counting import Responses
 from assocpriv.server.baskets.manipulation import (
     check_manipulation,
@@ -170,18 +169,6 @@ def test_a_person_of_several_reports_moves_several_times_as_far():
     assert "(all reports of one person: " in "\n".join(text_renderer.lines(shown))
 
 
-# ---- manipulated reports
-
-
-def test_manipulated_reports_show_the_chosen_items(plan):
-    """All manipulated reports are valid and show the chosen items, and they are not copies of each other."""
-    wanted = {0, 1} if not is_fixed(plan) else {1}
-    packed = manipulated_reports(plan, sorted(wanted), 40, entropy=SeededEntropy(5))
-    assert packed.shape == (40, plan.report_bytes)
-    assert all(wanted <= plan.items.form.items(row.tobytes()) for row in packed)
-    assert len({row.tobytes() for row in packed}) > 1 or plan is PLANS["reed-solomon, r=2"]
-
-
 # ---- exact limits of honest reports
 
 
@@ -291,7 +278,7 @@ def test_items_shown(rng, n_items, n_reports):
     plan = naive.small_plan("none", n_items, 1, 1)
     bits = rng.random((n_reports, plan.items.padded_items)) < rng.random()
     packed = np.packbits(bits, axis=1, bitorder="little")
-    rows = report_rows(packed, plan.items, np.arange(plan.items.padded_items))
+    rows = naive.report_rows(packed, plan.items, np.arange(plan.items.padded_items))
     assert np.array_equal(count_items_shown(rows, n_reports), bits.sum(axis=1))
 
 
@@ -381,7 +368,7 @@ def attacked(plan, shown, share, *, copies=False, data="all differ"):
 
 def shows(plan, packed, items):
     """Return which reports show some items, bool (items, reports)."""
-    rows = report_rows(packed, plan.items, np.array(items)).transpose(1, 0, 2).reshape(len(items), -1)
+    rows = naive.report_rows(packed, plan.items, np.array(items)).transpose(1, 0, 2).reshape(len(items), -1)
     bits = np.unpackbits(np.ascontiguousarray(rows).view(np.uint8), axis=1, count=len(packed), bitorder="little")
     return bits.astype(bool)
 

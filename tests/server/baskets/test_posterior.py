@@ -13,9 +13,8 @@ from assocpriv.files.mined_tables import mining_facts
 from assocpriv.guarantees.errors import EstimateError
 from assocpriv.records.baskets import Baskets
 from assocpriv.server.baskets.counting import LocalBackend
-from assocpriv.server.baskets.mining import MiningRequest, mine
+from assocpriv.server.baskets.mining import MiningRequest, mine, select_by_fdr
 from assocpriv.server.baskets.posterior import _Evidence, _item_posteriors, _Prior
-from assocpriv.server.baskets.search import select_by_fdr
 from assocpriv.simulation.basket_simulation import RawCounter
 from assocpriv.simulation.synthetic import QuestSettings, generate_quest
 
@@ -211,13 +210,16 @@ def test_selection_fills_the_fdr() -> None:
 @pytest.mark.parametrize(
     ("wanted", "message"),
     [
-        ({"min_support": 0}, "above 0"), ({"min_support": "2%", "top": 3}, "not go together"),
-        ({"top": 0}, "at least 1"),
-        ({"top": 5, "fdr": "5%"}, "not go with top"), ({"max_itemset": 99}, "1 to")
+        ({"min_support": 0}, "above 0"), ({"min_support": "some"}, "minimum support"),
+        ({"min_support": "Auto"}, "minimum support"), ({"min_support": "2%", "top": 3}, "not go together"),
+        *(({"top": top}, "top must be a whole number of at least 1") for top in (0, True, "many")),
+        ({"top": 5, "fdr": "5%"}, "not go with top"), ({"max_itemset": 99}, "1 to"),
+        ({"fdr": 0.05, "fdr_by": "all"}, "did not choose"), ({"fdr": 0.05, "fdr_by": "half"}, "'split' or 'all'"),
+        *(({"min_support": 0.05, "fdr": level}, "fdr") for level in ("100%", 0, "120%", "very", 1.0)),
     ],
 )  # fmt: skip
 def test_contradictory_requests_are_refused(wanted: dict[str, object], message: str) -> None:
-    """Requests that contradict themselves, or exceed what the plan can estimate, are refused."""
+    """Unknown words, numbers out of range, contradictions and what the plan cannot estimate are refused."""
     with pytest.raises(EstimateError, match=message):
         ap.mine(ap.Reports(plan(), np.zeros((0, plan().report_bytes), dtype=np.uint8)), **wanted)
 

@@ -9,12 +9,13 @@ from naive import planned, reports_of
 
 import assocpriv as ap
 from assocpriv.estimation.size_distribution import SizeDistribution
+from assocpriv.estimation.supports import Respondents, estimate_supports
 from assocpriv.files.mined_tables import mining_facts
 from assocpriv.plans.baskets.catalogue import Catalogue
 from assocpriv.plans.baskets.operator import SupportModel
 from assocpriv.plans.baskets.report_type import SizesView
 from assocpriv.records.baskets import Baskets
-from assocpriv.server.baskets.counting import LocalBackend, count_subsets
+from assocpriv.server.baskets.counting import LocalBackend
 from assocpriv.server.baskets.rounds import FirstCounts, Rounds, estimate_jointly
 
 WEAK = ap.Guarantee("0.1%", "90%")
@@ -90,7 +91,8 @@ def test_covariances_are_those_of_the_reports() -> None:
     source, padding_items = LocalBackend.from_reports(reports).open(), np.arange(N_ITEMS, N_ITEMS + M)
     first = FirstCounts.from_counter(source[0], N_ITEMS, M, pairs=True)
     supports, covariances = estimate_jointly(first.padding_items, source[0].n_reports, source[1])
-    estimates, n = count_subsets(source, padding_items[:, None]).estimates(), source[0].n_reports
+    n = source[0].n_reports
+    estimates = estimate_supports(source[0].count_sums(padding_items[:, None]), Respondents(n, source[1]))
     assert supports == pytest.approx(estimates.support.astype(np.float64))
     variances = estimates.population_variance.astype(np.float64)
     assert np.diag(covariances) == pytest.approx(variances, rel=2 / n)  # of n reports, and one more

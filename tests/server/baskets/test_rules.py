@@ -20,7 +20,7 @@ from assocpriv.plans.baskets.basket_plan import Plan
 from assocpriv.server.baskets.counting import LocalBackend
 from assocpriv.server.baskets.mining import MiningRequest, mine
 from assocpriv.server.baskets.rules import derive_rules, write_rules
-from assocpriv.server.baskets.selection import METRICS
+from assocpriv.server.baskets.tables import METRICS
 
 NAMES = ["bread", "milk", 'eggs, "free range"', "Käse", "tea", "jam"]
 

@@ -11,7 +11,7 @@ from naive import planned
 from assocpriv.files.mined_tables import describe_limits, mining_facts
 from assocpriv.guarantees.amplification import Guarantee
 from assocpriv.records.baskets import Baskets
-from assocpriv.server.baskets.search import join_candidates, likeliest_pairs
+from assocpriv.server.baskets.mining import join_candidates, likeliest_pairs
 from assocpriv.simulation.basket_simulation import simulate
 
 itemsets_of_two = st.sets(st.sampled_from(list(combinations(range(6), 2))))

@@ -10,7 +10,7 @@ import assocpriv as ap
 from assocpriv import association_rules
 from assocpriv.files.itemset_files import LightFrame
 from assocpriv.guarantees.errors import EstimateError, FileError
-from assocpriv.server.baskets.selection import METRICS, ItemsetFilter, find_redundant, read_sizes, rows_to_show
+from assocpriv.server.baskets.tables import METRICS, ItemsetFilter, find_redundant, read_sizes, rows_to_show
 from assocpriv.show.itemset_views import mined
 from assocpriv.show.itemset_views import rules as shown_rules
 from assocpriv.show.text_renderer import lines

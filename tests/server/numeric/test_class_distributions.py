@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from assocpriv.plans.numeric.table_plan import CategoryColumn, NumberColumn, Window, transition
-from assocpriv.server.numeric.class_distributions import class_distributions
+from assocpriv.server.numeric.tree_positions import class_distributions
 
 RESPONSE = np.array([[0.7, 0.3], [0.3, 0.7]])  # of the class
 TWENTY = transition(CategoryColumn("c", Window(20, 1, 4, 1), False, tuple("abcdefghijklmnopqrst")))

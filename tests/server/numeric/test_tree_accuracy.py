@@ -3,16 +3,13 @@
 import numpy as np
 import pandas as pd
 import pytest
+from naive import released_table
 
-from assocpriv.client.numeric.table_client import randomize_inputs
-from assocpriv.files.report_files import Reports
 from assocpriv.guarantees.amplification import Guarantee
 from assocpriv.numeric import grow_tree, plan_table, predict
-from assocpriv.records.table_files import TableOptions, stream_table
-from assocpriv.server.numeric.class_distributions import ClassDistributions
-from assocpriv.server.numeric.tree_accuracy import LEVEL, _correct_share, _least, _Leaves, accuracy_interval
 from assocpriv.server.numeric.tree_growth import Box
-from assocpriv.simulation.enumeration import SeededEntropy
+from assocpriv.server.numeric.tree_positions import ClassDistributions
+from assocpriv.server.numeric.trees import LEVEL, _correct_share, _least, _Leaves, accuracy_interval
 
 MASS, COLUMNS = np.array([0.4, 0.6]), [np.array([[0.8, 0.2], [0.3, 0.7]]), np.array([[0.7, 0.3], [0.2, 0.8]])]
 FIRST, SECOND = np.array([True, False]), np.array([False, True])
@@ -102,9 +99,7 @@ def test_the_interval_covers_with_dependent_columns() -> None:
     best, held, above = 0.93, 0, 0
     for seed in range(20):
         table = votes(np.random.default_rng([1, seed]), 20_000)
-        inputs = stream_table(table, plan, TableOptions())
-        packed = randomize_inputs(inputs, plan, entropy=SeededEntropy(seed), workers=1)
-        model = grow_tree(Reports(plan, np.concatenate(list(packed))), "party")
+        model = grow_tree(released_table(table, plan, seed), "party")
         right = float((predict(test, model) == test["party"]).mean())
         assert model.accuracy is not None
         held += model.accuracy[0] <= right <= model.accuracy[1]

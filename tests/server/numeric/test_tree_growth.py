@@ -5,16 +5,12 @@ import itertools
 import numpy as np
 import pandas as pd
 import pytest
+from naive import released_table
 from sklearn.tree import DecisionTreeClassifier
 
-from assocpriv.client.numeric.table_client import randomize_inputs
-from assocpriv.files.report_files import Reports
 from assocpriv.guarantees.amplification import Guarantee
 from assocpriv.numeric import grow_tree, plan_table, predict
-from assocpriv.plans.numeric.table_plan import TablePlan
-from assocpriv.records.table_files import TableOptions, stream_table
 from assocpriv.server.numeric.tree_growth import Box, GrowthLimits, grow
-from assocpriv.simulation.enumeration import SeededEntropy
 
 
 def cells(mass, columns):
@@ -104,12 +100,6 @@ def people(rng: np.random.Generator, n: int) -> pd.DataFrame:
     return pd.DataFrame(made | {"class": np.where(ill, "ill", "well")})
 
 
-def released(table: pd.DataFrame, plan: TablePlan, seed: int) -> Reports:
-    """Return the reports of a table by the released client with seeded entropy."""
-    inputs = stream_table(table, plan, TableOptions())
-    return Reports(plan, np.concatenate(list(randomize_inputs(inputs, plan, entropy=SeededEntropy(seed), workers=1))))
-
-
 @pytest.mark.parametrize("answer", [1, "all"])
 def test_trees_beat_the_most_frequent_class_under_a_strong_guarantee(rng: np.random.Generator, answer) -> None:
     """At ε = 1, class included, 200,000 people: with one column a report trees are right for more than 75%.
@@ -121,7 +111,7 @@ def test_trees_beat_the_most_frequent_class_under_a_strong_guarantee(rng: np.ran
     plan, test = plan_table(SCHEMA, Guarantee.from_epsilon("1"), columns_per_report=answer), people(rng, 5_000)
     held = 0
     for seed in range(3):
-        model = grow_tree(released(people(rng, 200_000), plan, seed), "class")
+        model = grow_tree(released_table(people(rng, 200_000), plan, seed), "class")
         right = float((predict(test, model) == test["class"]).mean())
         assert right > (0.75 if answer == 1 else 0.55)
         assert model.accuracy is not None

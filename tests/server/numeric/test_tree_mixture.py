@@ -9,8 +9,7 @@ from assocpriv.guarantees.amplification import Guarantee
 from assocpriv.numeric import ReleasedTreeClassifier
 from assocpriv.plans.numeric.table_plan import CategoryColumn, Clear, NumberColumn, TablePlan, UniformNoise, Window
 from assocpriv.server.numeric.maximum_likelihood import early_stopped_em
-from assocpriv.server.numeric.tree_growth import Box, GrowthLimits, PositionedRecords, grow, prune
-from assocpriv.server.numeric.tree_mixture import Mixture
+from assocpriv.server.numeric.tree_growth import Box, GrowthLimits, Mixture, PositionedRecords, grow, prune
 from assocpriv.server.numeric.tree_positions import ReleasedRecords, channel_of
 
 

@@ -34,7 +34,6 @@ from assocpriv.server.numeric.tree_growth import Box, CandidateSplit, GrowthLimi
 from assocpriv.server.numeric.tree_positions import (
     ReleasedRecords,
     TreeChannel,
-    as_released,
     channel_of,
     correct,
     quotas,
@@ -130,7 +129,8 @@ def test_omitted_columns_get_positions_by_the_shares(rng: np.random.Generator) -
     assert abs(np.bincount(known, minlength=10) - len(known) * of_values).max() <= 3
     omitted = positions[750:][positions[750:] < 10]
     assert not rejects(np.bincount(omitted, minlength=10), of_values)
-    assert (as_released(np.array([12, 13], np.uint8), channel) == 10).all()
+    raw = channel_of(plan, 0, corrected=False)
+    assert (correct(np.array([12, 13], np.uint8), raw, rng, shares) == raw.n_positions).all()
 
 
 # ---- no noise
