@@ -2,7 +2,7 @@
 # isort: off
 
 from .api.mining import backends as backends, mine_table as mine_table
-from .files.rule_files import read_prices as read_prices
+from .files.plan_files import read_prices as read_prices
 from .server.baskets.ask import ask as ask
 from .estimation.supports import ErrorOptions as ErrorOptions
 from .files.mined_tables import read_table as read_table

@@ -21,9 +21,9 @@ import assocpriv as ap
 from assocpriv import numeric
 from assocpriv.client.baskets.bulk_client import randomize_chunks
 from assocpriv.collect.store import BatchSizes
-from assocpriv.files.itemset_files import LightFrame, as_column
+from assocpriv.files.mined_tables import LightFrame, as_column
+from assocpriv.files.model_files import write_tree
 from assocpriv.files.plan_files import write_plan
-from assocpriv.files.tree_files import write_tree
 from assocpriv.guarantees.errors import AssocprivError
 from assocpriv.pages.collector_page import AdminPage
 from assocpriv.plans.published_plan import PublishedPlan

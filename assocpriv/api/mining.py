@@ -15,7 +15,7 @@ from assocpriv.server.plan_parts import COLLECT, MINE, RECONSTRUCT
 if TYPE_CHECKING:
     import pandas as pd
 
-    from assocpriv.files.itemset_files import LightFrame
+    from assocpriv.files.mined_tables import LightFrame
     from assocpriv.server.baskets.counting import CountingBackend
     from assocpriv.server.baskets.mining import MiningRequest
     from assocpriv.server.baskets.tables import ItemsetFilter
@@ -202,9 +202,8 @@ def association_rules(
         raise TypeError(
             'association_rules() takes min_confidence=0.6; other measures are columns, as rules[rules["lift"] > 1.2]'
         )
-    from assocpriv.files.itemset_files import ATTRIBUTE
-    from assocpriv.files.mined_tables import read_table
-    from assocpriv.files.rule_files import read_prices
+    from assocpriv.files.mined_tables import ATTRIBUTE, read_table
+    from assocpriv.files.plan_files import read_prices
     from assocpriv.server.baskets.result_frames import RuleFrame, to_result_frame
     from assocpriv.server.baskets.rules import derive_rules
     from assocpriv.server.baskets.tables import RuleFilter
@@ -443,7 +442,7 @@ def to_frame(table: "pd.DataFrame", backend: str) -> Any:
     """
     import narwhals as nw
 
-    from assocpriv.files.itemset_files import LightFrame
+    from assocpriv.files.mined_tables import LightFrame
 
     if backend not in ("pandas", "polars", "pyarrow"):
         raise ValueError(f"backend must be pandas, polars or pyarrow, got {backend!r}")

@@ -10,11 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from assocpriv.files.atomic import FORMATS, check_regular
-from assocpriv.files.itemset_files import LightFrame
-from assocpriv.files.mined_tables import read_table
+from assocpriv.files.mined_tables import LightFrame, read_table
+from assocpriv.files.model_files import read_tree
 from assocpriv.files.plan_files import read_plan
 from assocpriv.files.report_files import IS_LEDGER, gather_hint, is_ledger, read_reports
-from assocpriv.files.tree_files import read_tree
 from assocpriv.guarantees.errors import EstimateError, FileError, NotAPlanError, WireError, pluralize
 from assocpriv.plans.result_display import html_renderer, plan_bound, rows_frame, short_repr
 from assocpriv.server.plan_parts import CHECK_MANIPULATION

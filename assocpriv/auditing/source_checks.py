@@ -66,7 +66,7 @@ _REASONS = {
     "records/layout.py": "getattr",
     "records/layout_detection.py": "getattr",
     "records/baskets.py": "uuid",  # given ids, here and below
-    "records/text_columns.py": "uuid",
+    "records/columns.py": "uuid",
     "records/sheets.py": "datetime open",  # dates in cells; parts of a workbook
     "records/basket_sources.py": "stat open",
 }

@@ -40,6 +40,14 @@ def read_bounded(path: str | PathLike[str], max_bytes: int) -> bytes:
     return content
 
 
+def read_file(path: str | PathLike[str], max_bytes: int = MAX_TABLE_BYTES) -> bytes:
+    """Return the content of a file as :func:`read_bounded`, but raise FileError."""
+    try:
+        return read_bounded(path, max_bytes)
+    except OSError as error:
+        raise FileError(f"cannot read {path}: {error.strerror or error}") from None
+
+
 def check_regular(path: str | PathLike[str]) -> None:
     """Raise OSError for a device or a pipe, before it is opened."""
     if Path(path).exists() and not (Path(path).is_file() or Path(path).is_dir()):

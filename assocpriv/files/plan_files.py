@@ -1,24 +1,28 @@
-"""Read and write plans, guidance, catalogues of item names, and taxonomies.
+"""Read and write plans, guidance, catalogues of item names, and taxonomies; read prices.
 
 A plan is JSON text, guidance one JSON object (docs/formats/table-plan.md). A plan's names come from a number of items
 or a file of names. Names can be normalized and checked for near-duplicates, which people may take for one name.
+
+Taxonomies, prices and sales are lists that people keep in spreadsheets, and are read as spreadsheets save them: in
+UTF-8 or often Windows-1252; commas separate cells, or semicolons or tabs where commas are decimal marks.
 """
 
+import contextlib
 import csv
 import io
 import json
+import math
 import re
 import unicodedata
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, overload
 
-from assocpriv.files.atomic import atomic_output
-from assocpriv.files.spreadsheet_lists import decode_text, is_header, read_rows
-from assocpriv.guarantees.errors import GuidanceError, NotAPlanError, PlanError, check_type
+from assocpriv.files.atomic import atomic_output, read_file
+from assocpriv.guarantees.errors import EstimateError, FileError, GuidanceError, NotAPlanError, PlanError, check_type
 from assocpriv.plans.baskets.catalogue import MAX_ANCESTORS, Catalogue, Names
 from assocpriv.plans.published_plan import AnyPlan, PublishedPlan
 from assocpriv.plans.registry import parse_plan
@@ -28,6 +32,13 @@ if TYPE_CHECKING:
 
 _MAX_FILE_BYTES = 64 << 20  # a million names fit
 _BLANKS = re.compile(r"\s+")
+_SEPARATORS = ";\t"  # of lists, instead of commas, if each line has one outside quotes
+_NO_LETTER = re.compile(r"[\W_]")  # digits stay: "product 1" is an item
+_HEADERS = frozenset({
+    *(word + ending for ending in ("", "s", "e", "n", "name", "id", "no", "code", "description") for word in (
+        "item", "product", "article", "artikel", "produkt", "ware", "produit", "producto", "articulo", "category")),
+    *("name", "description", "sku", "child", "parent", "grandparent", "categories", "kategorie", "group", "department"),
+})  # fmt: skip
 
 
 # ---- plans
@@ -462,3 +473,103 @@ def check_catalogue(catalogue: Catalogue) -> CatalogueCheck:
         return CatalogueCheck(catalogue, (), ())
     odd = tuple(name for name in catalogue if name != normalize_name(name))
     return CatalogueCheck(catalogue, odd, near_duplicate_names(catalogue))
+
+
+# ---- lists in spreadsheets
+
+
+def decode_text(content: bytes) -> str:
+    """Decode UTF-8, or Windows-1252 if no part is UTF-8, and convert line ends to newlines.
+
+    Raises:
+        ValueError: it is neither; the message says what it is instead, and what to do.
+
+    >>> decode_text("Käse".encode("cp1252")) == decode_text("Käse".encode()) == "Käse"
+    True
+    """
+    if content.startswith(b"PAR1"):
+        raise ValueError("a Parquet file (reports or itemsets?)")
+    if content.startswith(b"PK\3\4"):
+        raise ValueError("a spreadsheet; save it as “CSV UTF-8”")
+    for codec in ("utf-8-sig", "windows-1252"):
+        with contextlib.suppress(UnicodeDecodeError):
+            text = content.decode(codec)
+            if "\0" not in text and (codec == "utf-8-sig" or content.decode(errors="ignore").isascii()):
+                return text.replace("\r\n", "\n").replace("\r", "\n")
+    raise ValueError("not UTF-8 text; save it as “CSV UTF-8”")
+
+
+def is_header(cells: Iterable[str]) -> bool:
+    """Return whether all cells are common column names of items or their categories.
+
+    >>> is_header(["Item", "Category"]), is_header(["item", "tea"])
+    (True, False)
+    """
+    return _HEADERS.issuperset(_NO_LETTER.sub("", cell.lower()) for cell in cells)
+
+
+def read_rows(text: str) -> Iterator[tuple[int, list[str]]]:
+    """Yield the numbers and stripped cells of the lines that are not blank.
+
+    Raises:
+        csv.Error: while iterating: a line is not CSV; the message quotes nothing of it.
+
+    >>> list(read_rows("Käse;1,99"))
+    [(1, ['Käse', '1,99'])]
+    """
+    mark = detect_separator(text)
+    rows = csv.reader(io.StringIO(text, newline=""), delimiter=mark, skipinitialspace=True, strict=True)
+    try:
+        for row in rows:
+            cells = [cell.strip() for cell in row]
+            if any(cells):
+                yield rows.line_num, cells
+    except csv.Error:
+        raise csv.Error(f"line {rows.line_num} is not CSV; check its quotes") from None
+
+
+def detect_separator(text: str) -> str:
+    """Return the separator of cells: a semicolon or tab if each line has one outside quotes, else a comma."""
+    lines = [line for line in text.split("\n") if line.strip()]
+    bare = ["".join(line.split('"')[::2]) for line in lines]
+    return next((mark for mark in _SEPARATORS if bare and all(mark in line for line in bare)), ",")
+
+
+def read_prices(path: str | Path) -> dict[str, float]:
+    """Read prices or margins: one item per line, its name and a number; line 1 may be a header.
+
+    The file is CSV as spreadsheets save it. If semicolons or tabs separate cells, decimals may have a comma.
+
+    Raises:
+        FileError: it cannot be read.
+        EstimateError: a line is not of this form, or repeats an item.
+    """
+    content = read_file(path)
+    try:
+        text = decode_text(content)
+    except ValueError as error:
+        raise FileError(f"{path} is not a CSV file: it is {error}") from None
+    mark, prices = detect_separator(text), dict[str, float]()
+    try:
+        for place, (line, cells) in enumerate(read_rows(text)):
+            price = _number(cells[1], mark) if len(cells) == 2 else None
+            if price is None and not place and len(cells) == 2:
+                continue  # a header
+            if price is None or cells[0] in prices:
+                raise EstimateError(
+                    f"{path}, row {line}: needs two cells, an item that no other row has and a number, as in bread,0.35"
+                )
+            prices[cells[0]] = price
+    except csv.Error as error:
+        raise FileError(f"{path}: {error}") from None
+    return prices
+
+
+def _number(text: str, separator: str) -> float | None:
+    if separator != "," and "." not in text:
+        text = text.replace(",", ".")
+    try:
+        value = float(text) if text.isascii() and "_" not in text else math.nan
+    except ValueError:
+        return None
+    return value if math.isfinite(value) else None

@@ -27,8 +27,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.files.itemset_files import AnyFrame, LightFrame
-from assocpriv.files.mined_tables import mining_facts, read_table
+from assocpriv.files.mined_tables import AnyFrame, LightFrame, mining_facts, read_table
 from assocpriv.guarantees.amplification import highest_posterior, lowest_posterior, round_epsilon_up
 from assocpriv.guarantees.errors import EstimateError, pluralize
 from assocpriv.guarantees.exact_numbers import check_range

@@ -26,6 +26,7 @@ from assocpriv.kernels.loops import kernels
 from assocpriv.kernels.parallel import parallel_map
 from assocpriv.plans.baskets.catalogue import Catalogue
 from assocpriv.records import basket_sources
+from assocpriv.records.basket_sources import MemoryBudget, Result, Text, Work, prefix_errors
 from assocpriv.records.baskets import (
     BLANK,
     Baskets,
@@ -38,8 +39,6 @@ from assocpriv.records.baskets import (
     treat_empty,
 )
 from assocpriv.records.cells import (
-    MISSING_WORDS,
-    NOTHING_LEFT_OUT,
     Cells,
     LeftOut,
     Origin,
@@ -58,7 +57,7 @@ from assocpriv.records.sheets import SheetChoice
 _Then = Callable[[Baskets], tuple[Baskets, int]]  # returns the new batch and the number of dropped items
 _Parse = Callable[[bytes, Origin], Cells]
 _Parsed = tuple[NDArray[np.int64], NDArray[np.int32], list[str]]  # sizes, codes and names
-_Source = basket_sources.Text | ParquetTable
+_Source = Text | ParquetTable
 Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 _LOG = logging.getLogger("assocpriv")  # for detected layouts; the command line shows it
 _PLAIN = (".dat", ".dat.gz", ".txt", ".txt.gz")  # endings typical of files of item numbers
@@ -76,7 +75,7 @@ class ReadCounts:
     repeats_merged: int
     empty_kept: int
     empty_dropped: int = 0
-    left_out: LeftOut = NOTHING_LEFT_OUT
+    left_out: LeftOut = field(default=LeftOut())
 
     def __add__(self, other: "ReadCounts") -> "ReadCounts":
         return ReadCounts(
@@ -98,11 +97,10 @@ def read_baskets(
         BasketError: a file cannot be read or does not have the layout; items are unknown, repeated, missing or
             unusable; or baskets are empty.
     """
-    absent = options.missing_words(catalogue)
-    budget = basket_sources.MemoryBudget.within(None)
-    cells = join_cells(_map_batches(lambda batch: batch, paths, options, budget, absent))
+    how = BatchOptions(options, MemoryBudget.within(None), options.missing_words(catalogue))
+    cells = join_cells(_map_batches(lambda batch: batch, paths, how))
     _note(paths, cells.left_out)
-    return basket_sources.prefix_errors(_label(paths), lambda: _assemble(cells, catalogue, options))
+    return prefix_errors(_label(paths), lambda: _assemble(cells, catalogue, options))
 
 
 def _note(paths: Paths, left_out: LeftOut) -> None:
@@ -116,9 +114,8 @@ def read_persons(paths: Paths, options: ReadOptions, column: str | int, catalogu
     Raises:
         BasketError: as :func:`read_baskets`; there is no such column; or the layout is not long.
     """
-    budget = basket_sources.MemoryBudget.within(options.memory_bytes)
-    absent = options.missing_words(catalogue)
-    return join_cells(_map_batches(lambda batch: batch, paths, options, budget, absent, column))
+    how = BatchOptions(options, MemoryBudget.within(options.memory_bytes), options.missing_words(catalogue), column)
+    return join_cells(_map_batches(lambda batch: batch, paths, how))
 
 
 class BasketStream(Iterator[Baskets]):
@@ -137,7 +134,7 @@ class BasketStream(Iterator[Baskets]):
             raise StopIteration
         self.counts += batch[1]
         check = partial(self.counts.left_out.check_flags, self._incomplete)
-        basket_sources.prefix_errors(_label(self._paths), check)
+        prefix_errors(_label(self._paths), check)
         return batch[0]
 
 
@@ -164,9 +161,8 @@ def stream_baskets(
         transactions, dropped = then(baskets)
         return transactions, replace(counts, unknown_dropped=counts.unknown_dropped + dropped)
 
-    absent = options.missing_words(catalogue)
-    budget = basket_sources.MemoryBudget.within(options.memory_bytes)
-    return BasketStream(paths, _map_batches(finish, paths, options, budget, absent), options.incomplete)
+    how = BatchOptions(options, MemoryBudget.within(options.memory_bytes), options.missing_words(catalogue))
+    return BasketStream(paths, _map_batches(finish, paths, how), options.incomplete)
 
 
 def _assemble(cells: Cells, catalogue: Catalogue | None, options: ReadOptions) -> tuple[Baskets, ReadCounts]:
@@ -218,12 +214,12 @@ def detect_file_layout(path: str | os.PathLike[str], options: ReadOptions = STRI
     def detect() -> BasketLayout:
         with basket_sources.open_source(path, None) as file:
             table, found = _detect_source(path, file, options)
-            if isinstance(table, basket_sources.Text) and table.is_converted:
+            if isinstance(table, Text) and table.is_converted:
                 raise BasketError("only UTF-8 text and Parquet can be written again; convert the file")
             columns = rewritten_columns(found) if isinstance(table, ParquetTable) else ()
             return BasketLayout(found.kind, columns, found.separator, found.skip, found.places)
 
-    return basket_sources.prefix_errors(path, detect)
+    return prefix_errors(path, detect)
 
 
 def rewritten_columns(found: DetectedLayout) -> tuple[str, ...]:
@@ -277,6 +273,16 @@ def _detect_source(path: Path, file: BinaryIO, options: ReadOptions) -> tuple[_S
 # ---- batches
 
 
+@dataclass(frozen=True, slots=True)
+class BatchOptions:
+    """How batches are read: options, memory budget, words for missing values, and columns of persons."""
+
+    options: ReadOptions
+    budget: MemoryBudget
+    absent: Collection[str]
+    persons: str | int | None = None
+
+
 def _label(paths: Paths) -> Path:
     """Return the name for errors that concern all files."""
     first, *others = _paths(paths)
@@ -295,35 +301,18 @@ def _paths(paths: Paths) -> list[Path]:
     return [Path(path) for path in selected]
 
 
-def _map_batches(
-    work: basket_sources.Work[basket_sources.Result],
-    paths: Paths,
-    options: ReadOptions,
-    budget: basket_sources.MemoryBudget,
-    absent: Collection[str] = MISSING_WORDS,
-    persons: str | int | None = None,
-) -> Iterator[basket_sources.Result]:
+def _map_batches(work: Work[Result], paths: Paths, how: BatchOptions) -> Iterator[Result]:
     """Yield ``work`` of the cells of each batch of files, and log their detected layouts.
 
-    With ``persons``, these columns are read in place of items, and nothing is logged.
+    With columns of persons, these are read in place of items, and nothing is logged.
     """
     held: list[LongPart] = []
     for path in _paths(paths):
-        batches = _file_batches(work, path, _BatchOptions(options, budget, absent, persons), held)
-        while (batch := basket_sources.prefix_errors(path, lambda batches=batches: next(batches, None))) is not None:  # type: ignore[misc]
+        batches = _file_batches(work, path, how, held)
+        while (batch := prefix_errors(path, lambda batches=batches: next(batches, None))) is not None:  # type: ignore[misc]
             yield batch
     if held:
-        yield basket_sources.prefix_errors(_label(paths), lambda: work(_held_cells(held, persons is not None)))
-
-
-@dataclass(frozen=True, slots=True)
-class _BatchOptions:
-    """How batches are read: options, memory budget, words for missing values, and columns of persons."""
-
-    options: ReadOptions
-    budget: basket_sources.MemoryBudget
-    absent: Collection[str]
-    persons: str | int | None
+        yield prefix_errors(_label(paths), lambda: work(_held_cells(held, how.persons is not None)))
 
 
 def _held_cells(held: list[LongPart], persons: bool) -> Cells:
@@ -335,9 +324,7 @@ def _held_cells(held: list[LongPart], persons: bool) -> Cells:
     return cells
 
 
-def _file_batches(
-    work: basket_sources.Work[basket_sources.Result], path: Path, how: _BatchOptions, held: list[LongPart]
-) -> Iterator[basket_sources.Result]:
+def _file_batches(work: Work[Result], path: Path, how: BatchOptions, held: list[LongPart]) -> Iterator[Result]:
     """Yield ``work`` of the cells of each batch of a file; add the parts of a long file to those held."""
     options, budget, absent = how.options, how.budget, how.absent
     with basket_sources.open_source(path, options.progress) as file:
@@ -345,7 +332,7 @@ def _file_batches(
         if how.persons is not None:
             _hold_long(_table(source, found), found.with_persons(how.persons), how, held)
             return
-        if isinstance(source, basket_sources.Text) and not source.sample:
+        if isinstance(source, Text) and not source.sample:
             _LOG.info("%s: the file is empty", path.name)
             return
         is_plain = found.kind == "dat" and path.name.lower().endswith(_PLAIN)
@@ -354,11 +341,11 @@ def _file_batches(
         if found.note:
             _LOG.warning("%s: %s", path.name, found.note)
 
-        def apply(cells: Cells) -> basket_sources.Result:
+        def apply(cells: Cells) -> Result:
             refuse_multiple_items(cells, found)
             return work(cells)
 
-        if isinstance(source, basket_sources.Text) and found.kind in ("dat", "lines"):
+        if isinstance(source, Text) and found.kind in ("dat", "lines"):
             parse = (
                 _parse_lines_of_numbers if found.kind == "dat" else partial(_parse_names, found=found, absent=absent)
             )
@@ -373,7 +360,7 @@ def _file_batches(
         elif found.kind == "list":
             word = "basket" if isinstance(table, ParquetTable) else "line"
 
-            def read(rows: Rows) -> basket_sources.Result:
+            def read(rows: Rows) -> Result:
                 return apply(list_cells(rows.columns[0], replace(rows.origin, word=word), found.layout.within, absent))
 
             yield from table.map(read, found.places, budget)
@@ -390,7 +377,7 @@ def _table(source: _Source, found: DetectedLayout) -> AnyTable:
     return CsvTable(source, found.names, found.separator, found.skip, found.watched)
 
 
-def _hold_long(table: AnyTable, found: DetectedLayout, how: _BatchOptions, held: list[LongPart]) -> None:
+def _hold_long(table: AnyTable, found: DetectedLayout, how: BatchOptions, held: list[LongPart]) -> None:
     """Add the parts of a long table to those held."""
     first, taken = len(held), sum(part.memory_bytes for part in held)
     # columns that are coded later, per run, which is cheaper

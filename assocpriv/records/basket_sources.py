@@ -23,7 +23,7 @@ import numpy as np
 from assocpriv.guarantees.errors import BasketError, RecordError
 from assocpriv.kernels.parallel import workers_within
 from assocpriv.records.cells import Cells, Origin
-from assocpriv.records.sheets import SheetChoice, SheetText
+from assocpriv.records.sheets import ByteStream, SheetChoice, SheetText
 
 Result = TypeVar("Result")
 Work = Callable[[Cells], Result]
@@ -160,23 +160,17 @@ class _ProgressFile(io.FileIO):
         return read
 
 
-class PeekedFile:
+class _PeekedFile:
     """A file whose first bytes were already read, read again from its beginning."""
 
     def __init__(self, first: bytes, file: Source) -> None:
-        self._first, self._place, self._file = first, 0, file
-        self._goes_back = isinstance(file, io.BufferedReader) and file.seekable()  # gzip would unpack it again
+        self._first, self._file = io.BytesIO(first), file
 
     def read(self, size: int = -1, /) -> bytes:
         """Return ``size`` bytes, fewer at the end; all the rest if negative."""
-        if self._place == len(self._first):
-            return self._file.read(size)
-        if not self._place and not 0 <= size < len(self._first) and self._goes_back:
-            cast(io.BufferedReader, self._file).seek(-len(self._first), io.SEEK_CUR)  # avoids a copy of the first bytes
-            self._place = len(self._first)
-            return self._file.read(size)
-        stop = len(self._first) if size < 0 else min(self._place + size, len(self._first))
-        taken, self._place = self._first[self._place : stop], stop
+        taken = self._first.read(size)
+        if len(taken) == size:
+            return taken
         return taken + self._file.read(size if size < 0 else size - len(taken))
 
 
@@ -251,20 +245,20 @@ def open_text(path: Path, file: BinaryIO, encoding: str | None = None, sheets: S
         raise BasketError("the file is Parquet, which cannot be read from a pipe; name the file")
     wide = _wide_codec(first)
     encoding = encoding or ("utf-16" if wide else _encoding_of(first))
-    whole = PeekedFile(first, file)
+    whole = _PeekedFile(first, file)
     if encoding == "utf-8":
         text = Text(first, whole)
     else:
         codec = wide or "utf-16-le" if encoding == "utf-16" else encoding
-        text = Text(*_sampled(_Recoded(whole, encoding, codec)), encoding, is_converted=True)
+        text = Text(*_sampled(ByteStream(_recoded(whole, encoding, codec))), encoding, is_converted=True)
     if not _has_broken_cells(text.sample):
         return text
-    return Text(*_sampled(_WholeCells(text.file)), encoding, is_converted=True)
+    return Text(*_sampled(ByteStream(_whole_cells(text.file))), encoding, is_converted=True)
 
 
-def _sampled(file: Source) -> tuple[bytes, "PeekedFile"]:
+def _sampled(file: Source) -> tuple[bytes, _PeekedFile]:
     first = file.read(SAMPLE_BYTES)
-    return first, PeekedFile(first, file)
+    return first, _PeekedFile(first, file)
 
 
 def _wide_codec(first: bytes) -> str | None:
@@ -319,28 +313,22 @@ def read_sep_line(lines: Sequence[str]) -> tuple[int, str | None]:
     return 1, found[1]
 
 
-class _Recoded:
-    """Text of another encoding, converted to UTF-8."""
-
-    def __init__(self, file: Source, encoding: str, codec: str) -> None:
-        self._file, self._decoder = file, codecs.getincrementaldecoder(codec)()
-        self._encoding, self._lines = encoding, 0
-
-    def read(self, size: int = -1, /) -> bytes:
-        """Return about ``size`` bytes; none only at the end."""
-        while True:
-            block = self._file.read(size)
-            text = None
-            with contextlib.suppress(UnicodeError):  # which holds the text
-                text = self._decoder.decode(block, final=not block)
-            if text is None:
-                raise BasketError(
-                    f"lines {self._lines + 1} and following are not {self._encoding} text; give another encoding= in "
-                    "the layout, or save the file as “CSV UTF-8”"
-                )
-            self._lines += text.count("\n")
-            if text or not block:
-                return text.encode()
+def _recoded(file: Source, encoding: str, codec: str) -> Iterator[bytes]:
+    """Yield text of another encoding as UTF-8."""
+    decoder, lines = codecs.getincrementaldecoder(codec)(), 0
+    while True:
+        block, text = file.read(MIN_CHUNK_BYTES), None
+        with contextlib.suppress(UnicodeError):  # which holds the text
+            text = decoder.decode(block, final=not block)
+        if text is None:
+            raise BasketError(
+                f"lines {lines + 1} and following are not {encoding} text; give another encoding= in the layout, or "
+                "save the file as “CSV UTF-8”"
+            )
+        lines += text.count("\n")
+        yield text.encode()
+        if not block:
+            return
 
 
 def _is_open(line: bytes) -> bool:
@@ -355,29 +343,18 @@ def _has_broken_cells(sample: bytes) -> bool:
     return any(any(map(_CLOSES.match, lines[place + 1 : place + _MAX_BREAKS])) for place in opened)
 
 
-class _WholeCells:
-    """Text with blanks instead of line breaks within quoted cells, so that each row is one line."""
-
-    def __init__(self, file: Source) -> None:
-        self._file, self._ready, self._rest = file, bytearray(), b""
-
-    def read(self, size: int = -1, /) -> bytes:
-        """Return ``size`` bytes, fewer at the end."""
-        while (size < 0 or len(self._ready) < size) and (block := self._file.read(CHUNK_BYTES)):
-            *lines, self._rest = (self._rest + block).split(b"\n")
-            held: list[bytes] = []
-            for line in lines:
-                held.append(line)
-                joined = b" ".join(each.rstrip(b"\r") for each in held) if len(held) > 1 else line
-                if not _is_open(joined) or len(held) > _MAX_BREAKS:
-                    self._ready += (b"\n".join(held) if _is_open(joined) else joined) + b"\n"
-                    held = []
-            self._rest = b"\n".join([*held, self._rest])
-        if size < 0 or len(self._ready) < size:
-            self._ready, self._rest = self._ready + self._rest, b""
-        taken = bytes(self._ready if size < 0 else self._ready[:size])
-        del self._ready[: len(taken)]
-        return taken
+def _whole_cells(file: Source) -> Iterator[bytes]:
+    """Yield text with blanks instead of line breaks within quoted cells, so that each row is one line."""
+    held, rest = list[bytes](), b""
+    while block := file.read(CHUNK_BYTES):
+        *lines, rest = (rest + block).split(b"\n")
+        for line in lines:
+            held.append(line)
+            joined = b" ".join(each.rstrip(b"\r") for each in held) if len(held) > 1 else line
+            if not _is_open(joined) or len(held) > _MAX_BREAKS:
+                yield (b"\n".join(held) if _is_open(joined) else joined) + b"\n"
+                held = []
+    yield b"\n".join([*held, rest])
 
 
 def count_lines(text: bytes) -> int:

@@ -33,18 +33,29 @@ from assocpriv.records.cells import (
     drop_unknown_items,
     find_item_separator,
     have_quantities,
+    is_missing,
     is_word,
     kept_sizes,
     ordinal,
     resolve,
 )
-from assocpriv.records.columns import Rows, frame_columns, is_list, is_text, sample_rows, series_to_arrow, values_of
+from assocpriv.records.columns import (
+    Rows,
+    coded_items,
+    distinct_texts,
+    frame_columns,
+    is_list,
+    is_text,
+    normalize_ids,
+    sample_rows,
+    series_to_arrow,
+    texts_of,
+    values_of,
+)
 from assocpriv.records.layout import FALSE_WORDS, NONE, STRICT, TRUE_WORDS, DetectedLayout, Layout, ReadOptions
 from assocpriv.records.layout_detection import detect_table_layout, names_columns
+from assocpriv.records.layout_signs import count_id_cells, describe_non_flag, is_total_column
 from assocpriv.records.long_rows import long_cells, long_part, refuse_incomplete
-from assocpriv.records.one_hot import describe_non_flag, is_total_column
-from assocpriv.records.text_columns import coded_items, distinct_texts, normalize_ids, texts_of
-from assocpriv.records.values import count_id_cells
 
 _LOG = logging.getLogger("assocpriv")  # for what is left out; the command line shows it
 EXHAUSTED = "the iterator has no baskets; it can be read only once, so pass a list of baskets"
@@ -149,7 +160,6 @@ class Baskets:
         array([2, 0])
         """
         options = ReadOptions(layout, unknown, repeats, empty)
-        _refuse_layout_of_lists(options.requested_layout)
         return _baskets_of(_cells_of_sets(baskets, options, catalogue), catalogue, options)[0]
 
     @classmethod
@@ -243,11 +253,8 @@ def to_baskets(
     """
     if isinstance(data, Baskets):
         return data
-    if is_frame(data):
-        return Baskets.from_frame(
-            data, layout, catalogue=catalogue, unknown=unknown, repeats=repeats, empty=empty, incomplete=incomplete
-        )
-    return Baskets.from_sets(data, catalogue, unknown=unknown, repeats=repeats, empty=empty, layout=layout)
+    options = ReadOptions(layout, unknown, repeats, empty, incomplete)
+    return _baskets_of(_cells_of(data, options, catalogue), catalogue, options)[0]
 
 
 def named_baskets(data: Any, catalogue: Catalogue | None, options: ReadOptions = STRICT) -> tuple[Baskets, int]:
@@ -258,12 +265,10 @@ def named_baskets(data: Any, catalogue: Catalogue | None, options: ReadOptions =
     >>> named_baskets([[], []], None, ReadOptions(empty="keep"))
     (Baskets(2 baskets over 1 items), 0)
     """
-    is_table = not isinstance(data, Baskets) and is_frame(data)
-    if not is_table:
-        _refuse_layout_of_lists(options.requested_layout)
     if isinstance(data, Baskets):
+        _refuse_layout_of_lists(options.requested_layout)
         return data, 0
-    cells = (_cells_of_frame if is_table else _cells_of_sets)(data, options, catalogue)
+    cells = _cells_of(data, options, catalogue)
     if catalogue is None and not len(cells.codes):
         catalogue = Catalogue.numbered(1)  # there are no names; this catalogue is not used
     return _baskets_of(cells, catalogue, options)
@@ -272,6 +277,10 @@ def named_baskets(data: Any, catalogue: Catalogue | None, options: ReadOptions =
 def _refuse_layout_of_lists(wanted: Layout) -> None:
     if wanted not in (Layout(), replace(Layout("list"), within=wanted.within, missing=wanted.missing)):
         raise BasketError("a layout applies only to files and tables; leave it out for baskets and lists of items")
+
+
+def _cells_of(data: Any, options: ReadOptions, catalogue: Catalogue | None) -> Cells:
+    return (_cells_of_frame if is_frame(data) else _cells_of_sets)(data, options, catalogue)
 
 
 def is_frame(data: Any) -> bool:
@@ -384,6 +393,7 @@ def refuse_multiple_items(cells: Cells, found: DetectedLayout) -> None:
 
 
 def _cells_of_sets(baskets: Iterable[object], options: ReadOptions, catalogue: Catalogue | None) -> Cells:
+    _refuse_layout_of_lists(options.requested_layout)
     if isinstance(baskets, Mapping):
         raise TypeError("baskets must be lists of items or a table, got a mapping; pass list(mapping.values())")
     if isinstance(baskets, Sequence) and _are_pairs(baskets[:SAMPLE_LINES]):
@@ -434,18 +444,9 @@ def _names_of(basket: object, row: int, *, has_missing: bool) -> list[str]:
             "a list: [basket]; split text with several items: text.split(',')"
         )
     return [
-        name if type(name) is str else "-" if has_missing and _is_missing(name) else _name_of(name, row, position)
+        name if type(name) is str else "-" if has_missing and is_missing(name) else _name_of(name, row, position)
         for position, name in enumerate(basket, 1)
     ]
-
-
-def _is_missing(item: object) -> bool:
-    """Return whether an item is None, NaN, or NA or NaT of pandas."""
-    return (
-        item is None
-        or (isinstance(item, float | np.floating) and bool(np.isnan(item)))
-        or type(item).__name__ in ("NAType", "NaTType")
-    )
 
 
 def _name_of(item: object, row: int, position: int) -> str:

@@ -7,6 +7,7 @@ import re
 from array import array
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import astuple, dataclass, replace
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -162,9 +163,6 @@ class LeftOut:
             )
 
 
-NOTHING_LEFT_OUT = LeftOut()
-
-
 @dataclass(frozen=True, eq=False, repr=False, slots=True)
 class Cells:
     """Items as a source holds them, before a catalogue numbers them, one basket after the other.
@@ -182,7 +180,7 @@ class Cells:
     codes: NDArray[Any]
     names: Sequence[str] | None
     origin: Origin = Origin()
-    left_out: LeftOut = NOTHING_LEFT_OUT
+    left_out: LeftOut = LeftOut()
     summed: bool = False
 
     @property
@@ -212,6 +210,14 @@ def is_word(name: str, words: Collection[str]) -> bool:
     True
     """
     return name.strip().lower() in words or (bool(words) and _RULE.fullmatch(name.strip()) is not None)
+
+
+def is_missing(value: object) -> bool:
+    """Return whether a value is None, NaN, or NA or NaT of pandas."""
+    if isinstance(value, Decimal):
+        return value.is_nan()
+    is_nan = isinstance(value, float | np.floating) and bool(np.isnan(value))
+    return value is None or is_nan or type(value).__name__ in ("NAType", "NaTType")
 
 
 def missing_words(keep: bool, catalogue: Catalogue | None = None) -> frozenset[str]:
@@ -347,12 +353,8 @@ def _named_codes(part: Cells, index: dict[str, int]) -> NDArray[np.int32]:
     if names is None:
         numbers, codes = np.unique(codes, return_inverse=True)
         names = list(map(str, numbers.tolist()))
-    return np.take(_renumbered(names, index), codes)
-
-
-def _renumbered(names: Iterable[str], index: dict[str, int]) -> NDArray[np.int32]:
-    """Return each name's number in an index, which is extended, followed by −1 for the code −1."""
-    return np.array([*(index.setdefault(name, len(index)) for name in names), -1], dtype=np.int32)
+    numbers = np.array([*(index.setdefault(name, len(index)) for name in names), -1], dtype=np.int32)
+    return np.take(numbers, codes)
 
 
 def kept_sizes(sizes: NDArray[Any], kept: NDArray[np.bool_]) -> NDArray[np.int64]:

@@ -10,7 +10,7 @@ import contextlib
 import re
 import shlex
 import unicodedata
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
@@ -445,6 +445,15 @@ def long_columns(columns: Sequence[object], wanted: Layout | None = None) -> tup
     if len(set(taken)) < len(taken):
         raise BasketError("transaction, item and quantity must be different columns")
     return places["transaction"], places["item"][0], places.get("quantity", (None,))[0]
+
+
+def column_numbers(places: Iterable[int]) -> str:
+    """Return columns by number, as in a layout.
+
+    >>> column_numbers([0, 2])
+    '#1+#3'
+    """
+    return "+".join(f"#{place + 1}" for place in places)
 
 
 def show_column(columns: Sequence[object], place: int) -> str:

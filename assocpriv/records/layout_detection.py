@@ -10,10 +10,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from assocpriv.guarantees.errors import BasketError
+from assocpriv.records import layout_signs as signs
 from assocpriv.records.basket_sources import TITLE_LINES, FirstRows, find_separator, is_total, read_sep_line
 from assocpriv.records.cells import LISTS, MARKS, MISSING_WORDS, cells_of_names, find_item_separator, is_word
 from assocpriv.records.columns import is_list, is_text
-from assocpriv.records.item_lines import REMARKS, refuse_extra_numbers, refuse_spmf, refuse_table_of_numbers
 from assocpriv.records.layout import (
     ANYWHERE,
     COLUMN_NUMBERS,
@@ -22,6 +22,7 @@ from assocpriv.records.layout import (
     Ambiguity,
     DetectedLayout,
     Layout,
+    column_numbers,
     is_known,
     known_places,
     layout_arg,
@@ -29,30 +30,6 @@ from assocpriv.records.layout import (
     requested_places,
     resolve_layout,
     show_column,
-)
-from assocpriv.records.one_hot import (
-    find_id_columns,
-    holds_flags,
-    is_index,
-    is_onehot,
-    is_surely_onehot,
-    non_flag_columns,
-    onehot_layout,
-)
-from assocpriv.records.values import (
-    AMOUNT,
-    DATE,
-    MIN_LINES,
-    MIN_REPEATS,
-    MONEY,
-    context_columns,
-    count_id_cells,
-    is_figure,
-    is_number,
-    likely_long_layout,
-    refuse_ids_of_rows,
-    refuse_no_items,
-    void_column,
 )
 
 _ITEM_NUMBERS = re.compile(r"\s*[0-9]+(\s+[0-9]+)*\s*")
@@ -95,7 +72,7 @@ def _is_dat(rows: FirstRows, wanted: Layout) -> bool:
         raise BasketError("the file is Weka's ARFF, which is not supported; save it as CSV")
     if any(line.upper().startswith(("INSERT INTO ", "CREATE TABLE ")) for line in rows.lines):
         raise BasketError("the file is an SQL dump, which is not supported; export the table as CSV")
-    if rows.lines[0].startswith(REMARKS) and any(each.startswith(REMARKS) for each in rows.lines[1:]):
+    if rows.lines[0].startswith(signs.REMARKS) and any(each.startswith(signs.REMARKS) for each in rows.lines[1:]):
         raise BasketError(
             "lines that begin with @, # or % are comments and names in SPMF's format; remove them, the rest is items"
         )
@@ -104,8 +81,8 @@ def _is_dat(rows: FirstRows, wanted: Layout) -> bool:
     else:
         holds = len(numbers) == len(rows.lines) and any(len(line.split()) > 1 for line in numbers)
     if holds:
-        refuse_table_of_numbers([line.split() for line in numbers])
-        refuse_extra_numbers([list(map(int, line.split())) for line in numbers if len(line) < 1 << 12])
+        signs.refuse_table_of_numbers([line.split() for line in numbers])
+        signs.refuse_extra_numbers([list(map(int, line.split())) for line in numbers if len(line) < 1 << 12])
     return holds
 
 
@@ -113,7 +90,7 @@ def _is_long(rows: FirstRows, wanted: Layout) -> bool:
     if wanted.item is not None or wanted.quantity is not None:
         return True
     if wanted.transaction is not None:
-        return not is_onehot(rows, wanted)
+        return not signs.is_onehot(rows, wanted)
     if wanted.header is False or len(rows.first) < 2 or not names_columns(rows.first):
         return False
     numbered = zip(rows.numbers, rows.cells, strict=True)
@@ -173,8 +150,8 @@ def _refuse_title(rows: FirstRows, mark: Layout) -> None:
             raise Ambiguity(f"line {line} ends the header of a survey", (survey, "without the first column"))
     for above in range(1, TITLE_LINES) if len(rows.first) < 2 else ():
         below = rows.after(above)
-        if below.is_table and len(below.body) >= MIN_REPEATS and _sign_of_table(below):
-            named = replace(likely_long_layout(below), header=below.numbers[0], separator=mark.separator)
+        if below.is_table and len(below.body) >= signs.MIN_REPEATS and _sign_of_table(below):
+            named = replace(signs.likely_long_layout(below), header=below.numbers[0], separator=mark.separator)
             raise Ambiguity(
                 f"line {below.numbers[0]}, below a title, seems to be a header",
                 (named, "with the correct column numbers"),
@@ -190,7 +167,7 @@ def _refuse_framed(rows: FirstRows, wanted: Layout, mark: Layout) -> None:
         below = rows.after(above)
         ends = is_total(below.cells[-1]) and len(below.cells[-1]) == len(below.first)
         below.cells = below.cells[: len(below.cells) - ends]
-        if not (above or ends) or not is_surely_onehot(below, wanted):
+        if not (above or ends) or not signs.is_surely_onehot(below, wanted):
             continue
         if ends:
             raise BasketError(f"line {rows.numbers[-1]:,} holds totals below a one-hot table; remove it")
@@ -271,16 +248,19 @@ def _refuse_table(rows: FirstRows, mark: Layout) -> None:
     if header and all(cell.isdecimal() for cell in rest if cell) and (len(rows.first) > 3 or "0" in rest):
         raise Ambiguity(
             "the columns after the first hold only whole numbers, such as quantities of items",
-            *((replace(mark, kind="one-hot", transaction=ids), "") for ids in non_flag_columns(rows)),
+            *((replace(mark, kind="one-hot", transaction=ids), "") for ids in signs.non_flag_columns(rows)),
             (mark, "if each line is a basket"),
             end="or write a one-hot table without totals: 1 for a quantity above 0, else 0",
         )
     once = header is None and not {cell for row in rows.body for cell in row}.intersection(rows.first)
-    counts = all(map(is_number, rows.column(0))) and not any(map(is_number, rest))
+    counts = all(map(signs.is_number, rows.column(0))) and not any(map(signs.is_number, rest))
     raise Ambiguity(
         f"all lines have {len(rows.first)} cells and {sign}, as in a table, not in baskets",
-        (replace(likely_long_layout(rows), header=header, separator=mark.separator), "with the correct column numbers"),
-        *((replace(mark, kind="one-hot", transaction=ids), "") for ids in non_flag_columns(rows)),
+        (
+            replace(signs.likely_long_layout(rows), header=header, separator=mark.separator),
+            "with the correct column numbers",
+        ),
+        *((replace(mark, kind="one-hot", transaction=ids), "") for ids in signs.non_flag_columns(rows)),
         *[(replace(mark, transaction="#1", header=header), "without the first column")] * counts,
         *[(replace(mark, header=True), "if line 1 is a header")] * once,
         (mark, "if each line is a basket"),
@@ -290,7 +270,7 @@ def _refuse_table(rows: FirstRows, mark: Layout) -> None:
 def _refuse_first_cells(rows: FirstRows, mark: Layout) -> None:
     if apart := _first_cells(rows):
         columns, header = apart
-        ids = "+".join(f"#{place + 1}" for place in range(columns))
+        ids = column_numbers(range(columns))
         raise Ambiguity(
             "the first cells of all lines are ids, numbers or dates that occur nowhere else, unlike items",
             (replace(mark, transaction=ids, header=header), "to leave them out"),
@@ -311,7 +291,7 @@ def _refuse_numbered(rows: FirstRows, mark: Layout) -> None:
             stems.setdefault(stem, []).append(place)
     items = [places for stem, places in stems.items() if len(places) > 1 and known_places([stem], "item")]
     if len(items) == 1 and len(rows.first) > len(items[0]) + 1:
-        others = "+".join(f"#{place + 1}" for place in range(len(rows.first)) if place not in items[0])
+        others = column_numbers(place for place in range(len(rows.first)) if place not in items[0])
         raise Ambiguity(
             "line 1 numbers the columns of items, and there are other columns",
             (replace(mark, transaction=others, header=True), "if each line is a basket"),
@@ -350,21 +330,20 @@ def _note_of_lines(rows: FirstRows) -> str:
     """Return a note about first or last cells that occur nowhere else, such as customers or payments; else empty."""
     lines = _filled(rows.cells)
     fact = "cells of all lines occur nowhere else; if they are customers, stores, payments or the like, not items,"
-    if count := count_id_cells(lines)[0]:
-        numbers = "+".join(f"#{place + 1}" for place in range(count))
-        return f"the first {fact} pass {layout_arg(f'lines transaction={numbers}')}"
-    return f"the last {fact} remove them" if count_id_cells([row[::-1] for row in lines])[0] else ""
+    if count := signs.count_id_cells(lines)[0]:
+        return f"the first {fact} pass {layout_arg(f'lines transaction={column_numbers(range(count))}')}"
+    return f"the last {fact} remove them" if signs.count_id_cells([row[::-1] for row in lines])[0] else ""
 
 
 def _last_cells(rows: FirstRows) -> list[int] | None:
     """Return the column of last cells that are not items, [] if it varies; None if they may be items."""
     lines = _filled(rows.cells)
     lasts, others = [row[-1] for row in lines], [cell for row in lines for cell in row[:-1]]
-    if len(lines) < 3 or min(map(len, lines)) < 2 or any(map(is_figure, others)):
+    if len(lines) < 3 or min(map(len, lines)) < 2 or any(map(signs.is_figure, others)):
         return None
-    amounts = all(MONEY.fullmatch(cell) or DATE.fullmatch(cell) for cell in lasts)
-    ids = len(lines) >= MIN_LINES and len({*lasts}) == len(lasts) and 2 * len({*others}) <= len(others)
-    numbers = len(lines) >= _MIN_NUMBERED and all(map(is_number, lasts))
+    amounts = all(signs.MONEY.fullmatch(cell) or signs.DATE.fullmatch(cell) for cell in lasts)
+    ids = len(lines) >= signs.MIN_LINES and len({*lasts}) == len(lasts) and 2 * len({*others}) <= len(others)
+    numbers = len(lines) >= _MIN_NUMBERED and all(map(signs.is_number, lasts))
     if not (amounts or numbers or (ids and not {*lasts} & {*others})):
         return None
     places = {len(row) - 1 for row in rows.cells if row}
@@ -377,16 +356,16 @@ def _first_cells(rows: FirstRows) -> tuple[int, bool | None] | None:
     others = {cell for row in lines for cell in row[1:] if cell}
     if not others or not all(row[0] for row in lines):
         return None
-    apart, are_ids = count_id_cells(_filled(lines))
-    header = True if _is_above_ids(rows, 0) and not is_number(rows.first[0]) else None
+    apart, are_ids = signs.count_id_cells(_filled(lines))
+    header = True if _is_above_ids(rows, 0) and not signs.is_number(rows.first[0]) else None
     data = rows.cells if header is None else rows.body
     dates = 0
-    while data and all(len(row) > dates + 1 and DATE.fullmatch(row[dates]) for row in data):
+    while data and all(len(row) > dates + 1 and signs.DATE.fullmatch(row[dates]) for row in data):
         dates += 1
-    if not dates and data and all(len(row) > 2 and DATE.fullmatch(row[1]) for row in data):
+    if not dates and data and all(len(row) > 2 and signs.DATE.fullmatch(row[1]) for row in data):
         dates = 2  # with a store or the like before it
     left = [row[dates:] for row in data]
-    numbers = all(is_number(row[0]) for row in left if row) and not any(is_number(each) for each in others)
+    numbers = all(signs.is_number(row[0]) for row in left if row) and not any(signs.is_number(each) for each in others)
     counts = [int(row[0]) for row in left if row and row[0].isdecimal() and len(row[0]) < 19]
     in_turn = len(counts) == len(left) > 2 and counts[0] < 2 and all(b == a + 1 for a, b in itertools.pairwise(counts))
     if are_ids or dates or in_turn or (numbers and len(left) >= _MIN_NUMBERED):
@@ -400,7 +379,7 @@ def _sign_of_table(rows: FirstRows) -> str | None:
     if shows_header(rows):
         return "the first one looks like a header"
     columns = [rows.column(place) for place in range(len(rows.first))]
-    numbers = [sum(map(is_number, column)) for column in columns]
+    numbers = [sum(map(signs.is_number, column)) for column in columns]
     whole = [number for number, column in zip(numbers, columns, strict=True) if all(column)]
     if len(rows.body) in numbers and any(2 * number <= len(rows.body) for number in whole):
         return "some columns hold only numbers and others few"
@@ -410,7 +389,7 @@ def _sign_of_table(rows: FirstRows) -> str | None:
     pairs = [(one, other) for one, other in itertools.pairwise(rows.cells) if one != other]
     for place in range(len(rows.first)):
         agree = sum(one[place] == other[place] != "" for one, other in pairs)
-        if len(pairs) >= MIN_REPEATS - 1 and 2 * agree >= len(pairs):
+        if len(pairs) >= signs.MIN_REPEATS - 1 and 2 * agree >= len(pairs):
             return "consecutive lines often have equal cells in a column"
     return None
 
@@ -429,7 +408,7 @@ RULES = (
         "one-hot",
         "all cells below line 1 are 1 and 0, or words for them, except a column of ids; some line repeats one",
         "tea,milk,rye / 1,0,1 / 0,1,0",
-        is_onehot,
+        signs.is_onehot,
     ),
     DetectionRule(
         "refused",
@@ -463,7 +442,7 @@ def detect_layout(lines: Sequence[str], wanted: Layout, *, plain: bool = False) 
 
 
 def _detect_layout(lines: Sequence[str], wanted: Layout, plain: bool) -> DetectedLayout:
-    refuse_spmf(lines)
+    signs.refuse_spmf(lines)
     above, mark = read_sep_line(lines)
     if mark is not None:
         wanted = replace(wanted, separator=wanted.separator or mark)
@@ -488,6 +467,12 @@ def _skip(rows: FirstRows, has_header: bool) -> int:
     return rows.first_line + 1 if has_header else rows.above
 
 
+def _named(rows: FirstRows, wanted: Layout, header: bool) -> tuple[list[str], Layout]:
+    """Return the names of the columns, empty ones without a header, and the layout with the header's line, if any."""
+    names = rows.first if header else [""] * len(rows.first)
+    return names, replace(wanted, header=header and (wanted.header or True))
+
+
 def _lines_found(rows: FirstRows, wanted: Layout) -> DetectedLayout:
     lines = zip(rows.numbers, rows.cells, strict=True)
     rule = next((number for number, row in lines if any(map(_RULE.fullmatch, row))), 0)
@@ -495,7 +480,7 @@ def _lines_found(rows: FirstRows, wanted: Layout) -> DetectedLayout:
         raise BasketError(
             f"line {rule} is a rule between blocks (---), not a basket; write one basket per line, or one row per item"
         )
-    if wanted.kind is None and rows.lines[:1] and rows.lines[0].startswith(REMARKS):
+    if wanted.kind is None and rows.lines[:1] and rows.lines[0].startswith(signs.REMARKS):
         raise BasketError("line 1 begins with @, # or %, as a comment does; remove it")
     single = max(map(len, rows.cells), default=0) == 1
     if wanted.kind is None and single and rows.blanks and 2 * rows.blanks < len(rows.cells):
@@ -510,10 +495,9 @@ def _lines_found(rows: FirstRows, wanted: Layout) -> DetectedLayout:
         if wanted.header is None and rows.first:
             by_name = not COLUMN_NUMBERS.fullmatch(wanted.transaction)
             header = by_name or _is_above_ids(rows, requested_places(rows.first, "transaction", wanted.transaction)[0])
-        names = rows.first if header else [""] * len(rows.first)
-        places = requested_places(names, "transaction", wanted.transaction)
-        wanted = replace(wanted, transaction="+".join(f"#{place + 1}" for place in places))
-    layout = replace(wanted, kind="lines", header=header and (wanted.header or True))
+        places = requested_places(_named(rows, wanted, header)[0], "transaction", wanted.transaction)
+        wanted = replace(wanted, transaction=column_numbers(places))
+    layout = replace(_named(rows, wanted, header)[1], kind="lines")
     note = "" if wanted.kind is not None else _note_of_lines(rows)
     return DetectedLayout(layout, places=places, skip=_skip(rows, header), note=note)
 
@@ -524,8 +508,7 @@ def _long_found(rows: FirstRows, wanted: Layout) -> DetectedLayout:
     if not rows.first:
         raise BasketError(f"line {rows.numbers[0]} is not CSV: quotes are not closed on the line; correct the header")
     header = _has_header(rows, wanted)
-    names = rows.first if header else [""] * len(rows.first)
-    layout = replace(wanted, header=header and (wanted.header or True))  # the requested line number, if any
+    names, layout = _named(rows, wanted, header)
     cells = [row for row in (rows.body if header else rows.cells) if len(row) == len(names) and row != list(names)]
     return long_found(names, layout, cells, _skip(rows, header))
 
@@ -537,8 +520,8 @@ def _list_found(rows: FirstRows, wanted: Layout) -> DetectedLayout:
         raise BasketError("the file holds no baskets; check that it is the right one")
     shown = any(map(is_known, rows.first)) or shows_header(rows) if wanted.header is None else wanted.header
     header = bool(shown)
-    names = rows.first if header else [""] * len(rows.first)
-    found = list_found(names, range(len(names)), replace(wanted, header=header and (wanted.header or True)))
+    names, layout = _named(rows, wanted, header)
+    found = list_found(names, range(len(names)), layout)
     return replace(found, skip=_skip(rows, header))
 
 
@@ -547,9 +530,9 @@ def _onehot_found(rows: FirstRows, wanted: Layout) -> DetectedLayout:
         raise BasketError(f"a one-hot file needs a column for each item, got {len(rows.first)}; check the separator")
     if wanted.header is False:
         raise BasketError("a one-hot file needs a header; header=no is not possible, only the header's line number")
-    places = find_id_columns(rows, wanted)
+    places = signs.find_id_columns(rows, wanted)
     header = wanted.header if type(wanted.header) is int else None
-    found = onehot_layout(replace(wanted, header=header), rows.first, places)
+    found = signs.onehot_layout(replace(wanted, header=header), rows.first, places)
     return DetectedLayout(found, tuple(rows.first), places, _skip(rows, True))
 
 
@@ -565,18 +548,18 @@ def long_found(names: Sequence[str], wanted: Layout, cells: Sequence[Sequence[st
         wanted = replace(wanted, item=f"#{full[0] + 1}")
     ids, item, quantity = long_columns(names, wanted)
     if wanted.transaction is None:
-        refuse_ids_of_rows(names, wanted, cells, ids)
+        signs.refuse_ids_of_rows(names, wanted, cells, ids)
     groups = dict[tuple[str, ...], list[Sequence[str]]]()
     for row in cells:
         groups.setdefault(tuple(row[place] for place in ids), []).append(row)
     if wanted.item is None:
-        refuse_no_items(names, wanted, list(groups.values()), (ids, item))
+        signs.refuse_no_items(names, wanted, list(groups.values()), (ids, item))
     places = (*ids, item, *([] if quantity is None else [quantity]))
     parts = [part.strip() for part in (wanted.transaction or "").split("+")]
     days = frozenset(place for place, part in zip(ids, parts, strict=False) if part.endswith(DAY) and part not in names)
-    void = void_column(names, cells, places)
+    void = signs.void_column(names, cells, places)
     apart = places if void is None else (*places, void)
-    context = () if wanted.rows == ANYWHERE else context_columns(names, apart, list(groups.values()), item)
+    context = () if wanted.rows == ANYWHERE else signs.context_columns(names, apart, list(groups.values()), item)
     shown = replace(
         wanted,
         kind="long",
@@ -587,7 +570,9 @@ def long_found(names: Sequence[str], wanted: Layout, cells: Sequence[Sequence[st
     fact = f"column {(void or 0) + 1} marks rows as cancelled, refunded, shipping, views or the like"
     note = "" if void is None else f"{fact}; if such rows are not sales, remove them first"
     others = set(range(len(names))) - {*places, *(place for _, place in context)}
-    counts = (place for place in sorted(others) if all(AMOUNT.fullmatch(row[place]) for row in cells if row[place]))
+    counts = (
+        place for place in sorted(others) if all(signs.AMOUNT.fullmatch(row[place]) for row in cells if row[place])
+    )
     watched = tuple(counts) if cells and quantity is None and wanted.quantity is None else ()
     return DetectedLayout(shown, tuple(names), places, skip, len(ids), context, days=days, note=note, watched=watched)
 
@@ -620,7 +605,7 @@ def shows_header(rows: FirstRows) -> bool | None:
     """Return whether digits show the first line to be a header (True) or data (False); None if they show neither."""
     body = [row for row in rows.body if len(row) == len(rows.first)]
     numbers = list(map(str, range(len(rows.first))))  # as pandas names columns, with "" for its index
-    names = (column for column in zip(*body, strict=True) if not any(map(is_number, column)))
+    names = (column for column in zip(*body, strict=True) if not any(map(signs.is_number, column)))
     if rows.first in (numbers, ["", *numbers[:-1]]) and any(map(all, names)):
         return True
     votes = set()
@@ -657,7 +642,9 @@ def _detect_table_layout(rows: FirstRows, kinds: Sequence[Any], wanted: Layout) 
     kind = wanted.kind or _kind_of_table(rows, texts, held, wanted)
     if kind == "list":
         found = list_found(names, held if wanted.within in (None, NONE) else range(len(names)), wanted)
-        ids = [rows.column(place) for place, name in enumerate(names) if place not in found.places and is_index(name)]
+        ids = [
+            rows.column(place) for place, name in enumerate(names) if place not in found.places and signs.is_index(name)
+        ]
         if wanted.kind is None and ids and len(set(ids[0])) < len(ids[0]):
             raise Ambiguity(
                 "the table has lists and repeated ids",
@@ -671,8 +658,8 @@ def _detect_table_layout(rows: FirstRows, kinds: Sequence[Any], wanted: Layout) 
         return long_found(names, wanted, [row for row in rows.body if len(row) == len(names)])
     if kind != "one-hot":
         raise BasketError(f"the layout {kind} is only for text; tables can have long, one-hot or list")
-    places = find_id_columns(rows, wanted)
-    return DetectedLayout(onehot_layout(wanted, names, places), tuple(names), places)
+    places = signs.find_id_columns(rows, wanted)
+    return DetectedLayout(signs.onehot_layout(wanted, names, places), tuple(names), places)
 
 
 def list_found(names: Sequence[str], held: Sequence[int], wanted: Layout) -> DetectedLayout:
@@ -690,29 +677,29 @@ def list_found(names: Sequence[str], held: Sequence[int], wanted: Layout) -> Det
 def _kind_of_table(rows: FirstRows, texts: Sequence[bool], held: Sequence[int], wanted: Layout) -> str:
     names = rows.first
     if wanted.transaction is not None or wanted.item is not None:
-        if wanted.item is None and not held and holds_flags(rows, wanted):
+        if wanted.item is None and not held and signs.holds_flags(rows, wanted):
             return "one-hot"
         return "list" if wanted.transaction is None and held else "long"
     usual = [bool(known_places(names, role)) for role in ("transaction", "item")]
     if len(names) > 1 and all(usual) and not held:
         return "long"
-    if len(held) == 1 or (rows.body and holds_flags(rows, wanted)):
+    if len(held) == 1 or (rows.body and signs.holds_flags(rows, wanted)):
         return "list" if held else "one-hot"
     if len(names) == 2 and not held and (any(usual) or sum(texts) == 1):
         return "long"
     if not rows.body:
         raise BasketError("the table has no rows that show its layout; pass layout='one-hot' or another")
     _refuse_wide(rows, [place for place, each in enumerate(texts) if each])
-    long = likely_long_layout(rows) if len(names) > 1 and rows.body else "long transaction=#1 item=#2"
+    long = signs.likely_long_layout(rows) if len(names) > 1 and rows.body else "long transaction=#1 item=#2"
     if len(names) == 1 and any(texts) and (mark := find_item_separator(cells_of_names(rows.body))):
         raise Ambiguity(f"the cells contain {MARKS[mark][0]}", (Layout("list", item="#1", within=mark), ""))
     counts, has_zeros = not any(texts) and not held and len(names) > 1, any("0" in row for row in rows.body)
-    index = ".set_index(ID_COLUMNS)" * (usual[0] or any(non_flag_columns(rows)))
+    index = ".set_index(ID_COLUMNS)" * (usual[0] or any(signs.non_flag_columns(rows)))
     raise Ambiguity(
         f"the layout of the {len(names)} columns, {len(held)} of them lists, is ambiguous",
         *[(long, "with the correct column numbers")] * (not counts or len(names) < _MIN_COUNTS - 2 * has_zeros),
         *((f"list item=#{place + 1}", "") for place in held[:1]),
-        *((Layout("one-hot", transaction=ids), "") for ids in non_flag_columns(rows)),
+        *((Layout("one-hot", transaction=ids), "") for ids in signs.non_flag_columns(rows)),
         end="or pass frame.reset_index() if the index holds ids"
         if len(names) < 2
         else f"or for quantities, a column per item, pass frame{index} > 0 without totals" * counts,

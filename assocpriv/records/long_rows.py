@@ -18,9 +18,8 @@ from assocpriv.files.arrow import array_to_numpy, pa, pc, to_arrow
 from assocpriv.guarantees.errors import BasketError
 from assocpriv.records.basket_sources import TOTALS
 from assocpriv.records.cells import Cells, LeftOut, Origin, drop_till_lines, kept_sizes
-from assocpriv.records.columns import Rows
-from assocpriv.records.layout import ANYWHERE, DATES, DAY, KEEP, NONE, TOGETHER, DetectedLayout, layout_arg, show_column
-from assocpriv.records.text_columns import (
+from assocpriv.records.columns import (
+    Rows,
     cast_string_views,
     coded_items,
     coded_texts,
@@ -32,7 +31,8 @@ from assocpriv.records.text_columns import (
     texts_of,
     words_pattern,
 )
-from assocpriv.records.values import AMOUNT
+from assocpriv.records.layout import ANYWHERE, DATES, DAY, KEEP, NONE, TOGETHER, DetectedLayout, layout_arg, show_column
+from assocpriv.records.layout_signs import AMOUNT
 
 _SECONDS = 1e9  # numbers from which on values are times, not days
 _FEW = 50  # one id in this many may have several values in a column whose role was detected from first rows only
@@ -49,9 +49,6 @@ class IncompleteRows:
     rows: int = 0
     first: str = ""
     without_id: int = 0
-
-
-NONE_INCOMPLETE = IncompleteRows()
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +75,7 @@ class LongPart:
     timed: frozenset[str]
     quantities: NDArray[np.int64] | None
     persons: Any
-    incomplete: IncompleteRows = NONE_INCOMPLETE
+    incomplete: IncompleteRows = IncompleteRows()
 
     @property
     def memory_bytes(self) -> int:
@@ -215,16 +212,15 @@ def _without_rows(
         incomplete = IncompleteRows(len(odd), f"{place} has no {what}", without_id)
     kept, lengths = to_arrow(~lacks_cell), kept_sizes(part.lengths, ~lacks_cell)
     runs = to_arrow(lengths > 0)
-    return LongPart(
-        part.found,
-        part.transactions.filter(runs),
-        lengths[lengths > 0],
-        part.items.filter(kept),
-        {role: texts.filter(runs) for role, texts in part.context.items()},
-        part.timed,
-        None if part.quantities is None else part.quantities[~lacks_cell],
-        None if part.persons is None else part.persons.filter(kept),
-        incomplete,
+    return replace(
+        part,
+        transactions=part.transactions.filter(runs),
+        lengths=lengths[lengths > 0],
+        items=part.items.filter(kept),
+        context={role: texts.filter(runs) for role, texts in part.context.items()},
+        quantities=None if part.quantities is None else part.quantities[~lacks_cell],
+        persons=None if part.persons is None else part.persons.filter(kept),
+        incomplete=incomplete,
     )
 
 

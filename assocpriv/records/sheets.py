@@ -27,13 +27,13 @@ _FORMULA = re.compile(
     rb"<(?:x:)?c ([^>]*)>\s*<(?:x:)?f(?:\s[^>]*)?(?:/>|>[^<]*</(?:x:)?f>)\s*"
     rb"(?:<(?:x:)?v\s*/>|<(?:x:)?v>([^<]*)</(?:x:)?v>)?\s*</(?:x:)?c>"
 )
-_REFERENCE = re.compile(rb'\br="([A-Z]+)[0-9]+"')
+_REFERENCE = re.compile(rb'\br="([A-Z]{1,3})[0-9]+"')
 _FORMULAS = (
     "holds formulas that were never computed; open the workbook in a spreadsheet program and save it, or replace them "
     "by values"
 )
 _BLANKS = re.compile(r"[^\S\t]+")  # not tabs, which separate several items
-_MERGED = re.compile(rb'<(?:x:)?mergeCell ref="([A-Z]+)([0-9]+):([A-Z]+)([0-9]+)"')
+_MERGED = re.compile(rb'<(?:x:)?mergeCell ref="([A-Z]{1,3})([0-9]+):([A-Z]{1,3})([0-9]+)"')
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,25 @@ class _Sheet:
         return str(self.source._worksheet_path)  # openpyxl has no public attribute for it
 
 
-class SheetText:
+class ByteStream:
+    """Blocks of bytes, read in other sizes."""
+
+    def __init__(self, blocks: Iterator[bytes]) -> None:
+        self._blocks, self._rest = blocks, b""
+
+    def read(self, size: int = -1, /) -> bytes:
+        """Return ``size`` bytes, fewer at the end; all the rest if negative."""
+        parts, length = [self._rest], len(self._rest)
+        while (size < 0 or length < size) and (block := next(self._blocks, None)) is not None:
+            parts.append(block)
+            length += len(block)
+        text = b"".join(parts)
+        stop = length if size < 0 else size
+        self._rest = text[stop:]
+        return text[:stop]
+
+
+class SheetText(ByteStream):
     """Sheets of a workbook as lines of CSV; ``selection`` names them in the form of ``sheet=``."""
 
     def __init__(self, file: BinaryIO, choice: SheetChoice) -> None:
@@ -100,7 +118,7 @@ class SheetText:
         self._sheets = _chosen(book, choice)
         self.selection = "+".join(f"#{each.number}" for each in self._sheets)
         self._starts: list[tuple[int, int, int]] = []  # lines before a sheet, its rows left out, its number
-        self._rest, self._lines = bytearray(), self._csv_lines(choice.header)
+        super().__init__(self._csv_lines(choice.header))
 
     @property
     def are_several(self) -> bool:
@@ -113,14 +131,6 @@ class SheetText:
             return line
         before, left_out, number = next(each for each in reversed(self._starts) if each[0] < line)
         return SheetRow(line, line - before + left_out, number)
-
-    def read(self, size: int = -1, /) -> bytes:
-        """Return ``size`` bytes, fewer at the end; all the rest if negative."""
-        while (size < 0 or len(self._rest) < size) and (line := next(self._lines, None)) is not None:
-            self._rest += line
-        taken = bytes(self._rest if size < 0 else self._rest[:size])
-        del self._rest[: len(taken)]
-        return taken
 
     def _csv_lines(self, header: int | None) -> Iterator[bytes]:
         """Yield the rows of all sheets; of sheets after the first only those below the header."""
@@ -234,15 +244,10 @@ def _requested_sheets(sheets: Mapping[int, _Sheet], choice: SheetChoice) -> list
 
 
 def _place(letters: bytes) -> int:
-    """Return the index, from 0, of a column that a sheet names by letters.
+    """Return the index, from 0, of a column that a sheet names by letters."""
+    from openpyxl.utils import column_index_from_string
 
-    >>> _place(b"A"), _place(b"AB")
-    (0, 27)
-    """
-    number = 0
-    for letter in letters:
-        number = 26 * number + letter - 64
-    return number - 1
+    return int(column_index_from_string(letters.decode())) - 1
 
 
 def _cell_text(cell: object) -> str:

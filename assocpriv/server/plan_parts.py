@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from assocpriv.plans.registry import Entry
 
 if TYPE_CHECKING:
-    from assocpriv.files.itemset_files import LightFrame
+    from assocpriv.files.mined_tables import LightFrame
     from assocpriv.server.baskets.counting import CountingBackend
     from assocpriv.server.baskets.mining import MiningRequest
     from assocpriv.server.numeric.distributions import Distributions

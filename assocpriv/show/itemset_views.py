@@ -5,8 +5,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from assocpriv.files.itemset_files import ATTRIBUTE, MACHINE_COLUMNS, AnyFrame, LightFrame, itemset_records
-from assocpriv.files.mined_tables import MiningFacts, describe_limits, mining_facts
+from assocpriv.files.mined_tables import (
+    ATTRIBUTE,
+    MACHINE_COLUMNS,
+    AnyFrame,
+    LightFrame,
+    MiningFacts,
+    describe_limits,
+    itemset_records,
+    mining_facts,
+)
 from assocpriv.guarantees.errors import pluralize
 from assocpriv.plans.baskets.catalogue import name_itemsets
 from assocpriv.server.baskets.mining import LEAST_PROBABILITY as LEAST

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from assocpriv.files.atomic import MAX_TABLE_BYTES, atomic_output, check_page_output, read_bounded
-from assocpriv.files.itemset_files import AnyFrame, LightFrame
-from assocpriv.files.mined_tables import MiningFacts, mining_facts, read_table
+from assocpriv.files.mined_tables import AnyFrame, LightFrame, MiningFacts, mining_facts, read_table
+from assocpriv.files.model_files import read_tree
 from assocpriv.files.plan_files import read_plan
-from assocpriv.files.tree_files import read_tree
 from assocpriv.guarantees.errors import EstimateError, PlanError, check_type, pluralize
 from assocpriv.plans.baskets.basket_plan import Plan
 from assocpriv.plans.numeric.tree_model import TreeModel

@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from assocpriv.client.baskets.transactions import BasketCounts, read_transactions
-from assocpriv.files.plan_files import check_catalogue, normalize_name, read_text
-from assocpriv.files.spreadsheet_lists import is_header, read_rows
+from assocpriv.files.plan_files import check_catalogue, is_header, normalize_name, read_rows, read_text
 from assocpriv.guarantees.amplification import Guarantee
 from assocpriv.guarantees.errors import BasketError, build_options, check_type, pluralize
 from assocpriv.guarantees.exact_numbers import check_range

@@ -58,8 +58,7 @@ from assocpriv.plans.guided.guided_plan import (
 from assocpriv.plans.result_display import html_renderer, plan_bound, rows_frame, short_repr
 from assocpriv.records.basket_sources import MemoryBudget, prefix_errors
 from assocpriv.records.columns import open_table
-from assocpriv.records.number_columns import all_numbers, explain_words_among_numbers
-from assocpriv.records.table_files import TableOptions, stream_table
+from assocpriv.records.table_files import TableOptions, all_numbers, explain_words_among_numbers, stream_table
 from assocpriv.server.guided import collection as guided_collection
 from assocpriv.simulation.enumeration import SeededEntropy
 

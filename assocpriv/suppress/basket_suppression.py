@@ -22,7 +22,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.files.arrow import pa, parquet_errors, pc, pq
-from assocpriv.files.arrow_rows import Order, csv_lines, line_bytes
 from assocpriv.guarantees.errors import BasketError, RecordError, TemplateError
 from assocpriv.records.basket_files import (
     BasketLayout,
@@ -38,6 +37,7 @@ from assocpriv.records.table_files import TableOptions
 from assocpriv.suppress.coded_table import CodedColumn, CodedTable, read_source
 from assocpriv.suppress.inference_templates import HELD, LACKED, ConfidenceBound, check_spellings
 from assocpriv.suppress.release_checks import BasketRow, cells_of, count_baskets, rows_of_arrow, rows_of_text
+from assocpriv.suppress.release_files import Order, csv_lines, line_bytes
 from assocpriv.suppress.suppression import SuppressionOutcome
 
 HIDDEN = "*"

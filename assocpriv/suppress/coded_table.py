@@ -31,8 +31,7 @@ from assocpriv.files.arrow import pa, pc
 from assocpriv.guarantees.errors import RecordError, TemplateError, pluralize
 from assocpriv.records import basket_sources
 from assocpriv.records import columns as tabular
-from assocpriv.records.number_columns import all_numbers, explain_words_among_numbers, read_numbers
-from assocpriv.records.table_files import TableOptions
+from assocpriv.records.table_files import TableOptions, all_numbers, explain_words_among_numbers, read_numbers
 from assocpriv.suppress.inference_templates import ConfidenceBound
 
 _RECORD_BYTES = 48  # per record while groups are found and rows shuffled, plus two per column

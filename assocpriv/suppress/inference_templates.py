@@ -24,7 +24,7 @@ from typing import Any
 from assocpriv.files.atomic import read_bounded
 from assocpriv.guarantees.amplification import parse_probability
 from assocpriv.guarantees.errors import PlanError, RepeatedFieldError, TemplateError, json_fields
-from assocpriv.records.number_columns import read_numbers, unread_numbers
+from assocpriv.records.table_files import read_numbers, unread_numbers
 
 _KEYS = ("channel", "sensitive", "confidence")
 _MAX_BYTES = 16 << 20

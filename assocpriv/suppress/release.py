@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
-from assocpriv.files.arrow_rows import Order
 from assocpriv.files.atomic import atomic_output, check_writable
 from assocpriv.guarantees.errors import FileError, TemplateError, build_options, given_options, pluralize
 from assocpriv.kernels.parallel import default_memory
@@ -39,7 +38,7 @@ from assocpriv.suppress.inference_templates import HELD, ConfidenceBound, are_ov
 from assocpriv.suppress.inferences import inferences, masking_columns
 from assocpriv.suppress.randomization import ReleaseKey, key_path
 from assocpriv.suppress.release_checks import Inference, count_columns, count_file
-from assocpriv.suppress.release_files import TableRelease, released_table, write_file
+from assocpriv.suppress.release_files import Order, TableRelease, released_table, write_file
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -9,7 +9,8 @@ allowed memory are distributed over unnamed temporary files, and each file is th
 import contextlib
 import gzip
 import itertools
-from collections.abc import Callable, Iterator, Mapping
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, cast
@@ -17,8 +18,7 @@ from typing import Any, BinaryIO, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.files import arrow_rows
-from assocpriv.files.arrow import pa, pq
+from assocpriv.files.arrow import pa, pc, pq
 from assocpriv.guarantees.errors import RecordError
 from assocpriv.kernels.parallel import parallel_map
 from assocpriv.records.basket_sources import MemoryBudget
@@ -26,7 +26,9 @@ from assocpriv.records.columns import AnyTable, ParquetTable, frame_columns, is_
 from assocpriv.suppress.coded_table import SourceTable, file_stamp, hide
 
 _CHANGED = "the file changed while it was read; nothing was written; run it again"
+_PARTS = 32  # temporary files for a new order
 _SHARE, _MAX_BUFFER = 8, 1 << 30  # share of the allowed memory for rows that are ordered at a time
+Order = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -43,12 +45,12 @@ class TableRelease:
     source: SourceTable
     changes: Mapping[int, tuple[NDArray[Any], Any]]
     dropped: frozenset[str]
-    order: arrow_rows.Order
+    order: Order
 
     @classmethod
     def from_source(
         cls, source: SourceTable, hidden: Mapping[str, NDArray[np.bool_]], mark: str, dropped: frozenset[str],
-        order: arrow_rows.Order,
+        order: Order,
     ) -> "TableRelease":  # fmt: skip
         """Return the release with a mark in place of hidden cells."""
         changes = {}
@@ -103,7 +105,7 @@ def write_file(path: Path, release: TableRelease, stream: BinaryIO, memory_bytes
             fields = [table.schema.field(table.names[place]) for place in release.kept]
             fields = [each.with_type(_released_type(each.type)) if place in release.changes else each
                       for place, each in zip(release.kept, fields, strict=True)]  # fmt: skip
-            schema = arrow_rows.plain_schema(fields)
+            schema = plain_schema(fields)
             packing = {"UNCOMPRESSED": "none"}.get(table.compression, table.compression)
             writer = stack.enter_context(pq.ParquetWriter(stream, schema, compression=packing))
 
@@ -111,17 +113,17 @@ def write_file(path: Path, release: TableRelease, stream: BinaryIO, memory_bytes
                 return pa.record_batch([*map(_cast, cells, schema.types)], schema=schema)
 
             rows = _batches(table, release, typed, budget, room)
-            for part in arrow_rows.reorder_rows(rows, release.order, room, folder):
-                writer.write_table(arrow_rows.drop_unused_categories(part))
+            for part in reorder_rows(rows, release.order, room, folder):
+                writer.write_table(drop_unused_categories(part))
             return
         if gzipped:
             stream = cast(BinaryIO, stack.enter_context(gzip.GzipFile("", "wb", 6, stream, mtime=0)))
         header = [pa.array([source.names[place]]) for place in release.kept]
-        stream.write(arrow_rows.line_bytes(arrow_rows.csv_lines(header, source.separator)))
-        lines = _batches(table, release, lambda cells: arrow_rows.csv_lines(cells, source.separator), budget, room)
-        for part in arrow_rows.reorder_rows(lines, release.order, room, folder):
+        stream.write(line_bytes(csv_lines(header, source.separator)))
+        lines = _batches(table, release, lambda cells: csv_lines(cells, source.separator), budget, room)
+        for part in reorder_rows(lines, release.order, room, folder):
             for batch in part.to_batches():
-                stream.write(arrow_rows.line_bytes(batch))
+                stream.write(line_bytes(batch))
 
 
 def _batches(
@@ -140,7 +142,7 @@ def _batches(
             cells = dict(zip(read, columns, strict=True))
             cells |= {place: release.cells(place, slice(record, stop)) for place in release.changes if place in kept}
             # a long text may be in many rows, and only once in a dictionary
-            pieces = 1 + sum(map(arrow_rows.text_bytes, cells.values())) // max(room, 1)
+            pieces = 1 + sum(map(text_bytes, cells.values())) // max(room, 1)
             step = max(1, -(-(stop - record) // pieces))
             for start in range(0, stop - record, step):
                 yield [cells[place][start : start + step] for place in kept]
@@ -167,7 +169,7 @@ def released_table(frame: Any, release: TableRelease) -> Any:
     if table.implementation.is_pandas():
         return _plain_frame(native)
     if table.implementation.is_pyarrow():
-        return arrow_rows.drop_unused_categories(native.cast(arrow_rows.plain_schema(native.schema)))
+        return drop_unused_categories(native.cast(plain_schema(native.schema)))
     texts = (nw.String, nw.Binary, nw.Categorical, nw.Enum)
     return table.with_columns(*(_anew(each) for each in table.iter_columns() if each.dtype in texts)).to_native()
 
@@ -183,7 +185,7 @@ def _plain_frame(frame: Any) -> Any:
             ordered = [each for each in kind.categories if each in set(used)] if kind.ordered else used
             return cells.set_categories(ordered)
         if isinstance(kind, pd.ArrowDtype):
-            return type(cells)(arrow_rows.drop_unused_categories(pa.table({"": column})).column(0))
+            return type(cells)(drop_unused_categories(pa.table({"": column})).column(0))
         is_masked = pd.api.types.is_extension_array_dtype(kind) and pd.api.types.is_any_real_numeric_dtype(kind)
         return pd.array(column.astype(object), dtype=kind) if is_masked or kind == "boolean" else cells
 
@@ -214,3 +216,100 @@ def _released(stored: Any, release: TableRelease, place: int) -> Any:
         return nw.from_native(made, series_only=True)
     text = nw.new_series(stored.name, cells.tolist(), nw.String, backend=stored.implementation)
     return text.cast(nw.Categorical) if stored.dtype == nw.Categorical else text
+
+
+# ---- rows: written as CSV lines, and in another order
+
+
+def text_bytes(column: Any) -> int:
+    """Return the number of bytes that a column writes as text; a word of a dictionary counts once per row."""
+    kind = column.type
+    words = kind.value_type if pa.types.is_dictionary(kind) else pa.null()
+    if pa.types.is_string(words) or pa.types.is_large_string(words):
+        return int(pc.sum(pc.binary_length(column.dictionary).take(column.indices)).as_py() or 0)
+    return int(column.nbytes)
+
+
+def csv_lines(columns: Sequence[Any], separator: str) -> Any:
+    """Return CSV lines as a batch of one column; cells are quoted where necessary."""
+    ends = [""] * (len(columns) - 1) + ["\n"]
+    cells = [_quoted(column, separator, end) for column, end in zip(columns, ends, strict=True)]
+    return pa.record_batch([pc.binary_join_element_wise(*cells, separator)], names=["line"])
+
+
+def line_bytes(batch: Any) -> memoryview:
+    """Return the bytes of all lines of a batch."""
+    lines = batch.column(0)
+    ends = np.frombuffer(lines.buffers()[1], dtype=np.int32)[lines.offset : lines.offset + len(lines) + 1]
+    return memoryview(lines.buffers()[2])[ends[0] : ends[-1]]
+
+
+def _quoted(column: Any, separator: str, end: str = "") -> Any:
+    if pa.types.is_dictionary(column.type) and len(column.dictionary) <= len(column):  # quote each distinct text once
+        return _quoted(column.dictionary, separator, end).take(column.indices)
+    column = column.cast(pa.string()).fill_null("")
+    needs = pc.or_(pc.match_substring(column, separator), pc.match_substring(column, '"'))
+    if pc.any(needs).as_py():
+        inside = pc.replace_substring(column, '"', '""')
+        column = pc.if_else(needs, pc.binary_join_element_wise('"', inside, '"', ""), column)
+    return pc.binary_join_element_wise(column, "", end) if end else column
+
+
+def reorder_rows(batches: Iterator[Any], order: Order, max_bytes: int, folder: Path) -> Iterator[Any]:
+    """Yield the rows of Arrow batches in the given order, in tables of about ``max_bytes`` at most."""
+    held, n_bytes = list[Any](), 0
+    for batch in batches:
+        held.append(batch)
+        n_bytes += batch.nbytes
+        if n_bytes > max_bytes and len(order) > 1:
+            yield from _reorder_on_disk(itertools.chain(held, batches), order, max_bytes, folder)
+            return
+    if held:
+        yield pa.Table.from_batches(held).combine_chunks().take(order)
+
+
+def _reorder_on_disk(batches: Iterator[Any], order: Order, max_bytes: int, folder: Path) -> Iterator[Any]:
+    ends = [len(order) * (place + 1) // _PARTS for place in range(_PARTS)]
+    part, at, writers = np.empty(len(order), dtype=np.uint8), 0, list[Any]()
+    for place, (low, high) in enumerate(itertools.pairwise([0, *ends])):
+        part[order[low:high]] = place
+    with contextlib.ExitStack() as stack:
+        files = [stack.enter_context(tempfile.TemporaryFile(dir=folder)) for _ in range(_PARTS)]
+        for batch in batches:
+            writers = writers or [pa.ipc.new_stream(file, batch.schema) for file in files]
+            rows = part[at : at + len(batch)]
+            at += len(batch)
+            by_part, stops = batch.take(np.argsort(rows, kind="stable")), np.cumsum(np.bincount(rows, minlength=_PARTS))
+            for writer, low, high in zip(writers, [0, *stops[:-1].tolist()], stops.tolist(), strict=True):
+                if low < high:
+                    writer.write_batch(by_part[low:high])
+        for writer, file, (low, high) in zip(writers, files, itertools.pairwise([0, *ends]), strict=True):
+            writer.close()
+            file.seek(0)
+            places = np.argsort(np.argsort(order[low:high]))  # the rows of a file kept their relative order
+            yield from reorder_rows(iter(pa.ipc.open_stream(file)), places, max_bytes, folder)
+
+
+# ---- metadata that could disclose removed records
+
+
+def plain_schema(fields: Iterable[Any]) -> Any:
+    """Return a schema of Arrow fields without their metadata."""
+    return pa.schema([field.remove_metadata() for field in fields])
+
+
+def drop_unused_categories(table: Any) -> Any:
+    """Return an Arrow table with only the categories that occur in its rows; ordered categories keep their order.
+
+    Unused categories would disclose values of removed records; the order of unordered ones may disclose that of the
+    original records.
+    """
+    for place, field in enumerate(table.schema):
+        if pa.types.is_dictionary(field.type):
+            column = table.column(place).unify_dictionaries().combine_chunks()
+            used = column.indices.unique().drop_null()
+            used = used.sort() if field.type.ordered else used
+            codes = pc.index_in(column.indices, value_set=used).cast(field.type.index_type)
+            made = pa.DictionaryArray.from_arrays(codes, column.dictionary.take(used), ordered=field.type.ordered)
+            table = table.set_column(place, field, made)
+    return table

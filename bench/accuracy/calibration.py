@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.estimation.supports import ErrorOptions
-from assocpriv.files.itemset_files import LightFrame
+from assocpriv.files.mined_tables import LightFrame
 from assocpriv.guarantees.amplification import Guarantee
 from assocpriv.planning.basket_planner import make_plan
 from assocpriv.server.baskets.ask import ask

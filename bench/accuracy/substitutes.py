@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from assocpriv import plan
 from assocpriv.estimation.supports import ErrorOptions
-from assocpriv.files.itemset_files import ATTRIBUTE, LightFrame
+from assocpriv.files.mined_tables import ATTRIBUTE, LightFrame
 from assocpriv.server.baskets.counting import LocalBackend
 from assocpriv.server.baskets.mining import MiningRequest, mine
 from assocpriv.server.baskets.posterior import NullModel

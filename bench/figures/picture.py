@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from assocpriv.files.itemset_files import LightFrame
+from assocpriv.files.mined_tables import LightFrame
 from assocpriv.guarantees.amplification import Guarantee
 from assocpriv.planning.basket_planner import make_plan
 from assocpriv.server.baskets.tables import NO_FILTER, rows_to_show

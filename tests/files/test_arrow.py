@@ -17,7 +17,7 @@ import pytest
 
 from assocpriv.files import arrow
 from assocpriv.files.arrow import ColumnChunk, array_to_numpy, column_chunks, to_arrow, to_arrow_table, to_numpy
-from assocpriv.files.itemset_files import as_column
+from assocpriv.files.mined_tables import as_column
 
 N = 12_345
 CHUNK_FIELDS = {"values": 0x16, "plain": 0x16, "data": 0x26}  # headers of fields as Arrow writes them

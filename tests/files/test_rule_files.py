@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from assocpriv.files.rule_files import FORMAT, digest_of, read_device_rules, read_prices, rules_to_text
+from assocpriv.files.model_files import RULES, digest_of, read_device_rules, rules_to_text
+from assocpriv.files.plan_files import read_prices
 from assocpriv.guarantees.errors import EstimateError, FileError
 
 RULE = {"antecedents": ["tea", "cake"], "consequents": ["Käse"], "confidence": 0.612345, "lift": 1.5, "kulczynski": 1.0}
@@ -35,7 +36,7 @@ def test_the_document_has_the_fields():
     fields = dict.fromkeys(rule["properties"], 0.5) | {"kulczynski": 1.0}
     written = json.loads(rules_to_text([fields], marked=True))
     assert "selected" not in rules_to_text([fields])
-    assert written["format"] == schema["properties"]["format"]["const"] == FORMAT
+    assert written["format"] == schema["properties"]["format"]["const"] == RULES
     assert written["rules"][0].keys() == rule["properties"].keys()
     assert set(rule["required"]) == {"antecedents", "consequents", "confidence"}
 
@@ -46,7 +47,7 @@ def test_the_document_has_the_fields():
 ])  # fmt: skip
 def test_an_invalid_rule_is_named_by_its_number(tmp_path, change):
     """And not by its content."""
-    content = {"format": FORMAT, "version": 1, "rules": [RULE, RULE | change]}
+    content = {"format": RULES, "version": 1, "rules": [RULE, RULE | change]}
     (tmp_path / "r.json").write_text(json.dumps(content))
     with pytest.raises(FileError, match=r"r\.json, rule 2: ") as caught:
         read_device_rules(tmp_path / "r.json")

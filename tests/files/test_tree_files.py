@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assocpriv.files.tree_files import read_tree, tree_from_text, tree_to_text, write_tree
+from assocpriv.files.model_files import read_tree, tree_from_text, tree_to_text, write_tree
 from assocpriv.guarantees.errors import AssocprivError, EstimateError, FileError
 from assocpriv.plans.numeric.tree_model import CategoryInput, Node, NumberInput, Split, TreeModel
 

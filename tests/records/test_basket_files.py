@@ -20,9 +20,9 @@ from assocpriv import read_baskets
 from assocpriv.guarantees.errors import BasketError
 from assocpriv.plans.baskets.catalogue import MAX_ITEMS, Catalogue
 from assocpriv.records import basket_files, basket_sources, columns
-from assocpriv.records.basket_files import ReadCounts, stream_baskets
+from assocpriv.records.basket_files import BatchOptions, ReadCounts, stream_baskets
 from assocpriv.records.baskets import Baskets, to_baskets
-from assocpriv.records.cells import join_cells
+from assocpriv.records.cells import MISSING_WORDS, join_cells
 from assocpriv.records.layout import ReadOptions
 from tests.records.test_baskets import named
 
@@ -143,13 +143,13 @@ def csv_reference(content: bytes) -> list[list[str]] | int:
 
 def cells_by_chunks(content: bytes, chunk: int) -> list[list[str]] | int:
     """Return the same as csv_reference, from the reader under test."""
+    options = ReadOptions("lines within=none separator=, encoding=utf-8")
     with tempfile.TemporaryDirectory() as folder:
         path = written(Path(folder), "x.csv", content)
         batches = basket_files._map_batches(
             lambda cells: cells,
             path,
-            ReadOptions("lines within=none separator=, encoding=utf-8"),
-            basket_sources.MemoryBudget(chunk),
+            BatchOptions(options, basket_sources.MemoryBudget(chunk), MISSING_WORDS),
         )
         try:
             cells = join_cells(batches)

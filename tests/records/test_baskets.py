@@ -26,6 +26,7 @@ from assocpriv.records.cells import Cells, Origin
 from assocpriv.records.columns import Rows
 from assocpriv.records.layout import DetectedLayout, Layout, ReadOptions
 from assocpriv.records.long_rows import long_cells, long_part
+from tests.records.conftest import MAKERS
 
 ABC = Catalogue(["a", "b", "c"])
 NAMES = st.text("abcé 0123", min_size=1, max_size=4).map(str.strip).filter(bool)
@@ -33,22 +34,10 @@ SETS = st.lists(st.sets(NAMES, max_size=5), min_size=1, max_size=8).filter(any)
 SECRET = "Zx9secret"
 KEPT = "list missing=keep"
 
-MAKERS: dict[str, Callable[[dict[str, list[Any]]], Any]] = {
-    "pandas": pd.DataFrame,
-    "polars": lambda columns: pl.DataFrame(columns, strict=False),
-    "pyarrow": pa.table,
-}
-
 
 def named(baskets: Baskets) -> list[set[str]]:
     """Return the baskets as sets of names."""
     return [{baskets.catalogue[item] for item in basket} for basket in baskets]
-
-
-@pytest.fixture(params=list(MAKERS))
-def make(request: pytest.FixtureRequest) -> Callable[[dict[str, list[Any]]], Any]:
-    """Return a maker of one kind of table."""
-    return MAKERS[request.param]
 
 
 # ---- the class

@@ -1,7 +1,6 @@
 """Tests of workbooks: which sheets are read, and which cells of them are refused."""
 
 import io
-import logging
 import re
 import zipfile
 from collections.abc import Callable
@@ -16,6 +15,7 @@ import assocpriv as ap
 from assocpriv.guarantees.errors import BasketError, RecordError
 from assocpriv.plans.numeric.table_plan import NumberColumn, TablePlan, UniformNoise
 from assocpriv.records.table_files import TableOptions, stream_table
+from tests.records.test_baskets import named
 
 HEAD = ["receipt", "item"]
 MAY = [HEAD, [1, "tea"], [1, "milk"], [2, "rye"]]
@@ -49,11 +49,6 @@ def rewritten(path: Path, pattern: bytes, text: bytes) -> Path:
         for name, content in parts.items():
             book.writestr(name, re.sub(pattern, text, content) if "worksheets/" in name else content)
     return path
-
-
-def named(baskets: ap.Baskets) -> list[set[str]]:
-    """Return baskets as sets of names."""
-    return [{baskets.catalogue[item] for item in basket} for basket in baskets]
 
 
 def add_chart(book: Any) -> None:
@@ -100,8 +95,7 @@ def test_sheets_are_chosen(tmp_path: Path, case: str, caplog: pytest.LogCaptureF
             ap.read_baskets(path, layout=layout)
         assert "Zx9" not in str(caught.value)
         return
-    with caplog.at_level(logging.INFO, "assocpriv"):
-        assert named(ap.read_baskets(path, layout=layout)) == expected
+    assert named(ap.read_baskets(path, layout=layout)) == expected
     output = caplog.messages[0].removeprefix("t.xlsx: read as: ")
     assert words in output
     assert "Zx9" not in output
@@ -259,8 +253,7 @@ def test_tables_of_records_take_a_sheet(tmp_path: Path, caplog: pytest.LogCaptur
     assert ap.suppress.suppress_file(path, templates, tmp_path / "o.csv", sheet="b").records == 3
     assert sorted((tmp_path / "o.csv").read_text().split()) == ["*,no", "*,yes", "*,yes", "job,ill"]
     path = workbook(tmp_path / "u.xlsx", [("a", "visible", people), ("b", "visible", [*people, ["cook", "no"]])])
-    with caplog.at_level(logging.INFO, "assocpriv"):
-        assert ap.suppress.suppress_file(path, templates, tmp_path / "p.csv").records == 7
+    assert ap.suppress.suppress_file(path, templates, tmp_path / "p.csv").records == 7
     assert caplog.messages == ["u.xlsx: read as: sheet=#1+#2"]
 
 

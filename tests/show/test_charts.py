@@ -17,7 +17,7 @@ from shown import HOSTILE
 
 import assocpriv as ap
 from assocpriv import numeric
-from assocpriv.files.itemset_files import LightFrame
+from assocpriv.files.mined_tables import LightFrame
 from assocpriv.guarantees.errors import EstimateError, FileError
 from assocpriv.server.baskets.result_frames import is_as_returned, to_result_frame
 from assocpriv.server.baskets.rules import SIDES

@@ -24,7 +24,7 @@ from shown import HOSTILE, Balanced
 
 import assocpriv as ap
 from assocpriv import numeric
-from assocpriv.files.itemset_files import LightFrame
+from assocpriv.files.mined_tables import LightFrame
 from assocpriv.guarantees.errors import EstimateError, FileError, PlanError
 from assocpriv.show.charts import intervals, rules_chart, rules_graph, supports_chart
 from assocpriv.show.result_pages import page, write_page

@@ -9,7 +9,7 @@ import pytest
 
 from assocpriv import suppress
 from assocpriv.guarantees.errors import TemplateError
-from assocpriv.records.number_columns import all_numbers
+from assocpriv.records.table_files import all_numbers
 from assocpriv.suppress.coded_table import bin_labels, equal_starts, read_handling, value_numbers
 
 

@@ -174,7 +174,7 @@ IMPORTS = {
 # the modules that use system randomness for other purposes: names of files and rows, ids of submissions, keys, nonces,
 # a token, a relay's delays, pauses before retries, the assignment of records in an audit
 SYSTEM = {
-    "records/baskets.py", "records/text_columns.py",  # the class UUID alone
+    "records/baskets.py", "records/columns.py",  # the class UUID alone
     "auditing/replay.py", "client/connection.py", "client/ledger.py", "client/spark_client.py",
     "collect/gateway.py", "collect/keys.py", "collect/postgres.py", "collect/relay_app.py",
     "collect/batch_closing.py", "collect/sqlite.py", "files/atomic.py", "files/oblivious_http.py",

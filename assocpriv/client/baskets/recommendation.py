@@ -6,7 +6,7 @@ This module sees a raw basket. Its errors contain no item of it.
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
-from assocpriv.files.rule_files import Rule
+from assocpriv.files.model_files import Rule
 from assocpriv.guarantees.errors import BasketError
 
 

@@ -25,8 +25,7 @@ from assocpriv.plans.numeric.table_plan import check_text, shortened
 from assocpriv.plans.numeric.tree_model import CategoryInput, NumberInput, TreeModel
 from assocpriv.records.basket_sources import MemoryBudget, prefix_errors
 from assocpriv.records.columns import CsvTable, ParquetTable, open_table
-from assocpriv.records.number_columns import missing_remedy
-from assocpriv.records.table_files import CellOptions, TableOptions, cell_numbers, place_of
+from assocpriv.records.table_files import CellOptions, TableOptions, cell_numbers, missing_remedy, place_of
 
 _ENDINGS = (".csv", ".parquet", ".pq")
 

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.files.itemset_files import ATTRIBUTE, LightFrame
-from assocpriv.files.mined_tables import COLUMNS, MiningFacts
+from assocpriv.files.mined_tables import ATTRIBUTE, COLUMNS, LightFrame, MiningFacts
 from assocpriv.guarantees.errors import EstimateError, as_list, pluralize
 from assocpriv.plans.result_display import figure, html_renderer, short_repr
 from assocpriv.server.baskets.counting import CountingBackend

@@ -46,8 +46,18 @@ from numpy.typing import NDArray
 from assocpriv.estimation.mixtures import Mixtures, find_intervals, fit_weights, mixture_cdf, mixture_posteriors
 from assocpriv.estimation.supports import ErrorOptions, normal_quantile, read_share
 from assocpriv.estimation.truncation import shared_errors
-from assocpriv.files.itemset_files import AnyFrame, LightFrame, as_column, concat_frames, plain_record, write_plain
-from assocpriv.files.mined_tables import SPLIT, MiningFacts, mining_facts, posterior_components
+from assocpriv.files.mined_tables import (
+    SPLIT,
+    AnyFrame,
+    LightFrame,
+    MiningFacts,
+    as_column,
+    concat_frames,
+    mining_facts,
+    plain_record,
+    posterior_components,
+    write_plain,
+)
 from assocpriv.guarantees.errors import EstimateError
 from assocpriv.plans.result_display import figure, html_renderer, short_repr
 from assocpriv.server.baskets.ask import SearchedReports

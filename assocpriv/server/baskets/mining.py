@@ -62,7 +62,7 @@ from assocpriv.server.baskets.rounds import Rounds, has_enough_independence, lon
 from assocpriv.server.baskets.tables import NO_FILTER, ItemsetFilter, itemset_frame, read_sizes
 
 if TYPE_CHECKING:
-    from assocpriv.files.itemset_files import LightFrame
+    from assocpriv.files.mined_tables import LightFrame
     from assocpriv.plans.baskets.basket_plan import Plan
     from assocpriv.plans.baskets.catalogue import Catalogue
 

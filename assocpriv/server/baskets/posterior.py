@@ -69,8 +69,7 @@ from assocpriv.estimation.mixtures import (
     truncated_moments,
 )
 from assocpriv.estimation.truncation import INITIAL_EFFECT_SD, TruncationCurve, fit_size_effects, shared_errors
-from assocpriv.files.itemset_files import LightFrame
-from assocpriv.files.mined_tables import posterior_components
+from assocpriv.files.mined_tables import LightFrame, posterior_components
 from assocpriv.guarantees.errors import EstimateError
 from assocpriv.guarantees.exact_numbers import as_whole
 from assocpriv.server.baskets.counting import find_itemsets, sum_over_subsets

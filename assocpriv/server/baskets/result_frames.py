@@ -9,16 +9,19 @@ import pandas as pd
 
 from assocpriv.files.arrow import parquet_errors
 from assocpriv.files.atomic import MAX_TABLE_BYTES, check_regular, output_format, read_bounded
-from assocpriv.files.itemset_files import (
+from assocpriv.files.mined_tables import (
     ATTRIBUTE,
     SET_COLUMNS,
+    SHOWN_COLUMNS,
     AnyFrame,
     LightFrame,
     cells_of_csv,
     column_of_text,
+    known_table,
+    light_table,
+    read_table,
     sets_of_text,
 )
-from assocpriv.files.mined_tables import SHOWN_COLUMNS, known_table, light_table, read_table
 from assocpriv.guarantees.errors import EstimateError, FileError, json_fields
 from assocpriv.plans.baskets.catalogue import sort_key
 from assocpriv.plans.result_display import load

@@ -46,16 +46,17 @@ from numpy.typing import NDArray
 
 from assocpriv.estimation.mixtures import NODE_WEIGHTS, NODES, find_intervals, find_quantiles, mixture_cdf
 from assocpriv.estimation.supports import normal_quantile, read_share
-from assocpriv.files.itemset_files import (
+from assocpriv.files.mined_tables import (
     ATTRIBUTE,
     AnyFrame,
     LightFrame,
     as_column,
+    light_table,
     plain_record,
+    posterior_components,
     write_plain,
 )
-from assocpriv.files.mined_tables import light_table, posterior_components
-from assocpriv.files.rule_files import rules_to_text
+from assocpriv.files.model_files import rules_to_text
 from assocpriv.guarantees.errors import EstimateError, pluralize
 from assocpriv.server.baskets.counting import find_itemsets
 from assocpriv.server.baskets.mining import LEAST_PROBABILITY, select_by_fdr
@@ -423,7 +424,7 @@ def rule_records(rules: AnyFrame) -> list[dict[str, Any]]:
 
 
 def write_rules(rules: AnyFrame, path: str | Path, *, everything: bool = False, force: bool = False) -> None:
-    """Write the selected rules as Parquet, CSV, or JSON for devices (files/rule_files.py), by extension.
+    """Write the selected rules as Parquet, CSV, or JSON for devices (files/model_files.py), by extension.
 
     Args:
         rules: a table that :func:`assocpriv.association_rules` returned.

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from assocpriv.estimation.mixtures import NODES, find_intervals, mixture_cdf
 from assocpriv.estimation.supports import ErrorOptions, read_share
-from assocpriv.files.itemset_files import ATTRIBUTE, AnyFrame, LightFrame, as_column, itemset_records, write_plain
+from assocpriv.files.mined_tables import ATTRIBUTE, AnyFrame, LightFrame, as_column, itemset_records, write_plain
 from assocpriv.guarantees.errors import EstimateError
 from assocpriv.server.baskets.counting import CountingBackend
 from assocpriv.server.baskets.mining import (

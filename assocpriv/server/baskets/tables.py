@@ -24,8 +24,16 @@ from numpy.typing import NDArray
 
 from assocpriv.estimation.supports import normal_quantile
 from assocpriv.files.atomic import atomic_output
-from assocpriv.files.itemset_files import LightFrame, as_column
-from assocpriv.files.mined_tables import FEW_REPORTS, MiningFacts, column_names, mining_facts, typed, with_facts
+from assocpriv.files.mined_tables import (
+    FEW_REPORTS,
+    LightFrame,
+    MiningFacts,
+    as_column,
+    column_names,
+    mining_facts,
+    typed,
+    with_facts,
+)
 from assocpriv.guarantees.errors import EstimateError
 from assocpriv.plans.baskets.basket_plan import Plan
 from assocpriv.plans.baskets.catalogue import sort_key

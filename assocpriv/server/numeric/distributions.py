@@ -51,7 +51,7 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from assocpriv.estimation.supports import ErrorOptions, normal_quantile
-from assocpriv.files.itemset_files import LightFrame, as_column, concat_frames, write_plain
+from assocpriv.files.mined_tables import LightFrame, as_column, concat_frames, write_plain
 from assocpriv.guarantees.errors import EstimateError, pluralize
 from assocpriv.guarantees.exact_numbers import rounded
 from assocpriv.kernels.parallel import parallel_map

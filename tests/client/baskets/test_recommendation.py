@@ -8,7 +8,7 @@ import pytest
 from command_line import NAME, NUMBER, marks_in, shown_by
 
 from assocpriv.client.baskets.recommendation import recommend
-from assocpriv.files.rule_files import Rule, read_device_rules, rules_to_text
+from assocpriv.files.model_files import Rule, read_device_rules, rules_to_text
 from assocpriv.guarantees.errors import BasketError
 
 NAMES = [f"item {number}" for number in range(30)] + ["Käse", "\U0001f600", "7", "__proto__"]

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from assocpriv.files.tree_files import write_tree
+from assocpriv.files.model_files import write_tree
 from assocpriv.guarantees.errors import FileError, PlanError, RecordError
 from assocpriv.numeric import predict, predict_file
 from assocpriv.plans.numeric.tree_model import CategoryInput, Node, NumberInput, Split, TreeModel

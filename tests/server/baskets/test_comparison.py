@@ -12,7 +12,7 @@ from scipy.stats import binom
 from shown import check
 
 import assocpriv as ap
-from assocpriv.files.itemset_files import LightFrame
+from assocpriv.files.mined_tables import LightFrame
 from assocpriv.guarantees.errors import EstimateError, WireError
 from assocpriv.server.baskets.comparison import (
     CompareRequest,

@@ -7,7 +7,7 @@ from naive import planned
 
 import assocpriv as ap
 from assocpriv.estimation.truncation import shared_errors
-from assocpriv.files.itemset_files import LightFrame
+from assocpriv.files.mined_tables import LightFrame
 from assocpriv.guarantees.errors import EstimateError
 
 

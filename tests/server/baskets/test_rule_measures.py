@@ -13,8 +13,7 @@ from naive import FALSE_ALARM, planned, reports_of
 from numpy.typing import NDArray
 from scipy.stats import binom
 
-from assocpriv.files.itemset_files import LightFrame
-from assocpriv.files.mined_tables import COLUMNS, posterior_components
+from assocpriv.files.mined_tables import COLUMNS, LightFrame, posterior_components
 from assocpriv.guarantees.amplification import Guarantee
 from assocpriv.server.baskets.counting import LocalBackend
 from assocpriv.server.baskets.mining import MiningRequest, mine, select_by_fdr

@@ -8,7 +8,7 @@ from naive import planned, reports_of
 
 import assocpriv as ap
 from assocpriv import association_rules
-from assocpriv.files.itemset_files import LightFrame
+from assocpriv.files.mined_tables import LightFrame
 from assocpriv.guarantees.errors import EstimateError, FileError
 from assocpriv.server.baskets.tables import METRICS, ItemsetFilter, find_redundant, read_sizes, rows_to_show
 from assocpriv.show.itemset_views import mined

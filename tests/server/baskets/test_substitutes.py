@@ -6,7 +6,7 @@ import pytest
 from shown import check
 
 import assocpriv as ap
-from assocpriv.files.itemset_files import ATTRIBUTE
+from assocpriv.files.mined_tables import ATTRIBUTE
 from assocpriv.files.report_files import Reports
 from assocpriv.guarantees.errors import EstimateError
 from assocpriv.plans.baskets.catalogue import Names

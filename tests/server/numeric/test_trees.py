@@ -14,8 +14,8 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import check_estimator
 
 from assocpriv import randomize
+from assocpriv.files.model_files import tree_from_text, tree_to_text
 from assocpriv.files.report_files import Reports
-from assocpriv.files.tree_files import tree_from_text, tree_to_text
 from assocpriv.guarantees.amplification import Guarantee
 from assocpriv.guarantees.errors import EstimateError, PlanError
 from assocpriv.numeric import ReleasedTreeClassifier, grow_tree, predict, released_frame

@@ -1,22 +1,130 @@
-"""Read and write decision trees: small JSON files (docs/formats.md#decision-trees), verified when they are read."""
+"""Files of what devices apply: published rules and decision trees. Both are JSON, verified when it is read.
 
+Rules (docs/formats.md) are in order, the best first. The digest is that of the file's bytes, as browsers check it (W3C,
+Subresource Integrity): ``sha256-`` and the SHA-256 in base64. For trees see docs/formats.md#decision-trees.
+"""
+
+import base64
+import hashlib
 import io
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from assocpriv.files.atomic import atomic_output, read_bounded
-from assocpriv.guarantees.errors import EstimateError, RepeatedFieldError, json_fields
+from assocpriv.files.atomic import atomic_output, read_bounded, read_file
+from assocpriv.guarantees.errors import EstimateError, FileError, RepeatedFieldError, json_fields
 from assocpriv.plans.numeric.tree_model import CategoryInput, Input, Node, NumberInput, Split, TreeModel
 
-FORMAT, VERSION = "assocpriv-tree", 1
-_MAX_FILE_BYTES = 64 << 20
+RULES, TREES = "assocpriv-rules", "assocpriv-tree"  # formats
+_VERSION = 1  # of both
+_RULE_FIELDS = (
+    "antecedents", "consequents", "support", "confidence", "confidence_ci_low", "confidence_ci_high", "lift", "value",
+    "value_ci_low", "value_ci_high",
+)  # fmt: skip
+_MAX_TREE_BYTES = 64 << 20
 _MAX_MARKS = 1 << 23  # , : [ and {; JSON of little else needs much more memory than its text
 _MAX_TEXT = 200
-_HEAD = {"format", "version", "plan_id", "method", "class", "classes", "columns", "grown_leaves", "accuracy"}
-_FIELDS = _HEAD | {"nodes"}
+_TREE_FIELDS = {
+    "format", "version", "plan_id", "method", "class", "classes", "columns", "grown_leaves", "accuracy", "nodes",
+}  # fmt: skip
+
+
+# ---- rules
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """An association rule: ``confidence`` is the share of baskets with the antecedents that have the consequents."""
+
+    antecedents: frozenset[str]
+    consequents: tuple[str, ...]
+    confidence: float
+
+
+def rules_to_text(
+    records: Iterable[Mapping[str, Any]], *, marked: bool = False, facts: Mapping[str, Any] | None = None
+) -> str:
+    """Return the JSON text of rules: facts of all, the fields that a device needs and, if ``marked``, ``selected``."""
+    names = [*_RULE_FIELDS, *["selected"] * marked]
+    rules = [{name: _short(each[name]) for name in names if name in each} for each in records]
+    lines = ",\n".join(json.dumps(rule, ensure_ascii=False) for rule in rules)
+    head = json.dumps({"format": RULES, "version": _VERSION, **(facts or {})})
+    return f'{head[:-1]}, "rules": [\n{lines}\n]}}\n'
+
+
+def _short(value: Any) -> Any:
+    return float(f"{value:.4g}") if isinstance(value, float) else value
+
+
+def digest_of(path: str | Path) -> str:
+    """Return the SHA-256 digest of a file of rules, as ``sha256-`` and base64.
+
+    Args:
+        path: the file.
+
+    Raises:
+        FileError: it cannot be read.
+    """
+    return _digest(read_file(path))
+
+
+def read_device_rules(path: str | Path, integrity: str | None = None) -> tuple[Rule, ...]:
+    """Read the selected rules of a JSON file that :func:`assocpriv.write_rules` wrote.
+
+    Args:
+        path: the file.
+        integrity: the digest that the file must have, as ``sha256-…``; None for any.
+
+    Returns:
+        The rules, best first, without those marked as not selected.
+
+    Raises:
+        FileError: it cannot be read, has another digest, or is not a file of published rules.
+
+    >>> from tempfile import mkdtemp
+    >>> file = Path(mkdtemp(), "rules.json")
+    >>> _ = file.write_text(rules_to_text([{"antecedents": ["tea"], "consequents": ["milk"], "confidence": 0.6}]))
+    >>> read_device_rules(file, digest_of(file))[0].consequents
+    ('milk',)
+    """
+    content = read_file(path)
+    if integrity is not None and _digest(content) != integrity:
+        raise FileError(f"{path} does not have the digest {integrity}, so it is not the published file")
+    try:
+        fields = json_fields(content.decode("utf-8"))
+    except ValueError:
+        fields = None
+    if not isinstance(fields, dict) or (fields.get("format"), fields.get("version")) != (RULES, _VERSION):
+        raise FileError(f"{path} holds no published rules; assocpriv rules -o {Path(path).stem}.json writes them")
+    rules = _require_list(fields.get("rules"), str(path))
+    read = [_rule(rule, f"{path}, rule {number}") for number, rule in enumerate(rules, 1)]
+    return tuple(rule for rule, each in zip(read, rules, strict=True) if each.get("selected") is not False)
+
+
+def _digest(content: bytes) -> str:
+    return f"sha256-{base64.b64encode(hashlib.sha256(content).digest()).decode()}"
+
+
+def _rule(rule: Any, where: str) -> Rule:
+    fields = rule if isinstance(rule, dict) else {}
+    left, right = (_require_list(fields.get(name), where) for name in _RULE_FIELDS[:2])
+    confidence: Any = fields.get("confidence")
+    is_share = type(confidence) in (int, float) and 0 <= confidence <= 1
+    if not (left and right and is_share and all(isinstance(name, str) for name in [*left, *right])):
+        raise FileError(f"{where}: a rule needs names on both sides, and a confidence from 0 to 1")
+    return Rule(frozenset(left), tuple(right), float(confidence))
+
+
+def _require_list(value: Any, where: str) -> list[Any]:
+    if not isinstance(value, list):
+        raise FileError(f"{where}: a list is missing")
+    return value
+
+
+# ---- trees
 
 
 def write_tree(model: TreeModel, path: str | Path, *, force: bool = False) -> None:
@@ -48,8 +156,8 @@ def tree_to_text(model: TreeModel) -> str:
     """Return a tree's JSON text, one node per line."""
     nodes = [json.dumps(_node_to_json(model, place), allow_nan=False) for place in range(len(model.nodes))]
     head = {
-        "format": FORMAT,
-        "version": VERSION,
+        "format": TREES,
+        "version": _VERSION,
         "plan_id": model.plan_id,
         "method": model.method,
         "class": model.class_name,
@@ -103,7 +211,7 @@ def read_tree(path: str | Path) -> TreeModel:
     '1'
     """
     try:
-        content = read_bounded(path, _MAX_FILE_BYTES)
+        content = read_bounded(path, _MAX_TREE_BYTES)
         return tree_from_text(io.TextIOWrapper(io.BytesIO(content), encoding="utf-8").read())
     except OSError as error:
         raise EstimateError(f"cannot read the model {path}: {error.strerror or error}") from None
@@ -125,11 +233,11 @@ def tree_from_text(text: str) -> TreeModel:
         raise EstimateError("a field is given twice, and readers could use different values") from None
     except ValueError:
         raise EstimateError("it is not valid JSON (NaN and Infinity are not valid either)") from None
-    if not isinstance(content, dict) or content.get("format") != FORMAT:
-        raise EstimateError(f"its format is not {FORMAT!r}")
-    if content.get("version") != VERSION or isinstance(content["version"], bool):
+    if not isinstance(content, dict) or content.get("format") != TREES:
+        raise EstimateError(f"its format is not {TREES!r}")
+    if content.get("version") != _VERSION or isinstance(content["version"], bool):
         raise EstimateError("this release does not support its version; a newer release may read it")
-    _check_names(content, _FIELDS, "a model")
+    _check_names(content, _TREE_FIELDS, "a model")
     return TreeModel(
         _text(content["class"]),
         tuple(_text(value) for value in _list(content["classes"], "classes")),
@@ -154,7 +262,9 @@ def _interval(ends: object) -> tuple[float, float] | None:
 def _input_from_json(content: object) -> Input:
     if not isinstance(content, dict):
         raise EstimateError("a column must be a JSON object")
-    optional = _flag(content.get("optional"), "a column's optional")
+    optional = content.get("optional")
+    if not isinstance(optional, bool):
+        raise EstimateError("a column's optional must be true or false")
     if content.get("kind") == NumberInput.kind:
         _check_names(content, {"name", "kind", "optional", "low", "high"}, "a column of numbers")
         low, high = _number(content["low"]), _number(content["high"])
@@ -210,12 +320,6 @@ def _list(value: object, name: str) -> list[Any]:
 def _text(value: object, least: int = 1) -> str:
     if not isinstance(value, str) or not least <= len(value) <= _MAX_TEXT or not value.isprintable():
         raise EstimateError(f"a name must be text of {least} to {_MAX_TEXT} printable characters")
-    return value
-
-
-def _flag(value: object, name: str) -> bool:
-    if not isinstance(value, bool):
-        raise EstimateError(f"{name} must be true or false")
     return value
 
 
