@@ -6,21 +6,25 @@ the sides taking turns, each measurement in its own process. ``accuracy`` takes 
 
 import argparse
 import json
+import os
+import platform
 import sys
 from collections.abc import Callable
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from psutil import virtual_memory
+
+import assocpriv
 from bench import tables
 from bench.accuracy import additive_noise, calibration, central, compared, manipulation, single_items, substitutes
 from bench.accuracy import run as accuracy
-from bench.figures import guided, picture, suppression, trees
-from bench.figures import run as figures
-from bench.machine import machine, versions
+from bench.figures import curves, guided, picture, suppression, trees
 from bench.speed import channel, collector, device_timing, mining, reading, spark
-from bench.speed.child import measure
 from bench.speed.datasets import SHARED
-from bench.speed.peers import PEERS
+from bench.speed.measuring import log_progress, measure
+from bench.speed.miners import PEERS
 
 RESULTS = Path(__file__).parent / "results"
 STORE = Path(__file__).parent / "accuracy" / "runs.jsonl"  # not kept in the repository
@@ -64,10 +68,7 @@ def accuracy_choice(options: Options) -> accuracy.Choice:
 
 
 SETS = {
-    "reading": Bench(
-        "Reading basket files",
-        lambda options: reading.run(reports(options, 10_000_000, 100_000)),
-    ),
+    "reading": Bench("Reading basket files", lambda options: reading.run(reports(options, 10_000_000, 100_000))),
     "kernels": Bench(
         "The compiled loops",
         lambda options: measure("bench.speed.kernels:run", n_reports=reports(options, 1_000_000, 20_000)),
@@ -87,8 +88,7 @@ SETS = {
     ),
     "manipulation": Bench(
         "Manipulated reports",
-        lambda options: manipulation.run(reports(options, 1_000_000, 20_000)),
-        manipulation.markdown,
+        lambda options: manipulation.run(reports(options, 1_000_000, 20_000)), manipulation.markdown,
     ),
     "noise": Bench(
         "Noise without γ on correlated columns",
@@ -122,7 +122,7 @@ SETS = {
         "Substitutes, and the value of rules",
         lambda options: substitutes.run(options.seeds, some(substitutes, options)), substitutes.markdown,
     ),
-    "figures": Bench("What plans can detect", lambda _: figures.run()),
+    "figures": Bench("What plans can detect", lambda _: curves.run()),
     "trees": Bench("Accuracy of trees, %", lambda options: trees.run(options.seeds, quick=options.quick)),
     "guided": Bench(
         "Guided perturbation", lambda options: guided.run(SHARED, seeds=options.seeds, quick=options.quick)
@@ -130,6 +130,60 @@ SETS = {
     "suppression": Bench("Suppression by templates", lambda options: suppression.run(SHARED, quick=options.quick)),
     "demo": Bench("The README's picture", lambda _: picture.run()),
 }  # fmt: skip
+
+
+# ---- the machine
+
+
+CPU = Path("/sys/devices/system/cpu/cpu0/cache")
+MEASURED = ("numpy", "scipy", "pyarrow", "pandas", "pyfim", "mlxtend", "efficient-apriori", "pyspark")
+
+
+def machine() -> dict[str, object]:
+    """Return processor, cores, caches and memory."""
+    return {
+        "cpu": cpu_model(),
+        "cores": os.cpu_count(),
+        "caches": caches(),
+        "memory_gib": round(virtual_memory().total / 2**30, 1),
+        "system": f"{platform.system()} {platform.machine()}",
+        "python": platform.python_version(),
+        "load_before": round(os.getloadavg()[0], 2),
+    }
+
+
+def cpu_model() -> str:
+    """Return the processor's name, with its family and model where the system reports them."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return platform.processor()
+    fields = dict(reversed([(part.strip() for part in line.split(":", 1)) for line in lines if ":" in line]))
+    name = fields.get("model name", platform.processor())
+    return f"{name}, family {fields.get('cpu family', '?')} model {fields.get('model', '?')}"
+
+
+def caches() -> dict[str, str]:
+    """Return the sizes of the first core's caches by level and kind."""
+    found = {}
+    for index in sorted(CPU.glob("index*")):
+        level, kind, size = ((index / name).read_text().strip() for name in ("level", "type", "size"))
+        found[f"L{level} {kind.lower()}"] = size
+    return found
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of all measured packages; peers that are not installed are left out."""
+    found = {"assocpriv": assocpriv.__version__}  # metadata of an editable installation may be of an older version
+    for name in MEASURED:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+# ---- the command
 
 
 def arguments() -> Options:
@@ -167,7 +221,7 @@ def save(name: str, result: dict[str, Any], text: str) -> None:
     for file, content in files.items():
         (RESULTS / file).parent.mkdir(parents=True, exist_ok=True)
         (RESULTS / file).write_text(content, encoding="utf-8", newline="\n")
-    mining.log_progress(f"saved in {RESULTS}: {', '.join(files)}")
+    log_progress(f"saved in {RESULTS}: {', '.join(files)}")
 
 
 def main() -> None:

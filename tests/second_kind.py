@@ -9,10 +9,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.auditing.audit_subject import Observation, Subject
+from assocpriv.auditing.audit_subject import Observation, OwnClient, RecordBatch, Subject
 from assocpriv.auditing.findings import BROKEN, CONSISTENT, GUARANTEE, Finding
 from assocpriv.auditing.recompute_reports import Draws
-from assocpriv.auditing.tested_clients import ClientReports, OwnClient, RecordBatch
 from assocpriv.guarantees.amplification import Guarantee, format_fraction, read_fraction
 from assocpriv.guarantees.entropy import Entropy, SystemEntropy
 from assocpriv.guarantees.errors import BasketError, PrivacyLimitError, WireError
@@ -128,12 +127,15 @@ class AnswerSubject(Subject):
     @property
     def clients(self) -> Mapping[str, OwnClient]:
         """The client of one answer."""
+        return {"single": super().clients["single"]}
 
-        def single(batch: RecordBatch) -> Iterator[ClientReports]:
-            made = [randomize_answer(each, self.plan, entropy=SystemEntropy()) for each in batch.given]
-            yield ClientReports.from_reports(made, 1)
+    def randomize_bulk(self, given: list[list[str]]) -> Iterator[NDArray[np.uint8]]:
+        """Refuse many answers: this type has no client for them."""
+        raise NotImplementedError
 
-        return {"single": OwnClient(single)}
+    def randomize_one(self, record: str) -> bytes:
+        """Return the report of one answer."""
+        return randomize_answer([record], self.plan, entropy=SystemEntropy())
 
     def batch(self, records: Sequence[str]) -> RecordBatch:
         """Return answers as lists of words."""

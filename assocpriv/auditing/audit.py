@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from assocpriv.auditing import source_checks
-from assocpriv.auditing.audit_subject import Subject
+from assocpriv.auditing.audit_subject import BlackBox, OwnClient, Program, Subject, collect_reports
 from assocpriv.auditing.findings import (
     BROKEN,
     CONSISTENT,
@@ -35,6 +35,7 @@ from assocpriv.auditing.findings import (
     SOURCE,
     UNDECIDED,
     AuditRequest,
+    ClientFailure,
     Finding,
     Progress,
     count_undecided,
@@ -44,7 +45,6 @@ from assocpriv.auditing.findings import (
 )  # fmt: skip
 from assocpriv.auditing.replay import compare
 from assocpriv.auditing.report_distributions import audit_distributions
-from assocpriv.auditing.tested_clients import BlackBox, OwnClient, Program, collect_reports
 from assocpriv.files.plan_files import read_plan_text
 from assocpriv.files.report_files import Reports, read_reports
 from assocpriv.guarantees.errors import NotAPlanError, PlanError, WireError, pluralize
@@ -150,7 +150,7 @@ def _parse_as_client(text: str) -> tuple[PublishedPlan | None, Finding]:
     except PlanError as error:
         return None, Finding(GUARANTEE, "accepted by clients", BROKEN, f"Clients refuse this plan: {error}.")
     except Exception as error:  # noqa: BLE001 -- any exception of a client under audit is a finding
-        return None, failure_finding(GUARANTEE, error, of_client=True)
+        return None, failure_finding(GUARANTEE, ClientFailure(error))
     message = "Clients accept this plan."
     return plan, Finding(GUARANTEE, "accepted by clients", CONSISTENT, message, {"plan_id": plan.plan_id})
 

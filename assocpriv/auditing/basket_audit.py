@@ -9,7 +9,7 @@ For a plan of several report types the audit tests the draw of the report type, 
 """
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -17,10 +17,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.auditing.audit_subject import Observation, Subject
+from assocpriv.auditing.audit_subject import Observation, RecordBatch, Subject
 from assocpriv.auditing.recompute_guarantee import ReportTypeNumbers, check_integers, read_numbers
-from assocpriv.auditing.recompute_reports import Draws, cumulative_weights, masks, words_at
-from assocpriv.auditing.tested_clients import ClientReports, OwnClient, RecordBatch
+from assocpriv.auditing.recompute_reports import (
+    Draws,
+    basis_over_gf2,
+    cumulative_weights,
+    masks,
+    reduced,
+    words_at,
+)
 from assocpriv.client.baskets.basket_client import Randomizer
 from assocpriv.client.baskets.bulk_client import randomize_chunks
 from assocpriv.guarantees.entropy import SystemEntropy
@@ -58,20 +64,17 @@ class BasketSubject(Subject):
         """Recompute γ from the text's integers, and compare it with the stated figures."""
         return check_integers(text)
 
+    def randomize_bulk(self, given: Baskets) -> Iterable[NDArray[np.uint8]]:
+        """Yield reports of baskets."""
+        return (chunk.packed for chunk in randomize_chunks(given, self.plan, entropy=SystemEntropy()))
+
     @cached_property
-    def clients(self) -> Mapping[str, OwnClient]:
-        """Our clients of baskets."""
-        randomizer = Randomizer(self.plan)
+    def _randomizer(self) -> Randomizer:
+        return Randomizer(self.plan)
 
-        def bulk(batch: RecordBatch) -> Iterator[ClientReports]:
-            for chunk in randomize_chunks(batch.given, self.plan, entropy=SystemEntropy()):
-                yield ClientReports.from_packed(chunk.packed)
-
-        def single(batch: RecordBatch) -> Iterator[ClientReports]:
-            made = [randomizer.randomize(items, entropy=SystemEntropy()) for items in batch.records]
-            yield ClientReports.from_reports(made, self.plan.report_bytes)
-
-        return {"bulk": OwnClient(bulk), "single": OwnClient(single)}
+    def randomize_one(self, record: Record) -> bytes:
+        """Return the report of a basket."""
+        return self._randomizer.randomize(record, entropy=SystemEntropy())
 
     def batch(self, records: Sequence[Record]) -> RecordBatch:
         """Return transactions over the plan's catalogue."""
@@ -227,12 +230,9 @@ class _Features:
         self._sizes = np.array(list(map(float, form.size_distribution)))
         self.fair_bits: list[int] = []
         if form.seed_bits and not self._sampled:
-            basis: list[int] = []
-            for mask in (mask for item in self._own for mask in masks(form, item)):
-                if left := _reduce(mask, basis):
-                    basis.append(left)
+            basis = basis_over_gf2(mask for item in self._own for mask in masks(form, item))
             places = np.unique(np.linspace(0, form.seed_bits - 1, _SEED_BITS).astype(int)).tolist()
-            self.fair_bits = [place for place in places if _reduce(1 << place, basis)]
+            self.fair_bits = [place for place in places if reduced(1 << place, basis)]
         elif form.others_independent and form.others_shown(0, 1) == Fraction(1, 2):
             self.fair_bits = others[:_SEED_BITS].tolist()
 
@@ -257,9 +257,3 @@ class _Features:
         lines = np.ascontiguousarray(rows.transpose(1, 0, 2)).reshape(rows.shape[1], -1)
         octets = lines.astype("<u8", copy=False).view(np.uint8)
         return np.unpackbits(octets, axis=1, count=len(packed), bitorder="little").T
-
-
-def _reduce(vector: int, basis: list[int]) -> int:
-    for other in basis:
-        vector = min(vector, vector ^ other)
-    return vector

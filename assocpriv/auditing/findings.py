@@ -28,7 +28,6 @@ GUARANTEE, SOURCE, REPLAY, FORM, DISTRIBUTIONS = CHECKS = (
     "guarantee", "source", "replay", "form", "distributions",
 )  # fmt: skip
 BOTH, OURS, PROGRAM = "both", ("bulk", "single"), "program"
-CLIENTS = (BOTH, *OURS)
 MIN_TRIALS = 1000
 Progress = Callable[[str, int, int], None]
 
@@ -49,17 +48,17 @@ class AuditRequest:
     client: str = "both"  # of our clients: both, bulk (for many baskets) or single (for one)
     program: tuple[str, ...] | None = None  # with its arguments, in place of our clients
     plan_path: Path = Path()  # for the program
+    level: Fraction = field(init=False)  # the confidence as a fraction
 
     def __post_init__(self) -> None:
-        if self.client not in CLIENTS:
-            raise PlanError(f"client must be one of {', '.join(CLIENTS)}")
+        if self.client not in (BOTH, *OURS):
+            raise PlanError(f"client must be one of {', '.join((BOTH, *OURS))}")
         object.__setattr__(self, "trials", check_whole("trials", self.trials))
-        check_request(self.trials, self.confidence)
-
-    @property
-    def level(self) -> Fraction:
-        """The confidence as a fraction."""
-        return check_request(self.trials, self.confidence)
+        if self.trials < MIN_TRIALS:
+            raise PlanError(f"an audit needs at least {MIN_TRIALS:,} trials, got {self.trials:,}")
+        object.__setattr__(self, "level", parse_probability(self.confidence, "confidence"))
+        if not Fraction(1, 2) <= self.level < 1:
+            raise PlanError("the confidence of an audit must be at least 50% and below 100%, such as 99.9%")
 
     @property
     def clients(self) -> tuple[str, ...]:
@@ -75,20 +74,6 @@ class AuditRequest:
             "confidence": format_fraction(self.level),
             "client": self.client if self.program is None else PROGRAM,
         }
-
-
-def check_request(trials: int, confidence: str | float | Fraction) -> Fraction:
-    """Return the confidence as a fraction; check it and the number of trials before any work is done.
-
-    Raises:
-        PlanError: fewer than 1,000 trials, or a confidence outside [1/2, 1).
-    """
-    if trials < MIN_TRIALS:
-        raise PlanError(f"an audit needs at least {MIN_TRIALS:,} trials, got {trials:,}")
-    level = parse_probability(confidence, "confidence")
-    if not Fraction(1, 2) <= level < 1:
-        raise PlanError("the confidence of an audit must be at least 50% and below 100%, such as 99.9%")
-    return level
 
 
 # ---- the findings
@@ -143,7 +128,7 @@ def catch_client_errors() -> Iterator[None]:
         raise ClientFailure(error) from error
 
 
-def failure_finding(check: str, error: Exception, of_client: bool = False) -> Finding:
+def failure_finding(check: str, error: Exception) -> Finding:
     """Return the finding that a check failed, with the type and the place of the exception, never its text.
 
     A :class:`WireError` comes from the audit and is about invalid output; its text names no item. A failure of the
@@ -154,9 +139,9 @@ def failure_finding(check: str, error: Exception, of_client: bool = False) -> Fi
     """
     if isinstance(error, WireError):
         return Finding(check, "protocol", BROKEN, f"The client breaks the protocol: {error}.")
+    who = "The audit itself, not the client,"
     if isinstance(error, ClientFailure):
-        of_client, error = True, error.args[0]
-    who = "The client" if of_client else "The audit itself, not the client,"
+        who, error = "The client", error.args[0]
     message = f"{who} failed with {type(error).__name__}"
     frames = extract_tb(error.__traceback__)
     if frames:

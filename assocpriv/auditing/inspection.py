@@ -117,12 +117,7 @@ def inspect(
     if is_ledger(path):
         raise FileError(f"{path} {IS_LEDGER}")
     reasons = []
-    for endings, folders, read in (
-        ((".json",), False, _plan),
-        ((".json",), False, _model),
-        ((".parquet",), True, _reports),
-        (FORMATS, False, _table),
-    ):
+    for endings, folders, read in _READERS:
         if not (folders if path.is_dir() else path.suffix.lower() in endings):
             continue
         try:
@@ -137,10 +132,6 @@ def inspect(
     raise FileError(f"{path} is not a plan, report file, file of itemsets or model: " + "; ".join(reasons))
 
 
-def _plan(path: Path) -> FileContent:
-    return FileContent(PLAN, read_plan(path))
-
-
 def _reports(path: Path) -> FileContent:
     """Read all reports, and check their form."""
     reports = read_reports(path)
@@ -148,12 +139,13 @@ def _reports(path: Path) -> FileContent:
     return FileContent(REPORTS, reports.plan, len(reports), len(reports.paths), open=len(reports.in_memory))
 
 
-def _table(path: Path) -> FileContent:
-    return FileContent(ITEMSETS, table=read_table(path))
-
-
-def _model(path: Path) -> FileContent:
-    return FileContent(MODEL, model=read_tree(path))
+# the endings of files, whether a folder can hold it, and what reads it
+_READERS: tuple[tuple[tuple[str, ...], bool, Callable[[Path], FileContent]], ...] = (
+    ((".json",), False, lambda path: FileContent(PLAN, read_plan(path))),
+    ((".json",), False, lambda path: FileContent(MODEL, model=read_tree(path))),
+    ((".parquet",), True, _reports),
+    (tuple(FORMATS), False, lambda path: FileContent(ITEMSETS, table=read_table(path))),
+)
 
 
 def _with_check(content: FileContent, path: Path, progress: Callable[[str, int, int], None] | None) -> FileContent:

@@ -13,22 +13,35 @@ no view of the package.
 A transaction with more than m entries counts as a uniform one of its subsets of m entries. Its output distribution is
 an average of theirs, so no ratio exceeds those of the subsets.
 
-Source: EGS03, sections 3 (statement 1), 5 and 6.
+A central guarantee is proved again from γ and the privacy blanket alone. For a response that shows j of the
+transaction's items, P[t → y] is w_j times its probability under pure noise, so the smallest w_j is the mass of a
+blanket; λ is the mean of the report types' blankets. Let batches hold N reports of people who do not collude with the
+reader. Each of these reports is a draw from the blanket with probability λ. With q = (1 − λ)/(γ − 1) and
+κ = (e^ε − 1)/(γ − 1)
+
+    δ(ε) ≤ (γ − 1)/N · E[(a − e^ε (C − a) − κ (C + c))_+],   a ~ Bin(C, ½), C ~ Bin(N, 2q), c ~ Bin(N − C, …)
+
+as guarantees/shuffle_model.py derives. This module sums over every C by itself and takes tails of a from the incomplete
+beta function. It spends 1/1000 of δ on a small c, and the same on each tail of C.
+
+Sources: EGS03, sections 3 (statement 1), 5 and 6; Balle, Bell, Gascón, Nissim, The Privacy Blanket of the Shuffle
+Model, CRYPTO 2019.
 """
 
 import json
+import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal, localcontext
 from fractions import Fraction
 from itertools import accumulate, combinations, count, islice, pairwise, product
-from math import comb, gcd, nextafter
 from typing import Any
+
+import numpy as np
 
 from assocpriv.auditing import recompute_reports
 from assocpriv.auditing.findings import BROKEN, CONSISTENT, GUARANTEE, Finding
-from assocpriv.auditing.recompute_central import CentralNumbers, mean_blanket, proves
 from assocpriv.guarantees.errors import PlanError
 
 _MOST_REPORT_TYPES, _MOST_WEIGHT, _MOST_CLASSES = 16, 1 << 32, 64
@@ -48,6 +61,8 @@ _LARGEST_DENOMINATOR = 10**24
 _MOST_SHOWN = 10**40
 _ALL_SETS = 2000  # itemsets: up to this number all are tested
 _RANDOM_SETS = 150
+_LOST = 1e-3  # share of δ for each of three tails of a central guarantee's proof
+_ERRORS = 1e-6  # relative error of floats
 
 
 # ---- the integers of a text
@@ -74,11 +89,6 @@ class ReportTypeNumbers:
         """Length of every response in bytes."""
         return -(-self.form.report_bits // 8)
 
-    @property
-    def most_entries(self) -> int:
-        """How many entries a transaction can have; of size classes it has one."""
-        return 1 if self.bounds else self.n_items
-
     def entries(self, transaction: Sequence[int]) -> list[int]:
         """Return the entries of a transaction: its items, or the last size class that begins at its size or below.
 
@@ -89,6 +99,21 @@ class ReportTypeNumbers:
         if not self.bounds:
             return sorted(transaction)
         return [place for place, bound in enumerate(self.bounds) if bound <= len(transaction)][-1:]
+
+
+@dataclass(frozen=True, slots=True)
+class CentralNumbers:
+    """The numbers of a central guarantee; a share ``colluding`` of a batch colludes with the reader."""
+
+    epsilon: Fraction
+    delta: Fraction
+    colluding: Fraction
+    reports: int
+
+    @property
+    def people(self) -> int:
+        """N, the number of reports of people who do not collude."""
+        return math.floor(self.reports * (1 - self.colluding))
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,15 +140,12 @@ class PlanNumbers:
     @property
     def report_bytes(self) -> int:
         """Length of every report in bytes: the report type's number, if there are several, and the longest response."""
-        return len(self.prefix(0)) + max(report_type.report_bytes for report_type in self.report_types)
-
-    def prefix(self, number: int) -> bytes:
-        """Return the first bytes of a report of a report type: its number, where there are several."""
-        return bytes([number]) if len(self.report_types) > 1 else b""
+        return (len(self.report_types) > 1) + max(report_type.report_bytes for report_type in self.report_types)
 
     def report(self, number: int, response: bytes) -> bytes:
-        """Return the report with a response of a report type."""
-        return (self.prefix(number) + response).ljust(self.report_bytes, b"\0")
+        """Return the report with a response of a report type, after that type's number where there are several."""
+        head = bytes([number]) if len(self.report_types) > 1 else b""
+        return (head + response).ljust(self.report_bytes, b"\0")
 
     @property
     def limit(self) -> Fraction:
@@ -143,16 +165,14 @@ def read_numbers(text: str) -> PlanNumbers:
     n = _count(field(content, "catalogue"))
     field(content, "names")
     report_types = field(content, "report_types")
-    if not isinstance(report_types, list) or not 1 <= len(report_types) <= _MOST_REPORT_TYPES:
-        raise PlanError(f"report types must be a list of 1 to {_MOST_REPORT_TYPES}")
-    if any(one == other for one, other in combinations(report_types, 2)):
-        raise PlanError("no two report types may be equal")
+    is_short = isinstance(report_types, list) and 1 <= len(report_types) <= _MOST_REPORT_TYPES
+    require(is_short, f"report types must be a list of 1 to {_MOST_REPORT_TYPES}")
+    require(all(one != other for one, other in combinations(report_types, 2)), "no two report types may be equal")
     guarantee = stated_guarantee(content)
     if guarantee is None:
         raise PlanError("a plan for baskets needs a guarantee")
     read = tuple(_report_type(each, n) for each in report_types)
-    if all(report_type.bounds for report_type in read):
-        raise PlanError("at least one report type must have items as its view")
+    require(not all(each.bounds for each in read), "at least one report type must have items as its view")
     central = _central(content["central"]) if "central" in content else None
     return PlanNumbers(n, read, *guarantee, whole(content, "reports_per_person", 1, 1000), central)
 
@@ -161,10 +181,10 @@ def _central(content: object) -> CentralNumbers:
     epsilon, delta, colluding = (fraction(content, name) for name in ("epsilon", "delta", "colluding"))
     central = CentralNumbers(epsilon, delta, colluding, whole(content, "reports", 1, 10**12))
     whole(content, "delay", 1, 7 * 86400)
-    if epsilon > 100 or delta * central.reports >= 1 or colluding >= 1 or not central.people:
-        raise PlanError(
-            "a central guarantee needs epsilon of at most 100, delta below 1/reports, and people who do not collude"
-        )
+    require(
+        epsilon <= 100 and delta * central.reports < 1 and colluding < 1 and central.people > 0,
+        "a central guarantee needs epsilon of at most 100, delta below 1/reports, and people who do not collude",
+    )
     return central
 
 
@@ -191,26 +211,23 @@ def _bounds(view: object, n_items: int) -> tuple[int, ...]:
     if _text(view, "kind", (_ITEMS, _SIZES)) == _ITEMS:
         return ()
     bounds = field(view, "bounds")
-    if not isinstance(bounds, list) or not 1 <= len(bounds) <= _MOST_CLASSES:
-        raise PlanError(f"bounds must be a list of 1 to {_MOST_CLASSES}")
-    if any(type(bound) is not int for bound in bounds) or any(low >= high for low, high in pairwise([0, *bounds])):
-        raise PlanError("bounds must be increasing whole numbers from 1 on")
-    if bounds[-1] > n_items:
-        raise PlanError("no size class may begin beyond the number of items")
+    is_short = isinstance(bounds, list) and 1 <= len(bounds) <= _MOST_CLASSES
+    require(is_short, f"bounds must be a list of 1 to {_MOST_CLASSES}")
+    increase = all(type(bound) is int for bound in bounds) and all(low < high for low, high in pairwise([0, *bounds]))
+    require(increase, "bounds must be increasing whole numbers from 1 on")
+    require(bounds[-1] <= n_items, "no size class may begin beyond the number of items")
     return tuple(bounds)
 
 
 def _text(content: object, name: str, known: tuple[str, ...]) -> str:
     text = field(content, name)
-    if not isinstance(text, str) or text not in known:
-        raise PlanError(f"{name} must be one of {', '.join(known)}")
-    return text
+    require(isinstance(text, str) and text in known, f"{name} must be one of {', '.join(known)}")
+    return str(text)
 
 
 def _count(catalogue: object) -> int:
     if isinstance(catalogue, dict) and "names" in catalogue:
-        if not isinstance(catalogue["names"], list) or not catalogue["names"]:
-            raise PlanError("the catalogue's names must be a list")
+        require(isinstance(catalogue["names"], list) and catalogue["names"], "the catalogue's names must be a list")
         return len(catalogue["names"])
     return whole(catalogue, "count", 1, 1 << 20)
 
@@ -221,11 +238,9 @@ def _generator(content: object) -> _Generator:
         return recompute_reports.Bits, {}
     w = whole(content, "field_bits", 2, 24)
     ones_row = field(content, "ones_row") if kind == _BCH else False
-    if type(ones_row) is not bool:
-        raise PlanError("ones_row must be true or false")
+    require(type(ones_row) is bool, "ones_row must be true or false")
     blocks = whole(content, "blocks", 1, 4096)
-    if w * blocks + ones_row > 4096:
-        raise PlanError("a seed may have at most 4096 bits")
+    require(w * blocks + ones_row <= 4096, "a seed may have at most 4096 bits")
     polynomial = whole(content, "field_polynomial", 1 << w, (2 << w) - 1)
     code = {"field_bits": w, "polynomial": polynomial, "blocks": blocks, "ones_row": int(ones_row)}
     return _FORMS[kind], code
@@ -234,15 +249,13 @@ def _generator(content: object) -> _Generator:
 def _form(content: object, n_items: int, generator: _Generator) -> recompute_reports.Form:
     kind, size = _text(content, "kind", (_SELECT, _FIXED)), whole(content, "size", 1, 15)
     weights = field(content, "keep_weights")
-    if not isinstance(weights, list) or len(weights) != size + 1:
-        raise PlanError(f"keep_weights must be a list of {size + 1}")
-    if not all(isinstance(weight, str) and _WEIGHT.fullmatch(weight) for weight in weights):
-        raise PlanError("keep_weights must be decimal text")
+    require(isinstance(weights, list) and len(weights) == size + 1, f"keep_weights must be a list of {size + 1}")
+    are_decimal = all(isinstance(weight, str) and _WEIGHT.fullmatch(weight) for weight in weights)
+    require(are_decimal, "keep_weights must be decimal text")
     values = tuple(map(int, weights))
     items = n_items + size
     if kind == _FIXED:
-        if generator[0] is not recompute_reports.Bits:
-            raise PlanError("reports of a fixed size need the generator none")
+        require(generator[0] is recompute_reports.Bits, "reports of a fixed size need the generator none")
         whole(content, "items", items, min(items, 4096))
         return recompute_reports.Sets(size, items, values, whole(content, "report_size", 1, items - 1))
     r, (kind_of_form, code) = whole(content, "insert_bits", 1, 16), generator
@@ -266,9 +279,10 @@ def overlaps(numbers: ReportTypeNumbers) -> set[int]:
     A transaction of s entries has the first m − s padding items, so two of s1 ≤ s2 entries share m − s2 padding items.
     """
     m, n = numbers.transaction_size, numbers.n_items
+    most = 1 if numbers.bounds else n  # a transaction has one size class
     return {
         m - larger + both
-        for larger in range(min(m, numbers.most_entries) + 1)
+        for larger in range(min(m, most) + 1)
         for smaller in range(larger + 1)
         for both in range(max(0, smaller + larger - n), smaller + 1)
     }
@@ -306,6 +320,64 @@ def stated_ratio(form: recompute_reports.Form) -> Fraction:
     return max(probabilities) / min(probabilities)
 
 
+# ---- a central guarantee
+
+
+def blanket(form: recompute_reports.Form) -> Fraction:
+    """Return the smallest ratio of a response's likelihood to that of pure noise.
+
+    >>> blanket(recompute_reports.Bits(1, 3, (4, 12), 1, 2, 4))
+    Fraction(1, 3)
+    """
+    if isinstance(form, recompute_reports.Sets):
+        noise = math.comb(form.items, form.report_size)
+        return min(Fraction(form.weights[j] * noise, form.total) for j in form.possible)
+    assert isinstance(form, recompute_reports.SelectASize)
+    rho, m = form.default_probability, form.size
+    return min(Fraction(form.weights[j], form.total) / (rho**j * (1 - rho) ** (m - j)) for j in form.possible)
+
+
+def mean_blanket(forms: Iterable[tuple[Fraction, recompute_reports.Form]]) -> Fraction:
+    """Return the mean blanket of report types, weighted by their shares."""
+    return sum((share * blanket(form) for share, form in forms), Fraction(0))
+
+
+def proves(central: CentralNumbers, gamma: Fraction, mass: Fraction, reports_per_person: int) -> bool:
+    """Return whether a plan of this γ and blanket keeps a central guarantee for all R reports of a person."""
+    composed, epsilon = gamma**reports_per_person, float(central.epsilon)
+    if composed.numerator <= math.exp(epsilon) * (1 - _ERRORS) * composed.denominator:
+        return True
+    each = epsilon / reports_per_person * (1 - _ERRORS)
+    # replacing R reports one after the other costs δ' (1 + e^ε' + … + e^((R−1)ε'))
+    share = 1.0 if reports_per_person == 1 else math.expm1(each) / math.expm1(epsilon)
+    allowed, clones = float(central.delta) * share, 2 / (gamma + 1)
+    masses = {clones, max(mass, clones)}
+    return any(delta_of(each, gamma, known, central.people, allowed) <= allowed for known in masses)
+
+
+def delta_of(epsilon: float, gamma: Fraction, mass: Fraction, people: int, delta: float) -> float:
+    """Return an upper bound for δ(ε); ``delta``, the allowed value, sets the share that tails may cost."""
+    from scipy.special import betainc
+    from scipy.stats import binom
+
+    corner, growth, excess = (1 - mass) / (gamma - 1), math.exp(epsilon), float(gamma - 1)
+    kappa, lost = math.expm1(epsilon) / excess, _LOST * delta
+    neutral = int(binom.ppf(lost, people - 1, float(mass - 2 * corner)))
+    clones = float(2 * corner)
+    first, last = int(binom.ppf(lost, people - 1, clones)), int(binom.isf(lost, people - 1, clones)) + 2
+    counts = np.arange(first, min(last, people) + 1, dtype=np.float64)
+    # (1 + e^ε) (a − over)_+, and E[(a − over)_+] = C/2 P[a' ≥ t − 1] − over P[a ≥ t] with a' ~ Bin(C − 1, ½), t > over
+    over = (growth * counts + kappa * (counts + neutral)) / (1 + growth)
+    least = np.floor(over) + 1
+    possible = least <= counts
+    t, c = np.where(possible, least, 1.0), np.where(possible, counts, 1.0)
+    above = betainc(t, c - t + 1, 0.5)
+    before = np.where(t > 1, betainc(np.maximum(t - 1, 1), np.maximum(c - t + 1, 1), 0.5), 1.0)
+    parts = np.where(possible, np.maximum(c / 2 * before * (1 + _ERRORS) - over * above * (1 - _ERRORS), 0), 0.0)
+    expected = float(binom.pmf(counts, people, clones) @ parts)
+    return expected * excess * (1 + growth) / people * (1 + _ERRORS) + 3 * lost
+
+
 # ---- the findings
 
 
@@ -318,22 +390,18 @@ def check_integers(text: str) -> list[Finding]:
     message = "The plan's text has well-formed report types, each with an operator and a generator, and a guarantee."
     findings = [Finding(GUARANTEE, "plan text", CONSISTENT, message)]
     for place, each in enumerate(numbers.report_types):
-        findings.append(for_report_type(_check_weights(each.form), place, numbers))
+        findings.append(_labelled(_check_weights(each.form), place, numbers))
     if all(finding.verdict != BROKEN for finding in findings):  # else the probabilities are not defined
         findings += [_check_amplification(numbers), *_check_central(numbers), _check_stated(numbers)]
         for place, report_type in enumerate(numbers.report_types):
-            findings += [for_report_type(finding, place, numbers) for finding in _check_generator(report_type)]
+            findings += [_labelled(finding, place, numbers) for finding in _check_generator(report_type)]
     return findings
 
 
-def label_by_report_type(name: str, number: int, numbers: PlanNumbers) -> str:
-    """Return the name of a check, with the report type's number where there are several."""
-    return name if len(numbers.report_types) == 1 else f"{name}, report type {number}"
-
-
-def for_report_type(finding: Finding, number: int, numbers: PlanNumbers) -> Finding:
-    """Return a finding labelled with its report type."""
-    return replace(finding, name=label_by_report_type(finding.name, number, numbers))
+def _labelled(finding: Finding, number: int, numbers: PlanNumbers) -> Finding:
+    """Return a finding named with its report type, where there are several."""
+    several = len(numbers.report_types) > 1
+    return replace(finding, name=f"{finding.name}, report type {number}") if several else finding
 
 
 def _check_weights(form: recompute_reports.Form) -> Finding:
@@ -368,8 +436,8 @@ def _check_amplification(numbers: PlanNumbers) -> Finding:
         "reports_per_person": reports,
         "composed": _decimal(composed, limit),  # as a fraction it may have too many digits to read
         "limit": _text_of(limit),
-        "highest_posterior": nextafter(rises / rises_of, 1),  # rounded outwards, never towards more privacy
-        "lowest_posterior": nextafter(falls / falls_of, 0),
+        "highest_posterior": math.nextafter(rises / rises_of, 1),  # rounded outwards, never towards more privacy
+        "lowest_posterior": math.nextafter(falls / falls_of, 0),
     }
     where = ""
     if len(ratios) > 1:
@@ -454,7 +522,7 @@ def _check_independence(form: recompute_reports.Seed, itemset_size: int) -> Find
     for chosen in _sets_to_test(form, needed):
         vectors = [mask for item in chosen for mask in recompute_reports.masks(form, item)]
         tested += 1
-        if recompute_reports.rank_over_gf2(vectors) < len(vectors):
+        if len(recompute_reports.basis_over_gf2(vectors)) < len(vectors):
             message = f"The bits of some {needed} items depend on each other."
             return Finding(GUARANTEE, name, BROKEN, message, {"sets_tested": tested})
     message = f"The generator meets its theorem's conditions; the bits of {tested} tested itemsets are independent."
@@ -473,7 +541,7 @@ def _broken_condition(form: recompute_reports.Seed, needed: int) -> str:
 def _sets_to_test(form: recompute_reports.Seed, needed: int) -> Iterator[list[int]]:
     """Yield all itemsets of ``needed`` items where these are few, else regular and pseudo-random ones."""
     n = form.items
-    if comb(n, needed) <= _ALL_SETS:
+    if math.comb(n, needed) <= _ALL_SETS:
         yield from map(list, combinations(range(n), needed))
         return
     yield list(range(n - needed, n))
@@ -528,9 +596,14 @@ def json_content(text: str) -> Any:
 
 
 def _unique_fields(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    if len(dict(pairs)) != len(pairs):
-        raise PlanError("a field is given twice")
+    require(len(dict(pairs)) == len(pairs), "a field is given twice")
     return dict(pairs)
+
+
+def require(holds: object, rule: str) -> None:
+    """Raise a PlanError with a rule that a text breaks."""
+    if not holds:
+        raise PlanError(rule)
 
 
 def field(content: object, name: str) -> Any:
@@ -543,9 +616,8 @@ def field(content: object, name: str) -> Any:
 def whole(content: object, name: str, low: int, high: int) -> int:
     """Return a field that must be a whole number in low..high."""
     number = field(content, name)
-    if type(number) is not int or not low <= number <= high:
-        raise PlanError(f"{name} must be a whole number in {low}..{high}")
-    return number
+    require(type(number) is int and low <= number <= high, f"{name} must be a whole number in {low}..{high}")
+    return int(number)
 
 
 def fraction(content: object, name: str) -> Fraction:
@@ -553,7 +625,7 @@ def fraction(content: object, name: str) -> Fraction:
     text = field(content, name)
     match = _FRACTION.fullmatch(text) if isinstance(text, str) else None
     a, b = (int(match[1]), int(match[2])) if match else (0, 0)
-    if not match or gcd(a, b) != 1 or b > _LARGEST_DENOMINATOR:
+    if not match or math.gcd(a, b) != 1 or b > _LARGEST_DENOMINATOR:
         raise PlanError(f"{name} must be a fraction a/b in lowest terms with a denominator of at most 10^24")
     return Fraction(a, b)
 
@@ -564,8 +636,7 @@ def stated_guarantee(content: object) -> tuple[Fraction, Fraction] | None:
     if guarantee is None:
         return None
     prior, posterior = (fraction(guarantee, name) for name in ("prior", "posterior"))
-    if not 0 < prior < posterior < 1:
-        raise PlanError("a guarantee needs 0 < prior < posterior < 1")
+    require(0 < prior < posterior < 1, "a guarantee needs 0 < prior < posterior < 1")
     return prior, posterior
 
 

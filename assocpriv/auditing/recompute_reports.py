@@ -14,7 +14,7 @@ Source: EGS03, sections 3 and 6.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -313,20 +313,24 @@ def order_of_x(width: int, polynomial: int) -> int:
     return 0
 
 
-def rank_over_gf2(vectors: list[int]) -> int:
-    """Return the rank of vectors over GF(2), by elimination.
+def reduced(vector: int, basis: Iterable[int]) -> int:
+    """Return what a basis over GF(2) leaves of a vector; 0 if they are dependent."""
+    for other in basis:
+        vector = min(vector, vector ^ other)
+    return vector
 
-    >>> rank_over_gf2([0b011, 0b101, 0b110])
-    2
+
+def basis_over_gf2(vectors: Iterable[int]) -> list[int]:
+    """Return a basis of vectors over GF(2), by elimination; no two have the same highest bit.
+
+    >>> basis_over_gf2([0b011, 0b101, 0b110])
+    [3, 5]
     """
-    by_length: dict[int, int] = {}
+    basis: list[int] = []
     for vector in vectors:
-        left = vector
-        while left and left.bit_length() in by_length:
-            left ^= by_length[left.bit_length()]
-        if left:
-            by_length[left.bit_length()] = left
-    return len(by_length)
+        if left := reduced(vector, basis):
+            basis.append(left)
+    return basis
 
 
 @dataclass(frozen=True, slots=True)

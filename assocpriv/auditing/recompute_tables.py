@@ -33,9 +33,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.auditing.recompute_guarantee import field, fraction, json_content, stated_guarantee, whole
+from assocpriv.auditing.recompute_guarantee import field, fraction, json_content, require, stated_guarantee, whole
 from assocpriv.auditing.recompute_reports import Draws
-from assocpriv.guarantees.errors import PlanError
 
 WHOLE = "whole-number"
 CLEAR, UNIFORM, GAUSSIAN, WINDOW = "clear", "uniform-noise", "gaussian-noise", "window"
@@ -90,23 +89,10 @@ class ColumnNumbers:
         """γ: the largest ratio of two inputs' probabilities of one output; None where a probability is 0."""
         return Fraction(self.numbers["high"], self.numbers["low"]) if self.mechanism == WINDOW else None
 
-    @property
-    def draws(self) -> bool:
-        """Whether a release needs a random draw."""
-        return self.mechanism != CLEAR
-
     @cached_property
     def total(self) -> int:
         """The sum of the weights of an input, the same for all inputs."""
-        if self.mechanism == CLEAR:
-            return 1
-        if self.mechanism == UNIFORM:
-            return 2 * self.reach + 1
-        if self.mechanism == GAUSSIAN:
-            half = self.numbers["half"]
-            return int(half[0] + 2 * sum(half[1:]))
-        near, high, low = (int(self.numbers[name]) for name in ("near", "high", "low"))
-        return near * high + (self.inputs - 1 + near * self.optional) * low
+        return sum(count * weight for _, count, weight in self.blocks(0))
 
     def blocks(self, value: int) -> list[tuple[int, int, int]]:
         """Return (first code, number of codes, weight of each) in the order in which a draw selects them.
@@ -188,10 +174,7 @@ def recompute_record(row: Sequence[int], table: TableNumbers, words: Draws) -> b
             order[place], order[other] = order[other], order[place]
         skipped = set(order[table.columns_per_report :])
     for place, (value, column) in enumerate(zip(row, table.columns, strict=True)):
-        if place in skipped:
-            code = column.codes
-        else:
-            code = column.code_of_draw(value, words.below(column.total) if column.draws else 0)
+        code = column.codes if place in skipped else column.code_of_draw(value, words.below(column.total))
         n_codes = column.codes + (table.is_sampled and place in table.protected_positions)
         report += code.to_bytes(1 if n_codes <= 256 else 2, "little")
     return report
@@ -205,18 +188,17 @@ def read_table(text: str) -> TableNumbers:
     """
     content = json_content(text)
     texts = field(content, "columns")
-    if not isinstance(texts, list) or not texts:
-        raise PlanError("columns must be a list")
+    require(isinstance(texts, list) and texts, "columns must be a list")
     columns = tuple(map(_column, texts))
-    if len({each.name for each in columns}) != len(columns):
-        raise PlanError("two columns have one name")
+    require(len({each.name for each in columns}) == len(columns), "two columns have one name")
     stated = stated_guarantee(content)
     table = TableNumbers(columns, 0, stated, whole(content, "reports_per_person", 1, 1000))
     most = len(table.protected_positions)
     sampled = whole(content, "columns_per_report", min(1, most), most)
     labels = sum(each.ratio is not None and each.kind == "label" for each in columns)
-    if (sampled + labels) * table.reports_per_person > _MAX_VALUES:  # γ^R would have millions of digits
-        raise PlanError(f"a person gives more than {_MAX_VALUES:,} protected values, which γ cannot be computed for")
+    given = (sampled + labels) * table.reports_per_person  # with more, γ^R would have millions of digits
+    rule = f"a person gives more than {_MAX_VALUES:,} protected values, which γ cannot be computed for"
+    require(given <= _MAX_VALUES, rule)
     return TableNumbers(columns, sampled, stated, table.reports_per_person)
 
 
@@ -224,53 +206,49 @@ def _column(content: object) -> ColumnNumbers:
     name, kind, optional = (field(content, key) for key in ("name", "kind", "optional"))
     release = field(content, "release")
     mechanism = field(release, "mechanism")
-    if not isinstance(name, str) or kind not in ("number", WHOLE, "category", "label") or type(optional) is not bool:
-        raise PlanError("a column needs a name, a known kind, and optional true or false")
+    is_known = kind in ("number", WHOLE, "category", "label") and type(optional) is bool
+    require(isinstance(name, str) and is_known, "a column needs a name, a known kind, and optional true or false")
     if kind in ("number", WHOLE):
         inputs = whole(content, "cells", 1, 1 << 16)
     else:
         values = field(content, "values")
-        if not isinstance(values, list) or not values or len(set(map(str, values))) != len(values):
-            raise PlanError("values must be a list of texts that differ")
+        differ = isinstance(values, list) and len(set(map(str, values))) == len(values) > 0
+        require(differ, "values must be a list of texts that differ")
         inputs = len(values)
     used = _used(content, inputs) if kind == WHOLE else inputs
     weights = _read_mechanism(release, mechanism, inputs)
     column = ColumnNumbers(name, kind, inputs, optional, str(mechanism), weights, used)
-    if column.total > _MOST or column.outputs >= (1 << 16) - 1:
-        raise PlanError("a column's weights add up to more than 2^32, or it has too many outputs")
+    is_small = column.total <= _MOST and column.outputs < (1 << 16) - 1
+    require(is_small, "a column's weights add up to more than 2^32, or it has too many outputs")
     return column
 
 
 def _used(content: object, cells: int) -> int:
     """Return how many cells hold whole numbers, where all of these cells but the last hold equally many."""
     texts = [str(field(content, name)) for name in ("low", "high")]
-    if not all(map(_WHOLE_BOUND.fullmatch, texts)):
-        raise PlanError("whole numbers need whole bounds")
+    require(all(map(_WHOLE_BOUND.fullmatch, texts)), "whole numbers need whole bounds")
     low, high = (int(text.removesuffix("/1")) for text in texts)
-    if not -_MOST_WHOLE <= low < high <= _MOST_WHOLE:
-        raise PlanError("whole numbers need low < high, both from -2^53 to 2^53")
+    is_near = -_MOST_WHOLE <= low < high <= _MOST_WHOLE
+    require(is_near, "whole numbers need low < high, both from -2^53 to 2^53")
     values = high - low + 1
     used = math.ceil(Fraction(values, math.ceil(Fraction(values, cells))))
-    if 2 * used <= cells:
-        raise PlanError("half of the cells hold no value")
+    require(2 * used > cells, "half of the cells hold no value")
     return used
 
 
 def _read_mechanism(release: object, mechanism: object, inputs: int) -> dict[str, Any]:
     if mechanism == CLEAR:
         width = whole(release, "width", 1, inputs)
-        if inputs % width:
-            raise PlanError("width must divide the cells")
+        require(inputs % width == 0, "width must divide the cells")
         return {"width": width}
     if mechanism == UNIFORM:
         return {"reach": whole(release, "reach", 1, 1 << 16)}
     if mechanism == GAUSSIAN:
         half = field(release, "half")
-        if not isinstance(half, list) or len(half) < 2 or any(type(each) is not int or each < 1 for each in half):
-            raise PlanError("half must be a list of whole numbers from 1 on")
+        are_whole = isinstance(half, list) and all(type(each) is int and each >= 1 for each in half)
+        require(are_whole and len(half) >= 2, "half must be a list of whole numbers from 1 on")
         return {"half": half}
-    if mechanism != WINDOW:
-        raise PlanError("the mechanism of a release is unknown")
+    require(mechanism == WINDOW, "the mechanism of a release is unknown")
     low = whole(release, "low", 1, _MOST)
     return {"near": whole(release, "near", 1, 1 << 16), "high": whole(release, "high", low, _MOST), "low": low}
 
@@ -316,11 +294,9 @@ def read_guided(text: str) -> GuidedNumbers:
     """Read a guided plan's text; PlanError where it is not one."""
     content = json_content(text)
     attributes, safeguard = field(content, "attributes"), field(content, "safeguard")
-    if not isinstance(attributes, list) or not attributes:
-        raise PlanError("the plan has no attributes")
+    require(isinstance(attributes, list) and attributes, "the plan has no attributes")
     keep = None if safeguard is None else field(safeguard, "kind")
-    if keep not in (None, TUPLE, BITS):
-        raise PlanError("the kind of the safeguard is unknown")
+    require(keep in (None, TUPLE, BITS), "the kind of the safeguard is unknown")
     return GuidedNumbers(
         tuple(map(_values_of, attributes)),
         len(_texts(field(content, "label"), "values")),
@@ -340,9 +316,9 @@ def _values_of(attribute: Any) -> int:
 
 def _texts(content: Any, name: str) -> list[str]:
     texts = field(content, name)
-    if not isinstance(texts, list) or not texts or not all(isinstance(text, str) for text in texts):
-        raise PlanError(f"{name} must be a list of texts")
-    return texts
+    are_texts = isinstance(texts, list) and texts and all(isinstance(text, str) for text in texts)
+    require(are_texts, f"{name} must be a list of texts")
+    return list(texts)
 
 
 # ---- guidance

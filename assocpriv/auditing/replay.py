@@ -36,9 +36,8 @@ from unittest import mock
 
 import numpy as np
 
-from assocpriv.auditing.audit_subject import Subject
+from assocpriv.auditing.audit_subject import ClientReports, OwnClient, Program, RecordBatch, Subject, collect_reports
 from assocpriv.auditing.findings import CONSISTENT, REPLAY, Fault, Finding, catch_client_errors
-from assocpriv.auditing.tested_clients import ClientReports, OwnClient, Program, RecordBatch, collect_reports
 from assocpriv.client.ledger import Ledger
 
 # records for the system's words and for both substitutes; in bulk more than the bulk client's chunk of 2^15

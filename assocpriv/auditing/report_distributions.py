@@ -33,9 +33,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.auditing.audit_subject import Observation, Subject
+from assocpriv.auditing.audit_subject import (
+    BlackBox,
+    Observation,
+    RecordBatch,
+    Subject,
+    collect_reports,
+    packed_reports,
+)
 from assocpriv.auditing.findings import BROKEN, CONSISTENT, DISTRIBUTIONS, UNDECIDED, Finding, Progress
-from assocpriv.auditing.tested_clients import BlackBox, RecordBatch, collect_reports, packed_reports
 from assocpriv.guarantees.amplification import epsilon_from_amplification
 
 _BATCH, _BATCH_BYTES = 1 << 15, 1 << 23  # reports of a batch

@@ -9,6 +9,6 @@ from ..client.numeric.table_client import parse_record as values
 from ..server.guided.collection import collect_files as collect
 from ..planning.table_planner import forecast_guided as forecast
 from ..simulation.guided_simulation import simulate_guided as simulate
-from ..auditing.guided_audit import GuidedSubject as subject
+from ..auditing.table_audit import GuidedSubject as subject
 from ..show.guided_views import plan as show_plan, simulated as show_simulation
 from ..pages.collector_page import GUIDED as analysis

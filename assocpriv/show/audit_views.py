@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     from assocpriv.auditing.audit import Audit
     from assocpriv.plans.published_plan import PublishedPlan
     from assocpriv.server.baskets.manipulation import ManipulationCheck
-    from assocpriv.simulation.basket_simulation import Simulation
-    from assocpriv.simulation.demo import Demo, DemoStart
+    from assocpriv.simulation.basket_simulation import Demo, DemoStart, Simulation
 
 _SHOW_SIMULATION: Entry[Callable[[Any], Record]] = Entry("show_simulation", "shown")
 _ROWS = 20

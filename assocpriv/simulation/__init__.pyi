@@ -1,7 +1,7 @@
 # fmt: off
 # isort: off
 
-from .demo import DemoSettings as DemoSettings, start_demo as start_demo
+from .basket_simulation import DemoSettings as DemoSettings, start_demo as start_demo
 from .synthetic import (
     AgrawalSettings as AgrawalSettings, QuestSettings as QuestSettings, generate_agrawal_file as generate_agrawal_file,
     generate_file as generate_file,

@@ -109,20 +109,18 @@ def read_cells(table: Any, options: TableOptions) -> "pd.DataFrame":
     import pandas as pd
 
     if isinstance(table, str | Path):
-        frame = _read_file(Path(table), options)
+        given, columns = prefix_errors(Path(table), lambda: _read_file(Path(table), options), RecordError)
     else:
         frame = nw.from_native(table, eager_only=True).to_pandas()
-    names = [str(name).strip() for name in frame.columns]
+        given, columns = frame.columns, [frame.iloc[:, place].tolist() for place in range(frame.shape[1])]
+    names = [str(name).strip() for name in given]
     if len(set(names)) < len(names):
         raise RecordError("two columns of the table have the same name; names must differ")
-    if not len(frame):
+    if not any(columns):
         raise RecordError("the table has no records; check that it is the right file")
     words = {*_MISSING, *options.missing}
-    cells = {
-        name: [None if text in words else text for text in map(_text, frame.iloc[:, place].tolist())]
-        for place, name in enumerate(names)
-    }
-    return pd.DataFrame(cells, dtype=object)
+    cells = ([None if text in words else text for text in map(_text, column)] for column in columns)
+    return pd.DataFrame(dict(zip(names, cells, strict=True)), dtype=object)
 
 
 def _text(value: Any) -> str:
@@ -131,17 +129,11 @@ def _text(value: Any) -> str:
     return str(int(value) if whole else value).strip()
 
 
-def _read_file(path: Path, options: TableOptions) -> "pd.DataFrame":
-    import pandas as pd
-
-    def read() -> pd.DataFrame:
-        with open_table(path, (), options.separator, sheet=options.sheet) as table:
-            parts = table.map(lambda rows: [each.to_pylist() for each in rows.columns], range(len(table.names)), _ALL)
-            columns = [list(itertools.chain(*cells)) for cells in zip(*parts, strict=True)]
-        frame = pd.DataFrame(dict(enumerate(columns)), dtype=object)
-        return frame.set_axis(table.names, axis=1) if columns else pd.DataFrame(columns=table.names)
-
-    return prefix_errors(path, read, RecordError)
+def _read_file(path: Path, options: TableOptions) -> tuple[Sequence[str], list[list[Any]]]:
+    """Return the names of a file's columns, and their cells; no columns if it has no rows."""
+    with open_table(path, (), options.separator, sheet=options.sheet) as table:
+        parts = table.map(lambda rows: [each.to_pylist() for each in rows.columns], range(len(table.names)), _ALL)
+        return table.names, [list(itertools.chain(*cells)) for cells in zip(*parts, strict=True)]
 
 
 def attribute_values(cells: "pd.Series") -> tuple[str, ...] | tuple[float, ...]:
@@ -258,6 +250,9 @@ def disclosure(raw_bits: Bits, released: Bits) -> float:
 
     >>> disclosure(np.array([[1, 0, 1, 0]], np.uint8), np.array([[1, 0, 0, 0]], np.uint8))
     0.5
+    >>> ones = np.eye(4, dtype=np.uint8)
+    >>> disclosure(ones, ones), disclosure(ones, 0 * ones), disclosure(ones, 1 - ones)
+    (1.0, 0.0, -3.0)
     """
     return 1 - float((raw_bits != released).sum()) / float(raw_bits.sum())
 
@@ -430,26 +425,16 @@ def _split_people(people: People, rng: np.random.Generator, request: TrialReques
     return split
 
 
-def initial_state(plan: GuidedPlan, split: PeopleSplit, rng: np.random.Generator) -> guided_collection.MinerState:
-    """Return the miner's state before anybody answers."""
-    if not len(split.unconcerned):
-        return guided_collection.start_empty(plan, int(rng.integers(1 << 62)))
-    bits = plan.to_bits(split.unconcerned.raw_positions)
-    return guided_collection.start_with_tuples(plan, split.unconcerned.classes, bits, int(rng.integers(1 << 62)))
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class LevelCollection:
-    """The result of a collection with one level."""
-
-    state: guided_collection.MinerState
-    reports: Reports
-
-
-def collect_level(plan: GuidedPlan, split: PeopleSplit, level: int, rng: np.random.Generator) -> LevelCollection:
-    """Collect reports of all people under guidance of one level, batch by batch."""
-    entropy = SeededEntropy(int(rng.integers(1 << 62)))
-    state, packed = initial_state(plan, split, rng), []
+def collect_level(
+    plan: GuidedPlan, split: PeopleSplit, level: int, rng: np.random.Generator
+) -> tuple[guided_collection.MinerState, Reports]:
+    """Collect reports of all people under guidance of one level, batch by batch; return the last state and them."""
+    entropy, seed, packed = SeededEntropy(int(rng.integers(1 << 62))), int(rng.integers(1 << 62)), []
+    if len(split.unconcerned):
+        bits = plan.to_bits(split.unconcerned.raw_positions)
+        state = guided_collection.start_with_tuples(plan, split.unconcerned.classes, bits, seed)
+    else:
+        state = guided_collection.start_empty(plan, seed)
     for first in range(0, len(split.answering), plan.batch):
         state = guided_collection.publish(state, level)
         batch = split.answering[first : first + plan.batch]
@@ -458,7 +443,7 @@ def collect_level(plan: GuidedPlan, split: PeopleSplit, level: int, rng: np.rand
         bits, _ = randomizer.randomize(batch.raw_positions, entropy.words(len(batch) * randomizer.words), entropy)
         packed.append(plan.pack(guidance.serial, batch.classes, bits))
         state = guided_collection.collect(state, Reports(plan, packed[-1]))
-    return LevelCollection(state, Reports(plan, np.concatenate(packed)))
+    return state, Reports(plan, np.concatenate(packed))
 
 
 def accuracy(model: Any, people: People, plan: GuidedPlan) -> float:
@@ -491,18 +476,13 @@ def run_trial(
         began = perf_counter()
         for done, level in enumerate(wanted, 1):
             found.append(_level(splits, plan, request, level, rng))
-            if done == 1:
-                _log_if_long(perf_counter() - began, len(wanted), "rounds or people")
+            seconds = (perf_counter() - began) * len(wanted)
+            if done == 1 and seconds > _LONG_SECONDS:
+                _LOG.info("this takes about %.0f s in total; fewer rounds or people take less time", seconds)
             report("levels", done, len(wanted))
     commonest = [np.bincount(split.held_out.classes).max() / len(split.held_out) for split in splits]
-    first = splits[0]
-    counts = len(first.answering), len(first.held_out)
+    counts = len(splits[0].answering), len(splits[0].held_out)
     return Trial(plan, request, *counts, RoundMean.from_values(raw), RoundMean.from_values(commonest), tuple(found))
-
-
-def _log_if_long(seconds: float, times: float, fewer: str) -> None:
-    if seconds * times > _LONG_SECONDS:
-        _LOG.info("this takes about %.0f s in total; fewer %s take less time", seconds * times, fewer)
 
 
 def _fit_raw(split: PeopleSplit, plan: GuidedPlan, request: TrialRequest) -> Any:
@@ -515,22 +495,21 @@ def _level(
     splits: Sequence[PeopleSplit], plan: GuidedPlan, request: TrialRequest, level: int, rng: np.random.Generator
 ) -> LevelTrial:
     answers = [collect_level(plan, split, level, rng) for split in splits]
-    models = [guided_collection.train(each.state, each.reports, request.classifier) for each in answers]
+    models = [guided_collection.train(state, reports, request.classifier) for state, reports in answers]
     right = [accuracy(model, split.held_out, plan) for model, split in zip(models, splits, strict=True)]
     raw_bits = [plan.to_bits(split.answering.raw_positions) for split in splits]
-    reported = [plan.unpack(each.reports.packed)[2] for each in answers]
-    disclosed = list(map(disclosure, raw_bits, reported))
+    reported = [plan.unpack(reports.packed)[2] for _, reports in answers]
     known = guided_collection.start_with_tuples(plan, splits[0].answering.classes, raw_bits[0])
     values = guided_collection.class_differences(known, known.shares)[0]
     return LevelTrial(
         level=level,
         share=float(values[level - 1] / values[0]) if level <= len(values) else 0.0,
-        disclosure=RoundMean.from_values(disclosed),
+        disclosure=RoundMean.from_values(list(map(disclosure, raw_bits, reported))),
         disclosure_bound=disclosure_bound(raw_bits[0], level),
-        information=_information(answers[0].state.guidances[-1], plan, splits[0].answering),
+        information=_information(answers[0][0].guidances[-1], plan, splits[0].answering),
         accuracy=RoundMean.from_values(right),
         estimate=RoundMean.from_values(
-            [guided_collection.estimate_accuracy(each.state, [level])[0].accuracy for each in answers]
+            [guided_collection.estimate_accuracy(state, [level])[0].accuracy for state, _ in answers]
         ),
     )
 

@@ -68,7 +68,6 @@ _QUALITIES = _QUALITY_NAMES.split(",")
 _PRODUCTS = _PRODUCT_NAMES.split(",")
 _CHUNK_RECORDS = 1 << 16
 LABEL, CLASSES = "class", ("A", "B")
-_RECORD_ENDINGS = (".csv", ".parquet")
 _FLOATS = ("age", "hyears")
 _LIMITS = {"function": (1, 5), "n_records": (2, 1 << 31), "seed": (0, (1 << 128) - 1)}
 _SPARE = 1.2  # records drawn at a time, relative to the expected need
@@ -384,13 +383,6 @@ class Range:
     values: int | None = None
     is_amount: bool = False
 
-    @property
-    def as_schema(self) -> list[str]:
-        """The schema lines of the range."""
-        is_whole = self.is_amount or self.values is not None
-        high = self.high - (self.values is not None)
-        return [f"whole = {str(is_whole).lower()}", f"low = {self.low}", f"high = {high}"]
-
 
 # the range of few whole numbers ends one above the largest: in AS00 v stands for the interval from v to v + 1
 ATTRIBUTES = {
@@ -454,10 +446,6 @@ def _by_age(records: Records, young: Any, middle: Any, old: Any) -> Any:
     return np.where(age < 40, young, np.where(age < 60, middle, old))
 
 
-def _function_1(records: Records) -> Any:
-    return _by_age(records, True, False, True)
-
-
 def _function_2(records: Records) -> Any:
     salary = records["salary"]
     return _by_age(records, _within(salary, 50, 100), _within(salary, 75, 125), _within(salary, 25, 75))
@@ -479,18 +467,17 @@ def _disposable(records: Records) -> NDArray[np.float64]:
     return 0.67 * income - 0.2 * records["loan"] - 10_000
 
 
-def _function_4(records: Records) -> Any:
-    return _disposable(records) > 0
-
-
-def _function_5(records: Records) -> Any:
-    equity = 0.1 * records["hvalue"] * np.maximum(records["hyears"] - 20, 0)
-    return _disposable(records) + 0.2 * equity > 0
+def _equity(records: Records) -> Any:
+    return 0.1 * records["hvalue"] * np.maximum(records["hyears"] - 20, 0)
 
 
 FUNCTIONS: dict[int, Callable[[Records], Any]] = {
-    1: _function_1, 2: _function_2, 3: _function_3, 4: _function_4, 5: _function_5,
-}  # fmt: skip
+    1: lambda records: _by_age(records, True, False, True),
+    2: _function_2,
+    3: _function_3,
+    4: lambda records: _disposable(records) > 0,
+    5: lambda records: _disposable(records) + 0.2 * _equity(records) > 0,
+}
 
 
 def _chunk(wanted: tuple[int, int], function: int, rng: np.random.Generator) -> Records:
@@ -540,12 +527,6 @@ def generate_agrawal(settings: AgrawalSettings) -> "pd.DataFrame":
     return pd.DataFrame(every)
 
 
-def check_record_output(path: str | Path) -> None:
-    """Check that a file name ends in .csv or .parquet; FileError otherwise."""
-    if Path(path).suffix.lower() not in _RECORD_ENDINGS:
-        raise FileError(f"{path} must end in .csv or .parquet to select the format")
-
-
 def generate_agrawal_file(
     settings: AgrawalSettings,
     path: str | Path,
@@ -577,7 +558,8 @@ def generate_agrawal_file(
     >>> ap.simulation.generate_agrawal_file(settings, f"{mkdtemp()}/people.csv")
     100
     """
-    check_record_output(path)
+    if Path(path).suffix.lower() not in (".csv", ".parquet"):
+        raise FileError(f"{path} must end in .csv or .parquet to select the format")
     if schema is not None:
         check_writable(schema, force=force)
     with atomic_output(path, force=force) as stream:
@@ -605,11 +587,13 @@ def _write(
                 progress(done, settings.n_records)
 
 
-def agrawal_schema(release: str = "gaussian", privacy: str = "100%") -> str:
-    """Return a TOML schema for ``assocpriv plan --schema``: attributes with noise, the class raw."""
+def agrawal_schema() -> str:
+    """Return a TOML schema for ``assocpriv plan --schema``: attributes with Gaussian noise, the class raw."""
     lines = []
     for name, known in ATTRIBUTES.items():
-        lines += [f"[columns.{name}]", 'kind = "number"', *known.as_schema]
-        lines += [f'release = "{release}"', f'privacy = "{privacy}"', 'confidence = "95%"', ""]
+        is_few = known.values is not None
+        lines += [f"[columns.{name}]", 'kind = "number"', f"whole = {str(known.is_amount or is_few).lower()}"]
+        lines += [f"low = {known.low}", f"high = {known.high - is_few}"]
+        lines += ['release = "gaussian"', 'privacy = "100%"', 'confidence = "95%"', ""]
     values = ", ".join(f'"{value}"' for value in CLASSES)
     return "\n".join([*lines, f"[columns.{LABEL}]", 'kind = "label"', f"values = [{values}]", 'release = "as-is"', ""])

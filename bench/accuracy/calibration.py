@@ -24,12 +24,12 @@ from assocpriv.server.baskets.ask import ask
 from assocpriv.server.baskets.counting import LocalBackend
 from assocpriv.server.baskets.mining import MiningRequest, mine
 from assocpriv.server.baskets.rules import derive_rules
-from bench.accuracy import families
+from bench.accuracy import data
 from bench.accuracy.data import generated
+from bench.accuracy.metrics import exact_supports, true_itemsets
 from bench.accuracy.ours import baskets_of, reports_of
 from bench.accuracy.transactions import Transactions, offsets_of
-from bench.accuracy.truth import exact_supports, true_itemsets
-from bench.tables import Row
+from bench.tables import Row, grouped
 
 Floats = NDArray[np.float64]
 GUARANTEES = {"5→50%": Guarantee("5%", "50%"), "5→99%": Guarantee("5%", "99%")}
@@ -48,7 +48,7 @@ def universal(n: int, *, share: float, items: int, mean_rest: float, seed: int) 
     rest = np.repeat(np.arange(n), rng.negative_binomial(1.2, 1.2 / (1.2 + mean_rest), size=n))
     drawn = 1 + rng.choice(items - 1, size=len(rest), p=weights / weights.sum())
     bags = np.flatnonzero(rng.random(n) < share)
-    return families.merged([(rest, drawn), (bags, np.zeros_like(bags))], n, items)
+    return data.merged([(rest, drawn), (bags, np.zeros_like(bags))], n, items)
 
 
 def records(n: int, *, columns: int, values: int, seed: int, kinds: int = 3) -> Transactions:
@@ -72,7 +72,7 @@ def two_sizes(n: int, *, sizes: tuple[int, int], share: float, items: int, seed:
     held = np.zeros((n, items), dtype=np.bool_)
     np.put_along_axis(held, order, np.arange(items) < size[:, None], axis=1)
     baskets, chosen = np.nonzero(held)
-    return families.merged([(baskets, chosen)], n, items)
+    return data.merged([(baskets, chosen)], n, items)
 
 
 def half_empty(n: int, *, mean_size: float, items: int, seed: int) -> Transactions:
@@ -112,8 +112,8 @@ TUNING: tuple[Family, ...] = (
     _one_size(20, 3, "none"),
     Family("sizes 1 and 12", partial(two_sizes, sizes=(1, 12), share=0.6, items=60)),
     _one_size(15, 2, "M"), _one_size(15, 2, "none"),
-    Family("dense 30%", partial(families.dense, items=60, density=0.3)),
-    Family("clicks", partial(families.long_tail, items=3_000, sigma=1.2, mean_log=0.6)),
+    Family("dense 30%", partial(data.dense, items=60, density=0.3)),
+    Family("clicks", partial(data.long_tail, items=3_000, sigma=1.2, mean_log=0.6)),
     Family("half empty", partial(half_empty, mean_size=5.0, items=400)),
 )  # fmt: skip
 HELD_OUT: tuple[Family, ...] = (
@@ -123,8 +123,8 @@ HELD_OUT: tuple[Family, ...] = (
     _one_size(18, 4, "none"),
     Family("sizes 1 and 9", partial(two_sizes, sizes=(1, 9), share=0.4, items=50)),
     _one_size(14, 2, "M"), _one_size(12, 2, "none"),
-    Family("dense 45%", partial(families.dense, items=40, density=0.45)),
-    Family("clicks", partial(families.long_tail, items=5_000, sigma=1.3, mean_log=0.3)),
+    Family("dense 45%", partial(data.dense, items=40, density=0.45)),
+    Family("clicks", partial(data.long_tail, items=5_000, sigma=1.3, mean_log=0.3)),
     Family("half empty", partial(half_empty, mean_size=8.0, items=800)),
 )  # fmt: skip
 HALVES = {"tuning": TUNING, "held-out": HELD_OUT}
@@ -200,19 +200,15 @@ def _rules(transactions: Transactions, mined: LightFrame) -> Row:
 
 
 def cells(half: str, people: Sequence[int], seeds: int, workers: int = 2) -> list[Row]:
-    """Run all cells of a half and return their figures in the order of the families."""
+    """Run all cells of a half and return their figures in the order of the data."""
     tasks = [
         Task(family, n, guarantee, seed + 100 * (half != "tuning"))
         for family in HALVES[half] for n in people for guarantee in GUARANTEES for seed in range(seeds)
     ]  # fmt: skip
     with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
         runs = list(pool.map(run_task, tasks))
-    grouped: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
-    for run in runs:
-        grouped.setdefault((run["family"], run["n"], run["guarantee"]), []).append(run)
-    return [
-        dict(zip(("family", "n", "guarantee"), key, strict=True)) | summary(group) for key, group in grouped.items()
-    ]
+    keys = ("family", "n", "guarantee")
+    return [dict(zip(keys, key, strict=True)) | summary(same) for key, same in grouped(runs, keys).items()]
 
 
 def summary(runs: Sequence[dict[str, Any]]) -> Row:

@@ -23,7 +23,7 @@ from math import comb
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from scipy.sparse import csr_array, triu
 
 from assocpriv import plan
 from assocpriv.guarantees.amplification import epsilon_from_amplification
@@ -32,11 +32,11 @@ from assocpriv.server.baskets.counting import LocalBackend
 from assocpriv.server.baskets.mining import MiningRequest, mine
 from assocpriv.server.baskets.rules import derive_rules
 from bench.accuracy.data import load, sized
-from bench.accuracy.metrics import Estimates, precision
+from bench.accuracy.metrics import Estimates, exact_supports, precision, true_itemsets
+from bench.accuracy.oracles import sample_down
 from bench.accuracy.ours import baskets_of, guarantee_of, reports_of
-from bench.accuracy.transactions import Itemset, Transactions, offsets_of
-from bench.accuracy.truth import exact_supports, true_itemsets
-from bench.speed.mining import log_progress
+from bench.accuracy.transactions import Itemset, Transactions
+from bench.speed.measuring import log_progress
 from bench.tables import Row, grouped, table
 
 PEOPLE, SETS = (5_000, 20_000, 100_000), ("quest-7", "groceries", "msweb", "retail")
@@ -155,10 +155,10 @@ def _curated(baskets: Transactions, seed: int) -> Row:
     """Return the figures of the curator."""
     rng, known = np.random.default_rng(seed), true_itemsets(baskets, _KNOWN)
     counts = _pair_counts(baskets)
-    found = {_pair(place, baskets.n_items) for place in _noisy_top(counts, TRUE_PAIRS, 1.0, rng)}
-    chosen = [_pair(place, baskets.n_items) for place in _noisy_top(counts, _CHOSEN, 0.5, rng)]
+    found = {divmod(place, baskets.n_items) for place in _noisy_top(counts, TRUE_PAIRS, 1.0, rng)}
+    chosen = [divmod(place, baskets.n_items) for place in _noisy_top(counts, _CHOSEN, 0.5, rng)]
     items = sorted({item for pair in chosen for item in pair})
-    few = _fewer(baskets.restricted(np.array(items)), rng)
+    few = sample_down(baskets.restricted(np.array(items)), _MOST_HELD, rng)
     # sensitivity: replacing one basket changes all counts together by at most the first factor
     scale = 2 * min(_MOST_HELD + comb(_MOST_HELD, 2), len(items) + len(chosen)) / 0.5
     of_items, of_pairs, place = few.item_counts(), _pair_counts(few), {item: row for row, item in enumerate(items)}
@@ -177,14 +177,12 @@ def _curated(baskets: Transactions, seed: int) -> Row:
 
 def _pair_counts(baskets: Transactions) -> dict[int, int]:
     """Return the count of each pair that occurs, by i · n_items + j."""
-    found: list[NDArray[np.int64]] = []
-    for size in np.unique(baskets.sizes[baskets.sizes > 1]).tolist():
-        rows = np.flatnonzero(baskets.sizes == size)
-        held = np.sort(baskets.items[baskets.offsets[rows][:, None] + np.arange(size)].astype(np.int64), axis=1)
-        left, right = np.triu_indices(size, 1)
-        found.append((held[:, left] * baskets.n_items + held[:, right]).ravel())
-    numbers, counts = np.unique(np.concatenate([np.empty(0, np.int64), *found]), return_counts=True)
-    return dict(zip(numbers.tolist(), counts.tolist(), strict=True))
+    shape = len(baskets), baskets.n_items
+    held = csr_array((np.ones(len(baskets.items), dtype=np.int64), baskets.items, baskets.offsets), shape=shape)
+    pairs = triu(held.T @ held, 1, format="csr").sorted_indices().tocoo()
+    return dict(
+        zip((pairs.row.astype(np.int64) * baskets.n_items + pairs.col).tolist(), pairs.data.tolist(), strict=True)
+    )
 
 
 def _noisy_top(counts: dict[int, int], k: int, share: float, rng: np.random.Generator) -> list[int]:
@@ -196,20 +194,6 @@ def _noisy_top(counts: dict[int, int], k: int, share: float, rng: np.random.Gene
 
 def _whole(antecedent: Itemset, consequent: Itemset) -> Itemset:
     return tuple(sorted(antecedent + consequent))
-
-
-def _pair(number: int, n_items: int) -> tuple[int, int]:
-    return divmod(number, n_items)
-
-
-def _fewer(baskets: Transactions, rng: np.random.Generator) -> Transactions:
-    """Return baskets cut to 8 items, drawn at random."""
-    order = np.lexsort((rng.random(len(baskets.items)), np.repeat(np.arange(len(baskets)), baskets.sizes)))
-    sizes = np.minimum(baskets.sizes, _MOST_HELD)
-    starts = np.repeat(baskets.offsets[:-1], sizes)
-    offsets = offsets_of(sizes)
-    within = np.arange(offsets[-1]) - np.repeat(offsets[:-1], sizes)
-    return Transactions(offsets, baskets.items[order][starts + within], baskets.n_items, baskets.name)
 
 
 def markdown(result: dict[str, Any]) -> str:

@@ -31,11 +31,10 @@ from assocpriv.plans.baskets.basket_plan import Plan
 from assocpriv.server.baskets.comparison import CompareRequest, Comparison, compare, read_sides
 from assocpriv.server.baskets.counting import LocalBackend
 from bench.accuracy.data import load, sized
-from bench.accuracy.metrics import Itemset
+from bench.accuracy.metrics import Itemset, exact_supports
 from bench.accuracy.ours import baskets_of, guarantee_of, reports_of
 from bench.accuracy.transactions import Transactions, offsets_of
-from bench.accuracy.truth import exact_supports
-from bench.speed.mining import log_progress
+from bench.speed.measuring import log_progress
 from bench.tables import Row, grouped, table
 
 SETS = {"tuning": ("quest-4", "dense-10"), "fresh": ("fresh-quest", "fresh-flat")}

@@ -6,7 +6,6 @@ it can change what a method collects. Runs found in the file are not repeated, s
 
 import json
 import math
-import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, field
@@ -19,9 +18,19 @@ from zlib import crc32
 import numpy as np
 
 from bench.accuracy.data import MissingDataError, load
-from bench.accuracy.metrics import Estimates, coverage, false_discovery, ncr, precision, rmse, worst_error
+from bench.accuracy.metrics import (
+    Estimates,
+    coverage,
+    exact_supports,
+    false_discovery,
+    ncr,
+    precision,
+    rmse,
+    true_itemsets,
+    worst_error,
+)
 from bench.accuracy.transactions import Transactions
-from bench.accuracy.truth import exact_supports, true_itemsets
+from bench.speed.measuring import log_progress
 from bench.tables import Row
 
 Run = Callable[[Transactions, float, int, np.random.Generator, Any], Estimates]
@@ -113,17 +122,13 @@ def _run_all(tasks: Sequence[_Task], done: dict[str, Row], store: Path, workers:
             row = future.result()
             if "missing" in row:
                 if task.dataset not in skipped:
-                    _tell(f"{task.dataset}: skipped, {row['missing']}")
+                    log_progress(f"{task.dataset}: skipped, {row['missing']}")
                 skipped.add(task.dataset)
                 continue
             done[_key(row)] = row
             out.write(json.dumps(row) + "\n")
             out.flush()
-            _tell(f"{number}/{len(tasks)} {task.dataset} ε={task.epsilon:.3g} top {task.top} {task.method.name}")
-
-
-def _tell(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)
+            log_progress(f"{number}/{len(tasks)} {task.dataset} ε={task.epsilon:.3g} top {task.top} {task.method.name}")
 
 
 def _kept(store: Path) -> list[Row]:
@@ -133,7 +138,7 @@ def _kept(store: Path) -> list[Row]:
         try:
             rows.append(json.loads(line))
         except json.JSONDecodeError:
-            _tell(f"{store.name}: an incomplete line is left out")
+            log_progress(f"{store.name}: an incomplete line is left out")
     return rows
 
 

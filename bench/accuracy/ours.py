@@ -23,9 +23,8 @@ from assocpriv.records.baskets import Baskets, count_sizes
 from assocpriv.server.baskets.counting import LocalBackend
 from assocpriv.server.baskets.mining import MiningRequest, mine
 from assocpriv.simulation.enumeration import SeededEntropy
-from bench.accuracy.metrics import Estimates
+from bench.accuracy.metrics import LARGEST, Estimates
 from bench.accuracy.transactions import Transactions
-from bench.accuracy.truth import LARGEST
 
 
 @dataclass(frozen=True, slots=True)

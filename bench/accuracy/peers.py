@@ -5,7 +5,7 @@ signature ``method(transactions, epsilon, top, rng, settings) -> Estimates``. Ea
 differential privacy. Methods use whole baskets only to draw the reports of their people.
 
 Source: Wang, Li & Jha, Locally Differentially Private Frequent Itemset Mining, S&P 2018, sections V and VI (WLJ18),
-with its erratum on equation (10); set_oracles.py for the others. Numbered comments say where we differ.
+with its erratum on equation (10); oracles.py for the others. Numbered comments say where we differ.
 """
 
 from collections.abc import Sequence
@@ -15,18 +15,16 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bench.accuracy.metrics import Estimates
-from bench.accuracy.oracles import Floats, size_shares
-from bench.accuracy.set_oracles import ORACLES
+from bench.accuracy.metrics import LARGEST, Estimates
+from bench.accuracy.oracles import ORACLES, Floats, size_shares
 from bench.accuracy.transactions import Itemset, Transactions, offsets_of
-from bench.accuracy.truth import LARGEST
 
 Correction = Literal["all sizes", "to the first empty size", "none"]
 
 
 @dataclass(frozen=True, slots=True)
 class OracleSettings:
-    """``oracle``: a key of set_oracles.ORACLES. ``size``: number of items that a basket is padded to."""
+    """``oracle``: a key of oracles.ORACLES. ``size``: number of items that a basket is padded to."""
 
     oracle: str = "sampling"
     size: int = 3
@@ -43,7 +41,7 @@ class SvimSettings:
     - ``correction``: the sizes used to correct for items of longer baskets.
     - ``most_size``, ``least_size_z``: see oracles.size_shares; on the data for tuning, sizes without a limit cause
       errors of half the supports and more.
-    - ``oracle``: a key of set_oracles.ORACLES; ``find_size``: number of items that a basket is padded to when finding
+    - ``oracle``: a key of oracles.ORACLES; ``find_size``: number of items that a basket is padded to when finding
       candidates.
     """
 
@@ -103,7 +101,7 @@ def svsm(
     Standard errors cover randomization and the sampling of people, but not the error of the size correction nor the
     bias that it leaves.
     """
-    shares = _shares(settings.item_share, settings.size_share * (1 - settings.item_share))
+    shares = settings.item_share, settings.size_share * (1 - settings.item_share)
     for_items, for_sizes, for_itemsets = split(transactions, shares, rng)
     known = _find_items(for_items, epsilon, top, rng, settings.items)
     wanted = max(1, round(settings.candidates * top))
@@ -128,14 +126,10 @@ def _items_as_estimates(known: _Known) -> Estimates:
 
 
 def split(transactions: Transactions, shares: Sequence[float], rng: np.random.Generator) -> list[Transactions]:
-    """Divide the people at random into groups of given shares; the shares sum to 1."""
+    """Divide the people at random into groups of given shares, and a last group of all others."""
     order = rng.permutation(len(transactions))
-    ends = np.rint(np.cumsum(shares)[:-1] * len(order)).astype(np.int64)
+    ends = np.rint(np.cumsum(shares) * len(order)).astype(np.int64)
     return [transactions.take(part) for part in np.split(order, ends)]
-
-
-def _shares(first: float, second: float) -> tuple[float, float, float]:
-    return first, second, 1 - first - second
 
 
 # ---- SVIM
@@ -145,8 +139,7 @@ def _find_items(
     transactions: Transactions, epsilon: float, top: int, rng: np.random.Generator, settings: SvimSettings
 ) -> _Known:
     """Find and estimate items in three groups (WLJ18, section V-C)."""
-    shares = _shares(settings.find_share, settings.size_share)
-    for_finding, for_sizes, for_items = split(transactions, shares, rng)
+    for_finding, for_sizes, for_items = split(transactions, (settings.find_share, settings.size_share), rng)
     # a few items of each basket over the whole catalogue: supports are far too low, but their ranks are about right
     rough, _ = ORACLES[settings.oracle](for_finding, epsilon, settings.find_size, rng)
     wanted = max(1, round(settings.candidates * top))

@@ -37,12 +37,11 @@ from assocpriv.planning.basket_planner import choose_plan
 from assocpriv.planning.expected_error import DEFAULT_MEAN, BasketSizes, variance
 from assocpriv.plans.baskets.basket_plan import Plan
 from assocpriv.server.baskets.counting import LocalBackend
-from bench.accuracy.families import merged
-from bench.accuracy.oracles import Floats, Oracle, grr, olh, sample_padded
+from bench.accuracy.data import merged
+from bench.accuracy.oracles import Floats, Oracle, Wheel, grr, olh, sample_padded, wheel_shares
 from bench.accuracy.ours import baskets_of, guarantee_of, reports_of
-from bench.accuracy.set_oracles import Wheel, set_shares
 from bench.accuracy.transactions import Transactions
-from bench.tables import table
+from bench.tables import plain
 
 EPSILON, PEOPLE, SUPPORT, ITEMS = math.log(19), 1_000_000, 0.05, (100, 1_000)
 MEANS, LENGTHS = (1.0, 2.0, 4.0, 6.0, 10.0), range(1, 21)
@@ -72,7 +71,7 @@ def oracles(n_items: int, length: int) -> Iterator[Randomizer]:
     wheel = Wheel(EPSILON, length)
     yield Randomizer(
         "wheel", length, lambda held: _binomial(wheel.p, wheel.q, held),
-        lambda baskets, rng: set_shares(wheel, baskets, rng)[0],
+        lambda baskets, rng: wheel_shares(baskets, EPSILON, length, rng)[0],
     )  # fmt: skip
 
 
@@ -173,4 +172,4 @@ def markdown(result: dict[str, Any]) -> str:
         "represents; variance: N·Var in whole baskets; noise, truncation, total: standard errors in percentage points; "
         f"measured: root mean square error of a run of {result['people']:,} baskets divided by that of the formulas."
     )
-    return f"{caption}\n\n{table({name: name for name in result['rows'][0]}, result['rows'])}"
+    return f"{caption}\n\n{plain(result['rows'])}"

@@ -29,7 +29,7 @@ from assocpriv.server.baskets.rules import derive_rules
 from assocpriv.server.baskets.substitutes import BELOW, find_substitutes
 from bench.accuracy.ours import baskets_of, guarantee_of, reports_of
 from bench.accuracy.transactions import Transactions, offsets_of
-from bench.tables import Row, grouped, table
+from bench.tables import Row, grouped, plain
 
 PEOPLE, EPSILONS = (20_000, 100_000, 1_000_000), (1.0, 2.944, 4.0)
 CATEGORIES, PRODUCTS = 8, 3
@@ -127,4 +127,4 @@ def markdown(result: dict[str, Any]) -> str:
         f"with a true lift below {BELOW:g}; selected: selected substitutes, false: false ones, expected: expected "
         "number; coverage: of the lifts' 95% intervals; value_coverage: of those of the selected rules' values."
     )
-    return f"{caption}\n\n{table({name: name for name in result['rows'][0]}, result['rows'])}\n"
+    return f"{caption}\n\n{plain(result['rows'])}\n"

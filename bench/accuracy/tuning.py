@@ -26,15 +26,9 @@ TOP = 64
 PEOPLE = 200_000
 # public files, and one generated set of each of three families
 SETS = (
-    "groceries",
-    "kosarak_head36k",
-    "T5N1D1800",
-    "online-retail",
-    "BMS-WebView-1",
-    "mixed-3",
-    "dense-10",
+    "groceries", "kosarak_head36k", "T5N1D1800", "online-retail", "BMS-WebView-1", "mixed-3", "dense-10",
     "long-pairs-15",
-)
+)  # fmt: skip
 Stage = Mapping[str, Sequence[Any]]  # field, or items.field: values to try, in all combinations
 
 _SIZES: Stage = {"size": (1, 2, 3, 5, 8)}
@@ -68,31 +62,22 @@ def settings_from(name: str, values: Mapping[str, Any]) -> Any:
     return made(**{**values, **inner})
 
 
-def tune(
-    peers: Sequence[str] = tuple(RUNS),
-    epsilons: Sequence[float] = EPSILONS,
-    seeds: Sequence[int] = (0,),
-    *,
-    store: Path,
-    kept: Path = KEPT,
-    people: int = PEOPLE,
-    workers: int = 2,
-) -> dict[str, Any]:
+def tune(peers: Sequence[str] = tuple(RUNS), *, store: Path, kept: Path = KEPT, workers: int = 2) -> dict[str, Any]:
     """Choose settings of peers for every ε; write them to ``kept`` with all scores, and return its content."""
     chosen = json.loads(kept.read_text(encoding="utf-8")) if kept.exists() else {}
-    sets = [name for name in names("tuning", people, own_sizes=False) if name.rpartition("-")[0] in SETS]
+    sets = [name for name in names("tuning", PEOPLE, own_sizes=False) if name.rpartition("-")[0] in SETS]
     for name in peers:
         run, start, stages = RUNS[name]
-        best = dict.fromkeys(epsilons, start)
-        tried: dict[float, list[Any]] = {epsilon: [] for epsilon in epsilons}
+        best = dict.fromkeys(EPSILONS, start)
+        tried: dict[float, list[Any]] = {epsilon: [] for epsilon in EPSILONS}
         for stage in stages:
             grid = combinations_of(stage)
             methods = [
-                Method(name, run, start, {epsilon: changed(best[epsilon], change) for epsilon in epsilons})
+                Method(name, run, start, {epsilon: changed(best[epsilon], change) for epsilon in EPSILONS})
                 for change in grid
             ]
-            rows = run_cells(methods, sets, epsilons, seeds, (TOP,), store=store, workers=workers)
-            for epsilon in epsilons:
+            rows = run_cells(methods, sets, EPSILONS, (0,), (TOP,), store=store, workers=workers)
+            for epsilon in EPSILONS:
                 settings = [method.settings_for(epsilon) for method in methods]
                 here = [row for row in rows if row["epsilon"] == epsilon]
                 scores = scores_of(settings, here, supports_only=stage is _CORRECTION)
@@ -100,7 +85,7 @@ def tune(
                 tried[epsilon].extend({"changes": grid[place], "score": scores[place]} for place in order)
                 best[epsilon] = settings[order[0]]
         chosen[name] = [
-            {"epsilon": epsilon, "settings": asdict(best[epsilon]), "tried": tried[epsilon]} for epsilon in epsilons
+            {"epsilon": epsilon, "settings": asdict(best[epsilon]), "tried": tried[epsilon]} for epsilon in EPSILONS
         ]
         kept.write_text(json.dumps(chosen, indent=1) + "\n", encoding="utf-8")
     return dict(chosen)
@@ -128,12 +113,9 @@ def scores_of(settings: Sequence[Any], rows: Sequence[Row], *, supports_only: bo
 def tuned(peers: Sequence[str] = tuple(RUNS), kept: Path = KEPT) -> list[Method]:
     """Return peers with the stored settings for every ε; without stored ones, with the initial settings."""
     chosen = json.loads(kept.read_text(encoding="utf-8")) if kept.exists() else {}
-    return [
-        Method(
-            name,
-            RUNS[name][0],
-            RUNS[name][1],
-            {entry["epsilon"]: settings_from(name, entry["settings"]) for entry in chosen.get(name, ())},
-        )
-        for name in peers
-    ]
+    found = []
+    for name in peers:
+        run, start, _ = RUNS[name]
+        by_epsilon = {entry["epsilon"]: settings_from(name, entry["settings"]) for entry in chosen.get(name, ())}
+        found.append(Method(name, run, start, by_epsilon))
+    return found

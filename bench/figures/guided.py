@@ -40,7 +40,7 @@ from assocpriv.simulation.guided_simulation import (
     read_people,
     run_trial,
 )
-from assocpriv.simulation.synthetic import CLASSES, LABEL, AgrawalSettings, generate_agrawal
+from assocpriv.simulation.synthetic import LABEL, AgrawalSettings, generate_agrawal
 from bench.figures import trees
 from bench.tables import Row, means
 
@@ -52,12 +52,8 @@ DISCLOSED = 0.25  # share of a tuple in figure 3
 UNCONCERNED = 2_000  # people of figure 3 whose raw tuples the miner has, from the survey's 27% (section 2.2)
 BATCH = 1_000  # people per batch, of many thousand
 FUNCTIONS, COMPARED, LEVELS = (1, 2, 3, 4, 5), (1, 2, 3), (2, 8, 32, 41)
-HIDDEN = (
-    (2, 0.9),
-    (2, 0.8),
-    (2, 0.7),
-    (4, 0.9),
-)  # classes, and the probability that an informative attribute matches the class
+# classes, and the probability that an informative attribute matches the class
+HIDDEN = ((2, 0.9), (2, 0.8), (2, 0.7), (4, 0.9))
 
 
 def votes(data: Path) -> pd.DataFrame:
@@ -116,8 +112,7 @@ def caution(data: Path, repeats: int) -> Iterator[Row]:
         most = rng.choice([2, 8, plan.width], 290, p=[0.17, 0.56, 0.27])
         for level in (2, 8, plan.width):
             split = PeopleSplit(people[:0], people[:290][most >= level], people[290:])
-            done = collect_level(plan, split, level, rng)
-            right = accuracy(train(done.state, done.reports, "naive-bayes"), split.held_out, plan)
+            right = accuracy(train(*collect_level(plan, split, level, rng), "naive-bayes"), split.held_out, plan)
             yield {"level": level, "answer": float((most >= level).mean()), "accuracy": right}
 
 
@@ -159,7 +154,7 @@ def figure_3(seed: int, records: int, functions: Sequence[int]) -> Iterator[Row]
         shared = {"function": number, "seed": seed, "records": records}
         yield shared | {"method": "original", "disclosure": 1.0, "accuracy": _raw_accuracy(found, "tree")}
         yield shared | {"method": "guided"} | guided_at(found, DISCLOSED, seed)
-        plan = trees.noisy_plan(trees.generated_columns(), CLASSES, records, "gaussian", percent)
+        plan = trees.noisy_plan(records, "gaussian", percent)
         by_class, _ = trees.accuracy(trees.release(found.train, plan, seed), "by-class", found.test)
         yield shared | {"method": "by-class", "disclosure": DISCLOSED, "accuracy": by_class / 100, "level": percent}
 
@@ -191,7 +186,7 @@ def _released(
     plan: GuidedPlan, split: PeopleSplit, level: int, rng: np.random.Generator
 ) -> tuple[float, NDArray[np.uint8]]:
     """Return the disclosed share and the released bits."""
-    bits = plan.unpack(collect_level(plan, split, level, rng).reports.packed)[2]
+    bits = plan.unpack(collect_level(plan, split, level, rng)[1].packed)[2]
     return disclosure(plan.to_bits(split.answering.raw_positions), bits), bits
 
 
@@ -236,8 +231,7 @@ def equal_guarantee(seed: int, records: int, functions: Sequence[int], levels: S
             for keep in ("bits", "tuple"):
                 found = function_records(number, seed, records, guarantee=guarantee, keep=keep)
                 for level in levels:
-                    done = collect_level(found.plan, found.split, level, rng)
-                    model = train(done.state, done.reports, "naive-bayes")
+                    model = train(*collect_level(found.plan, found.split, level, rng), "naive-bayes")
                     right = accuracy(model, found.split.held_out, found.plan)
                     yield row | {"method": f"guided, {keep}", "level": level, "accuracy": right}
             yield row | {"method": "select-a-size", "level": 0, "accuracy": by_baskets(clear, guarantee, seed)}

@@ -8,30 +8,218 @@ remainder of the fully suppressed table. Records are suppressed together and spl
 rarer half of all values sensitive, some thresholds are below a value's share of all records, which no suppression
 changes. Adult has a second set of rows with sensitive values that at most 10% of the records have.
 
-Source: Wang, Fung, Yu, Template-Based Privacy Preservation in Classification Problems, ICDM 2005, sections 5.1 and 5.2.
+The tables are categorical columns of credit approvals (CRX) and of Adult, records without missing values, split as
+published. The best attributes for the class by gain ratio (TopN) are sensitive, each with the rarer half of its values;
+all other columns are one channel.
+
+The trees are scikit-learn's by entropy, and C4.5 as Weka has it (J48). J48 runs with Weka's defaults, which are C4.5's:
+at least two records in a leaf, pruning with a confidence of 25%. scikit-learn has no multiway splits and no such
+pruning. With at least 20 records per leaf its base errors are those of C4.5 on both tables.
+
+Source: Wang, Fung, Yu, Template-Based Privacy Preservation in Classification Problems, ICDM 2005, section 5.
 """
 
+import subprocess
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
 from typing import Any
 
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from sklearn.preprocessing import OneHotEncoder
+from sklearn.tree import DecisionTreeClassifier
+
 from assocpriv.guarantees.errors import TemplateError
-from assocpriv.suppress.suppression import LOCAL, PAPER, SuppressionOptions
-from bench.figures.suppression_tables import (
-    CLASS,
-    PERCENTS,
-    TABLES,
-    TOPS,
-    Split,
-    inference_count,
-    load,
-    ranking,
-    release_in_order,
-    templates,
-)
-from bench.figures.suppression_trees import ENTROPY, entropy_error, errors, resplit, without
+from assocpriv.suppress.coded_table import code_cells
+from assocpriv.suppress.inference_templates import bounds, read_templates
+from assocpriv.suppress.randomization import RandomBits
+from assocpriv.suppress.suppression import LOCAL, PAPER, SuppressionOptions, SuppressionOutcome, choose_hidden_cells
 from bench.tables import Row, grouped
+
+# ---- the tables and templates
+
+
+CLASS = "class"
+ADULT = [
+    "age", "workclass", "fnlwgt", "education", "education-num", "marital-status", "occupation", "relationship", "race",
+    "sex", "capital-gain", "capital-loss", "hours-per-week", "native-country", CLASS,
+]  # fmt: skip
+CRX_CATEGORIES = ["A1", "A4", "A5", "A6", "A7", "A9", "A10", "A12", "A13"]
+CRX_TRAIN = 465  # complete records among the first 490, the published training set
+TABLES = ("crx", "adult")
+TOPS = (1, 2, 3, 4)
+PERCENTS = (10, 30, 50, 70, 90)
+_CLOSE = 1e-3  # C4.5 takes attributes whose gain is at least the average less this
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Split:
+    """A table's training and test records, the class last."""
+
+    train: pd.DataFrame
+    test: pd.DataFrame
+
+    @property
+    def both(self) -> pd.DataFrame:
+        """All records, the training records first."""
+        return pd.concat([self.train, self.test], ignore_index=True)
+
+
+def adult(folder: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return Adult's training and test records without missing values."""
+    parts = []
+    for name, skip in (("adult.data", 0), ("adult.test", 1)):
+        table = pd.read_csv(folder / name, names=ADULT, skiprows=skip, skipinitialspace=True, na_values="?").dropna()
+        parts.append(table.assign(**{CLASS: table[CLASS].str.rstrip(".")}).reset_index(drop=True))
+    return parts[0], parts[1]
+
+
+def load(table: str, folder: Path) -> Split:
+    """Return the categorical columns of ``crx`` or ``adult``."""
+    if table == "adult":
+        train, test = adult(folder)
+        names = [*train.select_dtypes(exclude="number").columns]
+        return Split(train[names], test[names])
+    named = [*(f"A{place}" for place in range(1, 16)), CLASS]
+    records = pd.read_csv(folder / "crx.data", names=named, na_values="?").dropna().reset_index(drop=True)
+    records = records[[*CRX_CATEGORIES, CLASS]]
+    return Split(records[:CRX_TRAIN], records[CRX_TRAIN:].reset_index(drop=True))
+
+
+def entropy(counts: NDArray[np.float64]) -> float:
+    """Return the entropy of counts, in bits."""
+    shares = counts[counts > 0] / counts.sum()
+    return float(-(shares * np.log2(shares)).sum())
+
+
+def ranking(train: pd.DataFrame) -> list[str]:
+    """Return attributes from best to worst: the root of C4.5's tree, then the root without it, and so on.
+
+    A root has the highest gain ratio among the attributes whose information gain is no less than the average.
+    """
+    before = entropy(train[CLASS].value_counts().to_numpy(float))
+    gains: dict[str, float] = {}
+    splits: dict[str, float] = {}
+    for name in train.columns.drop(CLASS):
+        counts = pd.crosstab(train[name], train[CLASS]).to_numpy(float)
+        sizes = counts.sum(axis=1)
+        gains[name] = before - sum(n * entropy(row) for n, row in zip(sizes, counts, strict=True)) / sizes.sum()
+        splits[name] = entropy(sizes)
+    ranked: list[str] = []
+    while left := [name for name in gains if name not in ranked]:
+        average = np.mean([gains[name] for name in left])
+        worthy = [name for name in left if gains[name] >= average - _CLOSE]
+        ranked.append(max(worthy, key=lambda name: gains[name] / splits[name]))
+    return ranked
+
+
+def rare_values(column: pd.Series, most: int = 100) -> list[str]:
+    """Return the rarer half of a column's values, rounded down; of equally rare ones the alphabetically first.
+
+    Values that more than ``most`` percent of the records have are left out.
+    """
+    counts = column.value_counts().sort_index().sort_values(kind="stable")
+    return [str(value) for value, n in counts[: len(counts) // 2].items() if 100 * n <= most * len(column)]
+
+
+def templates(table: pd.DataFrame, sensitive: list[str], percent: int, most: int = 100) -> list[dict[str, Any]]:
+    """Return the paper's template: the channel is all columns but these and the class."""
+    channel = [name for name in table.columns if name not in (*sensitive, CLASS)]
+    values = {name: rare for name in sensitive if (rare := rare_values(table[name], most))}
+    return [{"channel": channel, "sensitive": values, "confidence": f"{percent}%"}]
+
+
+def inference_count(table: pd.DataFrame, template: dict[str, Any], percent: int) -> int:
+    """Return how many inferences of a template have a confidence above ``percent`` (table 3), by pandas alone."""
+    keys = [table[name] for name in template["channel"]]
+    totals, found = table.groupby(template["channel"], sort=False).size(), 0
+    for name, values in template["sensitive"].items():
+        for value in values:
+            hits = (table[name] == value).groupby(keys, sort=False).sum()
+            found += int((100 * hits > percent * totals).sum())
+    return found
+
+
+def release_in_order(
+    table: pd.DataFrame,
+    template: list[dict[str, Any]],
+    options: SuppressionOptions,
+    class_column: str | None = None,
+    seed: int = 0,
+) -> tuple[pd.DataFrame, SuppressionOutcome]:
+    """Return a release in the original order of records, so that it can be split as before, and its outcome.
+
+    The key comes from a seed; a real release needs a secret key.
+    """
+    coded = code_cells({name: table[name].tolist() for name in table.columns})
+    bits = RandomBits(seed.to_bytes(32, "big"), b"bench")
+    outcome = choose_hidden_cells(coded, bounds(read_templates(template)), class_column, options, bits)
+    return table.assign(**{name: table[name].where(~hidden, "*") for name, hidden in outcome.hidden.items()}), outcome
+
+
+# ---- classifiers
+
+
+MIN_LEAF = 20
+WEKA = Path("/usr/share/java/weka.jar")  # where Debian's package has it
+ENTROPY, J48 = "entropy tree", "J48"
+
+
+def errors(split: Split) -> dict[str, float]:
+    """Return the error on the test records in percent, by classifier; J48's where Weka is installed."""
+    found = {ENTROPY: entropy_error(split)}
+    return found | {J48: j48_error(split)} if WEKA.is_file() else found
+
+
+def entropy_error(split: Split) -> float:
+    """Return the error of scikit-learn's tree, with one feature for each value of a column."""
+    names = [name for name in split.train.columns if name != CLASS]
+    code = OneHotEncoder(handle_unknown="ignore").fit(split.both[names])
+    tree = DecisionTreeClassifier(criterion="entropy", min_samples_leaf=MIN_LEAF, random_state=0)
+    tree.fit(code.transform(split.train[names]), split.train[CLASS])
+    return 100 * (1 - float(tree.score(code.transform(split.test[names]), split.test[CLASS])))
+
+
+def j48_error(split: Split) -> float:
+    """Return the error of Weka's C4.5."""
+    both = split.both
+    heading = [
+        f"@attribute '{name}' {{{','.join(map(_quoted, sorted(both[name].unique())))}}}" for name in both.columns
+    ]
+    with tempfile.TemporaryDirectory(prefix="assocpriv-bench-") as folder:
+        files = [Path(folder) / "train.arff", Path(folder) / "test.arff"]
+        for path, part in zip(files, (split.train, split.test), strict=True):
+            rows = [",".join(map(_quoted, row)) for row in part.itertuples(index=False)]
+            path.write_text("\n".join(["@relation table", *heading, "@data", *rows, ""]), encoding="utf-8")
+        command = ["java", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp", str(WEKA)]
+        command += ["weka.classifiers.trees.J48", "-o", "-t", str(files[0]), "-T", str(files[1])]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+    lines = done.stdout.split("Error on test data")[1].splitlines()
+    return float(next(line for line in lines if line.startswith("Incorrectly")).split()[-2])
+
+
+def _quoted(value: object) -> str:
+    text = str(value).replace("'", "\\'")
+    return f"'{text}'"
+
+
+def without(split: Split, names: list[str]) -> Split:
+    """Return a table without some columns."""
+    return Split(split.train.drop(columns=names), split.test.drop(columns=names))
+
+
+def resplit(table: pd.DataFrame, split: Split) -> Split:
+    """Return a released table split where the original was."""
+    cut = len(split.train)
+    return Split(table[:cut].reset_index(drop=True), table[cut:].reset_index(drop=True))
+
+
+# ---- the figures
+
 
 READINGS = {"crx": (100,), "adult": (100, 10)}  # maximum percent of records with a sensitive value
 ERRORS = ("base", "suppression", "bare", "removal")
@@ -110,11 +298,8 @@ def cells(folder: Path) -> Iterator[Row]:
                 continue
             shown = fmean(100 * float((each[template[0]["channel"]] != "*").to_numpy().mean()) for each, _ in made)
             error = fmean(entropy_error(resplit(each, split)) for each, _ in made)
-            yield setting | {
-                "shown_percent": shown,
-                ENTROPY: error,
-                "alpha_percent": 100 * _alpha(made[0][0], template[0]),
-            }
+            alpha = 100 * _alpha(made[0][0], template[0])
+            yield setting | {"shown_percent": shown, ENTROPY: error, "alpha_percent": alpha}
 
 
 def _alpha(table: Any, template: Mapping[str, Any]) -> float:

@@ -9,8 +9,7 @@ same intervals, *randomized* trees on released values without correction. Growth
 Source: Agrawal, Srikant, Privacy-Preserving Data Mining, SIGMOD 2000, section 5.
 """
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
@@ -37,26 +36,15 @@ FIGURE_5, FIGURE_6 = (25, 50, 100), (10, 25, 50, 100, 150, 200)
 FUNCTIONS_6 = (1, 2, 3, 5)  # function 4 behaves as 5 (AS00, section 5.3)
 
 
-@dataclass(frozen=True)
-class Numbers:
-    """A column of numbers: its range and its number of values, None if continuous."""
-
-    low: Fraction
-    high: Fraction
-    values: int | None = None
-
-
-def noisy_plan(
-    columns: dict[str, Numbers], classes: Sequence[str], records: int, noise: str | None, percent: int = 0
-) -> TablePlan:
-    """Return a plan that adds noise, or none, to every column and releases the class unchanged."""
+def noisy_plan(records: int, noise: str | None, percent: int = 0) -> TablePlan:
+    """Return a plan that adds noise, or none, to every column of the generator and releases the class unchanged."""
     made: list[Any] = []
-    for name, known in columns.items():
+    for name, known in ATTRIBUTES.items():
         intervals = known.values or default_intervals(records)
         cells = known.values or intervals * CELLS
         mechanism = Clear(cells) if noise is None else NOISES[noise](cells, Fraction(percent, 100), CONFIDENCE)
-        made.append(NumberColumn(name, mechanism, False, known.low, known.high, intervals))
-    made.append(LabelColumn(LABEL, Clear(len(classes)), False, tuple(classes)))
+        made.append(NumberColumn(name, mechanism, False, Fraction(known.low), Fraction(known.high), intervals))
+    made.append(LabelColumn(LABEL, Clear(len(CLASSES)), False, CLASSES))
     return TablePlan(tuple(made), 0)
 
 
@@ -73,28 +61,22 @@ def accuracy(reports: Reports, method: str, test: pd.DataFrame) -> tuple[float, 
     return 100 * float(right.mean()), model.n_leaves
 
 
-def generated_columns() -> dict[str, Numbers]:
-    """Return the columns of the 1992 generator."""
-    return {name: Numbers(Fraction(a.low), Fraction(a.high), a.values) for name, a in ATTRIBUTES.items()}
-
-
 def generated_rows(seed: int, *, records: int = 100_000, quick: bool = False) -> Iterator[Row]:
     """Yield the accuracy of every function, noise, privacy and method for one seed."""
-    columns = generated_columns()
     for function in (1, 2) if quick else range(1, 6):
         train, test = (
             generate_agrawal(AgrawalSettings(function=function, n_records=n, seed=2 * seed + part))
             for part, n in enumerate((records, 5_000))
         )
         shared = {"function": function, "seed": seed}
-        clear = release(train, noisy_plan(columns, CLASSES, records, None), seed)
+        clear = release(train, noisy_plan(records, None), seed)
         found = accuracy(clear, "original", test)
         yield shared | {"noise": "none", "privacy": 0, "method": "original", "accuracy": found[0], "leaves": found[1]}
         for noise in NOISES:
             for privacy in (100,) if quick else FIGURE_6:
                 if privacy not in FIGURE_5 and function not in FUNCTIONS_6:
                     continue
-                reports = release(train, noisy_plan(columns, CLASSES, records, noise, privacy), 1000 + seed)
+                reports = release(train, noisy_plan(records, noise, privacy), 1000 + seed)
                 for method in METHODS[1:] if privacy in FIGURE_5 else ("by-class", "randomized"):
                     found = accuracy(reports, method, test)
                     key = {"noise": noise, "privacy": privacy, "method": method}

@@ -35,7 +35,7 @@ from assocpriv.guarantees.entropy import SystemEntropy
 from bench import tables
 from bench.plans import coded
 from bench.speed import crowd
-from bench.speed.parties import ADDRESS, MARKS, Party, marks_in, parties
+from bench.speed.crowd import ADDRESS, MARKS, Party, marks_in, parties
 
 _CONNECTIONS, _HELD_CONNECTIONS = 256, 1500
 _OCTETS = "application/octet-stream"

@@ -7,22 +7,98 @@ ports. Then the data of each party, on its disk and in its log, is compared with
 
 import http.client
 import json
+import os
 import shutil
+import socket
 import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
+
+import psutil
 
 import assocpriv as ap
 from assocpriv.files.open_batches import batch_files, open_database, read_uploads
 from assocpriv.files.plan_files import write_plan
 from assocpriv.guarantees.errors import CollectorError
 from assocpriv.plans.baskets.basket_plan import Plan
-from bench.speed.parties import ADDRESS, MARKS, Party, free_port, marks_in, parties
+
+# ---- collector and relay as processes, and marks to search for in them
+
+
+ADDRESS, HEADER, TIME = "127.66.77.88", "CANARY-7qz3", "Fri, 05 Jun 1987 04:03:02 GMT"
+MARKS = {"user-agent": HEADER, "cookie": HEADER, "x-forwarded-for": ADDRESS, "date": TIME, "x-time": TIME}
+
+
+def free_port() -> int:
+    """Return a free port."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        return int(taken.getsockname()[1])
+
+
+class Party:
+    """A process in its own folder, with its log and its processor time."""
+
+    def __init__(self, home: Path, command: Sequence[str]) -> None:
+        self.home, self._command = home, command
+        home.mkdir()
+        self.begin()
+
+    def begin(self) -> None:
+        """Start or restart the process."""
+        with open(self.home.parent / f"{self.home.name}.log", "ab") as log:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "assocpriv", *self._command], cwd=self.home, stdout=subprocess.PIPE, stderr=log,
+                text=True, env=os.environ | {"TMPDIR": str(self.home), "PYTHONPATH": os.getcwd()},
+            )  # fmt: skip
+        assert self._process.stdout is not None
+        self.url = self._process.stdout.readline().split()[-1]
+        self.info = psutil.Process(self._process.pid)
+
+    def worked(self) -> float:
+        """Return its processor time in seconds."""
+        return float(sum(self.info.cpu_times()[:2]))
+
+    def written(self) -> int:
+        """Return the bytes it has written to disks."""
+        return int(self.info.io_counters().write_bytes)
+
+    def end(self, *, kill: bool = False) -> None:
+        """Terminate or kill it, and wait."""
+        self._process.kill() if kill else self._process.terminate()
+        self._process.communicate()
+
+    def has(self, mark: bytes) -> bool:
+        """Return whether the bytes occur in its log, or in its folder, file names included."""
+        paths = [self.home.parent / f"{self.home.name}.log", *self.home.rglob("*")]
+        return any(mark in str(path).encode() or (path.is_file() and mark in path.read_bytes()) for path in paths)
+
+
+def marks_in(party: Party) -> list[str]:
+    """Return the marks that a party has."""
+    marks = {"address": ADDRESS, "header": HEADER, "time": TIME}
+    return [name for name, mark in marks.items() if party.has(mark.encode())]
+
+
+@contextmanager
+def parties(
+    home: Path, plan: Path, hold: float, *options: str, ports: Sequence[int] = (0, 0)
+) -> Iterator[tuple[Party, Party]]:
+    """Yield a collector and a relay in front of it."""
+    serve = ["serve", str(plan), "--data", "data", "--listen", str(ports[0]), *options]
+    collector = Party(home / "collector", serve)
+    relay = Party(home / "relay", ["relay", "--to", collector.url, "--hold", str(hold), "--listen", str(ports[1])])
+    try:
+        yield collector, relay
+    finally:
+        relay.end()
+        collector.end()
+
 
 _AT_A_TIME, _AGAIN_SECONDS = 64, 0.2
 _PATIENCE = 5  # seconds; a party is away for less than the waits of a device with this patience

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bench.speed.child import ROOT
+from bench.speed.measuring import ROOT
 
 SHARED = ROOT.parent / "shared" / "data"
 POOL = 10**7  # maximum number of distinct baskets; further reports repeat them with fresh entropy
@@ -23,16 +23,7 @@ def shared_file(name: str) -> Path | None:
     return path if path.is_file() else None
 
 
-def quest(
-    folder: str,
-    reports: int,
-    items: int,
-    *,
-    transaction_size: int = 5,
-    itemset_size: int = 3,
-    posterior: str = "50%",
-    plain: bool = True,
-) -> dict[str, Any]:
+def quest(folder: str, reports: int, items: int, *, plain: bool = True) -> dict[str, Any]:
     """Make reports of generated baskets; write the raw baskets on demand."""
     from assocpriv.plans.baskets.catalogue import Catalogue
     from assocpriv.records.baskets import Baskets
@@ -43,33 +34,30 @@ def quest(
     if plain:
         with (Path(folder) / _BASKETS).open("wb") as stream:
             write_baskets(pool, stream, "dat")
-    return _write_reports(folder, pool, reports, transaction_size, itemset_size, posterior)
+    return _write_reports(folder, pool, reports, "50%")
 
 
 def from_file(folder: str, source: str, *, posterior: str = "50%") -> dict[str, Any]:
-    """Make reports of the baskets of a public file, M = 5 and K = 3."""
+    """Make reports of the baskets of a public file."""
     from assocpriv import read_baskets
 
     target = Path(folder) / _BASKETS
     with (gzip.open if source.endswith(".gz") else open)(source, "rb") as packed, target.open("wb") as stream:
         shutil.copyfileobj(packed, stream)
     baskets = read_baskets(target)
-    return _write_reports(folder, baskets, len(baskets), 5, 3, posterior)
+    return _write_reports(folder, baskets, len(baskets), posterior)
 
 
-def _write_reports(
-    folder: str, pool: Any, reports: int, transaction_size: int, itemset_size: int, posterior: str
-) -> dict[str, Any]:
+def _write_reports(folder: str, pool: Any, reports: int, posterior: str) -> dict[str, Any]:
     from assocpriv.files.plan_files import write_plan
     from assocpriv.files.report_files import write_reports
     from assocpriv.guarantees.amplification import Guarantee
     from assocpriv.planning.basket_planner import make_plan
     from bench.plans import about_items
 
-    options = {"transaction_size": transaction_size, "itemset_size": itemset_size, "reports": reports}
-    plan = about_items(
-        make_plan(pool.catalogue, Guarantee("5%", posterior), **options)
-    )  # other miners do not estimate sizes
+    sizes = {"transaction_size": 5, "itemset_size": 3}
+    made = make_plan(pool.catalogue, Guarantee("5%", posterior), reports=reports, **sizes)
+    plan = about_items(made)  # other miners do not estimate sizes
     places = {name: str(Path(folder) / name) for name in (_BASKETS, _REPORTS, _PLAN)}
     write_plan(plan, places[_PLAN], force=True)
     start = perf_counter()
@@ -80,8 +68,7 @@ def _write_reports(
         "plan_path": places[_PLAN],
         "reports": reports,
         "items": plan.n_items,
-        "transaction_size": transaction_size,
-        "itemset_size": itemset_size,
+        **sizes,
         "code": plan.items.generator.kind,
         "insert_bits": getattr(plan.items.operator, "insert_bits", None),  # None for a fixed size
         "report_bits": plan.items.report_bits,

@@ -10,7 +10,7 @@ from assocpriv.records.baskets import Baskets
 from assocpriv.server.baskets.bitmaps import ItemTables, SupersetCounter, empty_rows, planes_of
 from assocpriv.simulation.synthetic import QuestSettings, generate_quest
 from bench.plans import coded, fixed_size
-from bench.speed.timing import medians
+from bench.speed.measuring import medians
 
 N_ROWS, FIRST_ROWS = 1_024, 16  # rows whose pairs are counted; rows that numpy combines with all others
 N_WORDS = 1 << 12  # words per row: 2^18 bits

@@ -1,21 +1,20 @@
 """The main job end to end, from report file to itemset file, against common miners of raw baskets."""
 
-import sys
 import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from bench.machine import memory_bytes
-from bench.speed.child import measure
+from psutil import virtual_memory
+
 from bench.speed.datasets import shared_file
-from bench.speed.peers import PEERS
-from bench.speed.timing import take_turns
+from bench.speed.measuring import log_progress, measure, take_turns
+from bench.speed.miners import PEERS
 from bench.tables import table
 
 LARGEST = 3  # maximum itemset size
-ADDRESS_SPACE = min(16 << 30, memory_bytes() * 3 // 4)
+ADDRESS_SPACE = min(16 << 30, virtual_memory().total * 3 // 4)
 OURS, EXACT = "assocpriv", "assocpriv on baskets"
 
 
@@ -74,11 +73,6 @@ class Settings:
         return measure(task, limit_s=self.limit_s, address_space=space, **arguments)
 
 
-def log_progress(text: str) -> None:
-    """Print progress to the error stream."""
-    print(text, file=sys.stderr, flush=True)
-
-
 def run(settings: Settings) -> dict[str, Any]:
     """Return the figures of all cases."""
     cases = [figures for case in settings.chosen() if (figures := run_case(case, settings))]
@@ -122,12 +116,12 @@ def _miners(
     case: Case, support: str, made: dict[str, Any], able: list[str], settings: Settings
 ) -> dict[str, Callable[[], dict[str, Any]]]:
     ours = {"reports_path": made["reports_path"], "support": support, "memory_bytes": case.memory}
-    miners = {OURS: partial(measure, "bench.speed.ours:mine_file", **ours)}
+    miners = {OURS: partial(measure, "bench.speed.miners:mine_reports", **ours)}
     plain = {"baskets_path": made["baskets_path"], "support": support, "max_itemset": LARGEST}
     if case.peers:
-        miners[EXACT] = partial(measure, "bench.speed.ours:mine_baskets", **plain)
+        miners[EXACT] = partial(measure, "bench.speed.miners:mine_baskets", **plain)
     return miners | {
-        peer: partial(settings.on_peer, "bench.speed.peers:mine_file", peer=peer, **plain) for peer in able
+        peer: partial(settings.on_peer, "bench.speed.miners:mine_file", peer=peer, **plain) for peer in able
     }
 
 

@@ -13,8 +13,7 @@ import pyarrow.parquet as pq
 
 from assocpriv.records.basket_files import read_baskets
 from assocpriv.records.layout import ReadOptions
-from bench.speed.child import measure
-from bench.speed.timing import seconds, take_turns
+from bench.speed.measuring import measure, seconds, take_turns
 
 ITEMS, FLAGS = 5_000, 10
 MEAN_SIZE = 4

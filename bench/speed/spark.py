@@ -7,8 +7,7 @@ import warnings
 from time import perf_counter
 from typing import Any
 
-from bench.speed.child import ROOT, measure
-from bench.speed.mining import log_progress
+from bench.speed.measuring import ROOT, log_progress, measure
 from bench.tables import table
 
 ITEMS, SUPPORT, ROUNDS = 1_000, "1%", 2

@@ -2,6 +2,7 @@
 
 import ast
 import json
+import math
 import sys
 from dataclasses import replace
 from fractions import Fraction
@@ -16,16 +17,25 @@ from auditing.audited import PLANS as AUDITED
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assocpriv.auditing import guided_audit, recompute_central, recompute_guarantee, recompute_reports
+import assocpriv as ap
+from assocpriv.auditing import recompute_guarantee, recompute_reports, table_audit
 from assocpriv.auditing.audit import audit
 from assocpriv.auditing.basket_audit import BasketSubject
 from assocpriv.auditing.findings import BROKEN, CONSISTENT, AuditRequest
-from assocpriv.auditing.recompute_guarantee import check_integers, largest_ratio, read_numbers, stated_ratio
+from assocpriv.auditing.recompute_guarantee import (
+    check_integers,
+    delta_of,
+    largest_ratio,
+    mean_blanket,
+    read_numbers,
+    stated_ratio,
+)
 from assocpriv.auditing.recompute_reports import Bch, ReedSolomon, masks
 from assocpriv.auditing.recompute_tables import read_guided, read_table
 from assocpriv.client.baskets.basket_client import Randomizer
 from assocpriv.guarantees.amplification import Guarantee
 from assocpriv.guarantees.errors import PlanError
+from assocpriv.guarantees.shuffle_model import shuffled_delta
 from assocpriv.plans.baskets.basket_plan import Plan
 from assocpriv.plans.baskets.catalogue import Catalogue, Names
 from assocpriv.plans.baskets.generator import is_primitive
@@ -135,17 +145,11 @@ def test_recomputed_reports_have_the_clients_distribution(plan):
 @pytest.mark.parametrize(
     "plan",
     [
-        make("none", 1, M2),
-        make("none", 2, M3),
-        make("none", 3, M2),
-        make("none", 4, M2),
-        fixed(3, 2, 2, (1, 2, 5)),
-        fixed(2, 2, 3, (1, 2, 5)),
-        fixed(1, 2, 1, (4, 1, 9)),
-        fixed(4, 2, 1, (2, 1, 7)),
+        make("none", 1, M2), make("none", 2, M3), make("none", 3, M2), make("none", 4, M2), fixed(3, 2, 2, (1, 2, 5)),
+        fixed(2, 2, 3, (1, 2, 5)), fixed(1, 2, 1, (4, 1, 9)), fixed(4, 2, 1, (2, 1, 7)),
     ],
     ids=str,
-)
+)  # fmt: skip
 def test_largest_ratio_is_that_of_all_baskets_and_reports(plan):
     """Over all baskets, empty, short and long, and all reports of the client the largest ratio is that of counting."""
     numbers, randomizer = numbers_of(plan), Randomizer(plan)
@@ -207,7 +211,7 @@ def test_x_generates_the_field_for_primitive_polynomials(width):
 def test_the_recomputation_imports_nothing_of_the_package():
     """The recomputation imports nothing of the package but its errors and the class of findings."""
     modules = set()
-    for module in (recompute_guarantee, recompute_central, recompute_reports):
+    for module in (recompute_guarantee, recompute_reports):
         tree = ast.parse(Path(module.__file__).read_text(encoding="utf-8"))
         for node in ast.walk(tree):
             if isinstance(node, ast.ImportFrom):
@@ -215,8 +219,7 @@ def test_the_recomputation_imports_nothing_of_the_package():
                 modules |= {f"{node.module}.{each.name}" for each in node.names} if within else {node.module}
         modules |= {name.name for node in ast.walk(tree) if isinstance(node, ast.Import) for name in node.names}
     own = {module for module in modules if module.startswith("assocpriv")}
-    recomputed = {recompute_central.__name__, recompute_reports.__name__}
-    assert own == {"assocpriv.guarantees.errors", "assocpriv.auditing.findings"} | recomputed
+    assert own == {"assocpriv.guarantees.errors", "assocpriv.auditing.findings", recompute_reports.__name__}
     others = {module.split(".")[0] for module in modules - own} - {"numpy", "scipy"}  # of the central bound alone
     assert others <= set(sys.stdlib_module_names)
 
@@ -325,13 +328,6 @@ def test_conditions_of_the_generators(group, needed, reason):
     assert bool(message) == bool(reason)
 
 
-def test_a_primitive_polynomial_is_required():
-    """x⁴ + x³ + x² + x + 1 is irreducible, but x has the order 5: columns repeat."""
-    assert recompute_reports.order_of_x(4, 0b11111) == 5
-    group = replace(BCH_31, insert_bits=1, field_bits=4, polynomial=0b11111)
-    assert masks(group, 0) == masks(group, 5)
-
-
 @pytest.mark.parametrize(
     "prior", ["1/20", "2/40", "5%", "0.05", 0.05, "5e-2", " 1/20", "1/20\n", "１/20", f"1/{10**25}"]
 )
@@ -368,16 +364,9 @@ def test_reports_of_one_person_compose(reports, wanted):
 
 def test_long_weights_of_many_reports_can_be_shown():
     """Weights of 1,024 bits and a thousand reports make numbers of a million bits, and a finding all the same."""
-    weights = [1, (1 << 1024) - 1]
-    operator = {
-        "size": 1,
-        "insert_num": 1,
-        "insert_bits": 16,
-        "weight_bits": 1024,
-        "keep_weights": list(map(str, weights)),
-    }
     content = content_of("none, M=1, rho 1/4") | {"reports_per_person": 1000}
-    content["report_types"][0]["operator"] = {"kind": "select-a-size"} | operator
+    numbers = {"insert_bits": 16, "weight_bits": 1024, "keep_weights": ["1", str((1 << 1024) - 1)]}
+    content["report_types"][0]["operator"] |= numbers
     findings = check_integers(stated_anew(content))
     assert broken(findings) == {"amplification"}
     assert named(findings, "amplification").figures["composed"] == "more than 1e+40"
@@ -418,15 +407,8 @@ def test_every_text_is_read_or_broken(junk, data):
     """With any content in any field, the text is either read or found broken."""
     content = content_of(data.draw(st.sampled_from(["bch", "fixed size"])))
     [report_type] = content["report_types"]
-    parts = [
-        content,
-        report_type,
-        report_type["operator"],
-        report_type["generator"],
-        content["guarantee"],
-        content["catalogue"],
-    ]
-    part = data.draw(st.sampled_from(parts))
+    parts = [report_type, report_type["operator"], report_type["generator"]]
+    part = data.draw(st.sampled_from([content, *parts, content["guarantee"], content["catalogue"]]))
     part[data.draw(st.sampled_from(sorted(part)))] = junk
     text = json.dumps(content)
     findings = check_integers(text)
@@ -499,22 +481,14 @@ RECORDS = {
     "too many reports": (TABLE, lambda c: c.update(reports_per_person=9), "the guarantee needs less than"),
     "all columns answered": (TABLE, lambda c: c.update(columns_per_report=3), "γ is 180 for one report"),
     "a higher weight": (TABLE, lambda c: c["columns"][4]["release"].update(high=500), "γ is 4000 for one report"),
-    "a smaller guarantee": (
-        TABLE,
-        lambda c: c["guarantee"].update(posterior="1/5"),
-        "the guarantee needs less than 24.75",
-    ),
+    "a smaller guarantee": (TABLE, lambda c: c["guarantee"].update(posterior="1/5"), "needs less than 24.75"),
     "another rule": (TABLE, lambda c: c["columns"][0].update(intervals=7), "breaks another rule of plans"),
     "no columns": (TABLE, lambda c: c.update(columns=[]), "not a table plan"),
     "weights as text": (TABLE, lambda c: c["columns"][1]["release"].update(half="1"), "not a table plan"),
     "no low weight": (TABLE, lambda c: c["columns"][2]["release"].pop("low"), "not a table plan"),
     "a stated γ": (BITS, lambda c: c["safeguard"].update(amplification="5/1"), "5 for one report"),
     "three reports": (BITS, lambda c: c.update(reports_per_person=3), "for 3 reports"),
-    "a guarantee that is less": (
-        BITS,
-        lambda c: c["guarantee"].update(posterior="1/15"),
-        "the guarantee needs less than 1.3",
-    ),
+    "a guarantee that is less": (BITS, lambda c: c["guarantee"].update(posterior="1/15"), "needs less than 1.3"),
     "no safeguard": (BITS, lambda c: c.update(safeguard=None), "without a γ that keeps it"),
     "a guarantee of none": (BITS, lambda c: c.update(guarantee=None), "without a γ that keeps it"),
     "no attributes": (BITS, lambda c: c.update(attributes=[]), "not a guided plan"),
@@ -550,9 +524,50 @@ def test_the_audits_own_distributions_are_the_packages(name):
 
 def test_too_few_random_bits_and_another_amplification_are_found(monkeypatch):
     """A package that mixes in one step less than γ needs, or reads a smaller γ from a plan, is found."""
-    own = guided_audit.mixing_weight
-    monkeypatch.setattr(guided_audit, "mixing_weight", lambda guidance, plan: max(0, own(guidance, plan) - 1))
-    assert broken(guided_audit.GuidedSubject.check_guarantee(BITS, BITS.canonical_json)) == {"random bits"}
+    own = table_audit.mixing_weight
+    monkeypatch.setattr(table_audit, "mixing_weight", lambda guidance, plan: max(0, own(guidance, plan) - 1))
+    assert broken(table_audit.GuidedSubject.check_guarantee(BITS, BITS.canonical_json)) == {"random bits"}
     content = BITS.to_json()
     content["safeguard"]["amplification"] = "9/2"
-    assert "amplification" in broken(guided_audit.GuidedSubject.check_guarantee(BITS, json.dumps(content)))
+    assert "amplification" in broken(table_audit.GuidedSubject.check_guarantee(BITS, json.dumps(content)))
+
+
+# ---- central guarantees: the audit's own proof against the shipped one and exact sums
+
+DELTA = 1e-8
+
+
+@pytest.mark.parametrize(("people", "local", "mass"), [(90_000, 7.8, 0.36), (18_000, 6.2, 0.37), (5_000, 3.5, 0.2)])
+@pytest.mark.parametrize("value", [0.05, 0.3, 1.0])
+def test_two_proofs_agree(people: int, local: float, mass: float, value: float) -> None:
+    """A sum over every number of clones gives the bound of sums over strata, or up to a quarter less."""
+    gamma = Fraction(math.exp(local))
+    ours = delta_of(value, gamma, Fraction(mass), people, DELTA)
+    own = shuffled_delta(value, gamma, people, Fraction(mass), DELTA / 1000)
+    assert 0.75 * own <= ours <= own * (1 + 1e-4) + DELTA / 500
+
+
+def test_the_audit_proves_a_central_guarantee() -> None:
+    """From the text alone: γ, the mean blanket, and whether the guarantee follows; for fewer people it does not."""
+    plan = ap.plan(30, central=(1, DELTA), reports=20_000)
+    numbers = read_numbers(plan.canonical_json)
+    forms = zip(numbers.shares, (each.form for each in numbers.report_types), strict=True)
+    assert mean_blanket(forms) == plan.blanket
+    verdicts = {}
+    for reports in (20_000, 12_000):
+        content = json.loads(plan.canonical_json)
+        content["central"]["reports"] = reports
+        found = {each.name: each for each in check_integers(json.dumps(content))}
+        verdicts[reports] = found["central guarantee"].verdict
+    assert verdicts == {20_000: "consistent", 12_000: "broken"}
+
+
+@pytest.mark.parametrize(
+    "change", [{"reports": 0}, {"delta": "1/2"}, {"epsilon": "2/2"}, {"colluding": "1/1"}, {"delay": 0}], ids=str
+)
+def test_a_central_guarantee_of_another_form_is_broken(change: dict[str, object]) -> None:
+    """The audit's reader refuses what clients refuse."""
+    content = json.loads(ap.plan(5, ap.Guarantee.from_epsilon(1)).canonical_json)
+    central = {"epsilon": "2/1", "delta": "1/10000", "colluding": "1/10", "reports": 500, "delay": 60}
+    assert read_numbers(json.dumps(content | {"central": central})).central is not None
+    assert check_integers(json.dumps(content | {"central": central | change}))[0].verdict == "broken"

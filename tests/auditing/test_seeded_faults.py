@@ -17,11 +17,11 @@ from auditing.audited import PLANS, make_subject
 from faults.run import Fault, kept
 
 import assocpriv as ap
-from assocpriv.auditing import audit, replay, source_checks
+from assocpriv.auditing import replay, source_checks
+from assocpriv.auditing.audit_subject import Program
 from assocpriv.auditing.findings import BROKEN, CONSISTENT
 from assocpriv.auditing.findings import Fault as FoundFault
 from assocpriv.auditing.replay import compare
-from assocpriv.auditing.tested_clients import Program
 from assocpriv.files.plan_files import write_plan
 
 BY_DISTRIBUTIONS = "chunks share their words"  # chunks of one length, which depend on each audit's baskets
@@ -195,8 +195,3 @@ def test_the_scan_of_javascript_finds(line: str, tmp_path: Path) -> None:
     assert source_checks.scan_script(tmp_path / "pipe.js")[0].verdict == BROKEN
     (tmp_path / "one.js").write_text(f"// {line}\nexport const one = 1;\n")
     assert source_checks.scan_script(tmp_path / "pipe.js")[0].verdict == CONSISTENT
-
-
-def test_all_checks_run() -> None:
-    """The driver's table has each check once, in the order of the findings."""
-    assert list(audit._CHECKS) == ["source", "replay", "form", "distributions"]

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from naive import held_by, random_transactions
 
-from bench.accuracy import data, families, harness, metrics, run, truth, tuning
+from bench.accuracy import data, harness, metrics, run, tuning
 from bench.accuracy.harness import Method
 from bench.accuracy.metrics import Estimates
 from bench.accuracy.ours import PAPER, SIZES_KNOWN, PlanSettings, baskets_of
@@ -42,11 +42,11 @@ def test_true_itemsets_are_the_most_frequent(rng):
     }
     ranked = sorted(counted, key=lambda itemset: (-counted[itemset], len(itemset), itemset))
     for k in (1, 5, 20):  # 20 exceeds the number of items
-        assert list(truth.true_top(source, k).items()) == [(itemset, counted[itemset]) for itemset in ranked[:k]]
-        known = truth.true_itemsets(source, k)
+        assert list(metrics.true_top(source, k).items()) == [(itemset, counted[itemset]) for itemset in ranked[:k]]
+        known = metrics.true_itemsets(source, k)
         least = counted[ranked[k - 1]]
         assert {itemset for itemset, support in counted.items() if support >= least} <= known.keys()
-    assert truth.exact_supports(source, counted) == counted
+    assert metrics.exact_supports(source, counted) == counted
 
 
 def test_missing_data_raise_an_error(monkeypatch):
@@ -75,7 +75,7 @@ def test_figures_of_a_small_case():
 
 def by_truth(transactions, epsilon, top, rng, settings):
     """Return the true supports, except those of the items in the settings."""
-    known = truth.true_top(transactions, top)
+    known = metrics.true_top(transactions, top)
     supports = {itemset: support + 0.1 for itemset, support in known.items() if itemset not in settings}
     return Estimates(supports, dict.fromkeys(supports, 0.04))
 
@@ -84,7 +84,7 @@ def test_stored_runs_are_not_repeated(rng, monkeypatch, tmp_path):
     """Runs in the file are reused, and an incomplete line is left out."""
     source = random_transactions(rng, 200, 6)
     monkeypatch.setattr(harness, "load", lambda name: source)
-    best = next(iter(truth.true_top(source, 1)))
+    best = next(iter(metrics.true_top(source, 1)))
     methods = [Method("all", by_truth, ()), Method("some", by_truth, (), {1.0: (best,)})]
     store = tmp_path / "rows.jsonl"
     tasks = [harness._Task("small", 1.0, method, seed, top) for top in (4, 8) for seed in (0, 1) for method in methods]
@@ -96,9 +96,8 @@ def test_stored_runs_are_not_repeated(rng, monkeypatch, tmp_path):
     assert {row["coverage_all"] for row in rows} == {0.0}
     assert all(row["worst_error_all"] == pytest.approx(2.5) for row in rows)
     assert {row["published"] for row in rows if row["top"] == 4} == {3, 4}
-    text = run.markdown(
-        {"halves": {"own": {"sets": [], "cells": run.cells_of(rows), "means": [], "verdicts": {"all": None}}}}
-    )
+    half = {"sets": [], "cells": run.cells_of(rows), "means": [], "verdicts": {"all": None}}
+    text = run.markdown({"halves": {"own": half}})
     assert "The 4 most frequent itemsets" in text
     assert "| small | 200 | 1 | some | 2 | 0.75 |" in text
 
@@ -109,7 +108,7 @@ def test_plans_do_not_depend_on_the_baskets(rng):
     for settings in (PlanSettings(), PAPER):
         assert settings.plan(few, 2.0) == settings.plan(many, 2.0)
     assert SIZES_KNOWN.plan(few, 2.0) != SIZES_KNOWN.plan(many, 2.0)
-    assert PlanSettings().plan(few, 2.0).items.itemset_size == truth.LARGEST
+    assert PlanSettings().plan(few, 2.0).items.itemset_size == metrics.LARGEST
 
 
 def row(method, top, *, precision, rmse=0.1, coverage=0.95):
@@ -196,16 +195,16 @@ def test_halves_follow_the_stated_rule():
 
 def test_families_have_their_properties():
     """Density is as given, pairs occur in long baskets, supports are flat; the same seed gives the same baskets."""
-    dense = families.dense(20_000, items=80, density=0.2, seed=1)
+    dense = data.dense(20_000, items=80, density=0.2, seed=1)
     assert dense.sizes.mean() == pytest.approx(16, rel=0.15)
-    again = families.dense(20_000, items=80, density=0.2, seed=1)
+    again = data.dense(20_000, items=80, density=0.2, seed=1)
     assert (dense.items == again.items).all()
-    even = families.flat(20_000, items=50, mean_size=6.0, pairs=5, seed=1).item_counts()
+    even = data.flat(20_000, items=50, mean_size=6.0, pairs=5, seed=1).item_counts()
     assert even.min() > 0.8 * np.median(even)
-    visits = families.long_pairs(20_000, items=500, long_share=0.2, mean_size=15.0, seed=1)
-    pairs = [itemset for itemset in truth.true_top(visits, 100) if len(itemset) > 1]
+    visits = data.long_pairs(20_000, items=500, long_share=0.2, mean_size=15.0, seed=1)
+    pairs = [itemset for itemset in metrics.true_top(visits, 100) if len(itemset) > 1]
     holders = [
-        np.array(list(truth.exact_supports(part, pairs).values())) * len(part) for part in (visits, short(visits))
+        np.array(list(metrics.exact_supports(part, pairs).values())) * len(part) for part in (visits, short(visits))
     ]
     assert np.mean(holders[1] < 0.05 * holders[0]) > 0.75
     assert visits.sizes.max() <= 500

@@ -1,6 +1,6 @@
 """The peers of the accuracy bench have the distributions, privacy and estimates of their sources.
 
-Sampling tests decide as in fit.py: a correct method is rejected once in a million runs.
+Sampling tests reject a correct method once in a million runs.
 """
 
 import doctest
@@ -11,11 +11,12 @@ import numpy as np
 import pytest
 from naive import Z_LIMIT, binomial_sum, held_by, random_transactions, rejects, transactions_of
 
-from bench.accuracy import data, oracles, peers, set_oracles, truth, tuning
+from bench.accuracy import data, metrics, oracles, peers, tuning
+from bench.accuracy.oracles import Wheel
 from bench.accuracy.transactions import Transactions
 
 
-@pytest.mark.parametrize("module", [oracles, peers, set_oracles, tuning, data])
+@pytest.mark.parametrize("module", [oracles, peers, tuning, data])
 def test_examples_hold(module):
     """The examples in the bench's docstrings hold (pytest collects doctests only elsewhere)."""
     assert doctest.testmod(module).failed == 0
@@ -150,13 +151,93 @@ def test_sizes_are_estimated(rng):
     assert np.abs(shares[:4] - 0.25).max() < error
 
 
+# ---- the wheel, the set-valued oracle
+
+
+def wheel_densities(wheel, covered):
+    """Return the densities of the point on arcs that cover a given part of the ring, and on the rest."""
+    return wheel.density, (1 - covered * wheel.density) / (1 - covered)
+
+
+def test_the_wheel_is_private_for_all_hashes():
+    """Arcs cover p to m·p of the ring; densities differ by at most a factor e^ε, which is reached without overlap."""
+    for epsilon, length in ((0.5, 1), (1.0, 5), (math.log(19), 3), (4.0, 8)):
+        wheel = Wheel(epsilon, length)
+        layouts = np.linspace(wheel.q, length * wheel.q, 20)
+        densities = np.array([wheel_densities(wheel, covered) for covered in layouts])
+        assert densities.max() / densities.min() == pytest.approx(math.exp(epsilon))
+        assert densities[:, 0].max() / densities[-1, 1] == pytest.approx(math.exp(epsilon))
+        assert densities.min() > 0
+
+
+def test_the_arcs_of_the_wheel_have_the_best_length():
+    """No other length reduces the variance of rare items by half a percent; twice and half the length increase it."""
+
+    def variance(length, epsilon, arc):
+        p = arc * math.exp(epsilon) / (1 + length * arc * math.expm1(epsilon))
+        return arc * (1 - arc) / (p - arc) ** 2
+
+    for epsilon, length in ((1.0, 5), (math.log(19), 3), (4.0, 8)):
+        wheel = Wheel(epsilon, length)
+        mine = variance(length, epsilon, wheel.q)
+        assert mine == pytest.approx(wheel.oracle.variance)
+        factors = np.linspace(0.5, 1.5, 201)
+        assert mine < 1.005 * min(variance(length, epsilon, wheel.q * factor) for factor in factors)
+        assert 1.05 * mine < min(variance(length, epsilon, wheel.q * factor) for factor in (0.5, 2.0))
+
+
+def test_hits_of_the_wheel_have_the_distribution_of_overlapping_arcs(rng):
+    """The point hits two own items with p²·density, where their arcs overlap; independent hits are rejected."""
+    wheel = Wheel(1.0, 2)
+    hits = wheel.own_hits(60_000, rng)
+    both = wheel.q**2 * wheel.density
+    expected = [1 - 2 * wheel.p + both, wheel.p - both, wheel.p - both, both]
+    counts = np.bincount(hits @ np.array([2, 1]), minlength=4)
+    assert not rejects(counts, expected)
+    p = wheel.p
+    assert rejects(counts, [(1 - p) ** 2, p * (1 - p), p * (1 - p), p * p])
+
+
+def test_counts_have_the_distribution_of_reports(rng):
+    """Each value's count is that of own and other reports; probabilities of sets twice as long are rejected."""
+    people = transactions_of([{0, 1, 2}, {0, 2}, {0}, {1, 2}, set(), {0, 1}], 9)
+    oracle, other = Wheel(1, 3), Wheel(1, 6)
+    drawn = np.array([oracles.set_support(oracle, people, rng) for _ in range(5_000)])
+    for value, held in enumerate(people.item_counts()[:4]):
+        counts = np.bincount(drawn[:, value], minlength=7)
+        assert not rejects(counts, binomial_sum(held, oracle.p, 6 - held, oracle.q))
+    assert rejects(np.bincount(drawn[:, 0], minlength=7), binomial_sum(4, other.p, 2, other.q))
+
+
+def test_supports_lose_the_items_cut_from_longer_baskets(rng):
+    """Baskets within the length are estimated without bias, longer ones with the share that sampling keeps."""
+    people = transactions_of([({0, 1}, {2, 3, 4, 5}, {0}, set())[t % 4] for t in range(80_000)], 40)
+    supports, errors = oracles.wheel_shares(people, 4.0, 2, rng)
+    expected = np.zeros(40)
+    expected[:6] = 0.5, 0.25, 0.125, 0.125, 0.125, 0.125
+    assert (np.abs(supports - expected) < Z_LIMIT * errors).all()
+    assert supports[2] < 0.25 - Z_LIMIT * errors[2]  # support in whole baskets
+    assert errors[6:].mean() == pytest.approx(math.sqrt(Wheel(4.0, 2).oracle.variance / len(people)), rel=0.02)
+
+
+def test_sampled_baskets_are_uniform_subsets(rng):
+    """Every choice of M items of a longer basket is equally likely, taking the first ones is rejected; others stay."""
+    source = transactions_of([{0, 1, 2, 3}, {4}, set()] * 4_000, 5)
+    fitted = oracles.sample_down(source, 2, rng)
+    assert fitted.sizes.tolist() == [2, 1, 0] * 4_000
+    pairs = [tuple(sorted(basket)) for basket in held_by(fitted)[::3]]
+    counts = [pairs.count(pair) for pair in combinations(range(4), 2)]
+    assert not rejects(counts, [1 / 6] * 6)
+    assert rejects(counts, [1, 0, 0, 0, 0, 0])
+
+
 # ---- SVIM and SVSM
 
 
 def test_each_person_reports_once(rng):
     """Groups are disjoint, cover all people and have the given sizes."""
     source = Transactions(np.arange(1001), np.arange(1000), 1000)
-    groups = peers.split(source, (0.5, 0.1, 0.4), rng)
+    groups = peers.split(source, (0.5, 0.1), rng)
     assert [len(group) for group in groups] == [500, 100, 400]
     assert sorted(np.concatenate([group.items for group in groups]).tolist()) == list(range(1000))
 
@@ -183,7 +264,7 @@ def test_held_itemsets_are_subsets_of_the_baskets(rng):
     assert held_by(peers.holding(source, itemsets)) == expected
 
 
-@pytest.mark.parametrize("oracle", set_oracles.ORACLES)
+@pytest.mark.parametrize("oracle", oracles.ORACLES)
 def test_itemsets_are_found_and_estimated_without_bias(rng, oracle):
     """SVSM finds obvious itemsets, with supports within their errors; uncorrected ones of cut baskets are too low."""
     kinds = [{0, 1, 2}, {0, 1, 2}, {3, 4}, {3, 4}, {5}, {6, 7, 8, 9, 10, 11}]
@@ -191,7 +272,7 @@ def test_itemsets_are_found_and_estimated_without_bias(rng, oracle):
     whole = peers.SvimSettings(percentile=1.0, least_size_z=4.0, correction="none", oracle=oracle)
     settings = peers.SvsmSettings(items=whole, candidates=1.0, largest=3)
     estimates = peers.svsm(source, 4.0, 12, rng, settings)
-    top = truth.true_top(source, 10)
+    top = metrics.true_top(source, 10)
     found = [itemset for itemset in top if itemset in estimates.supports]
     assert {(0,), (0, 1), (3, 4)} <= set(found)
     for itemset in found:

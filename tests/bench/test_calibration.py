@@ -5,7 +5,7 @@ from functools import partial
 import numpy as np
 import pytest
 
-from bench.accuracy import families
+from bench.accuracy import data
 from bench.accuracy.calibration import Family, Task, records, run_task, summary, two_sizes, universal
 from bench.tables import Row
 
@@ -65,7 +65,7 @@ def test_dense_tables_are_covered() -> None:
 
 def test_preselected_itemsets_are_covered_at_every_support() -> None:
     """On heavy-tailed clicks at least 8 of 10 intervals hold in each tenth by true support, 48 itemsets per tenth."""
-    family = Family("clicks", partial(families.long_tail, items=3_000, sigma=1.2, mean_log=0.6))
+    family = Family("clicks", partial(data.long_tail, items=3_000, sigma=1.2, mean_log=0.6))
     found = cell(family, 50_000, "5→50%", 4)
     assert found["least decile"] > 0.85
     assert np.isclose(found["items held"], 0.96, atol=0.04)

@@ -24,9 +24,8 @@ def test_matching_numbers_of_people_are_interpolated():
     (found,) = matching([*rows, row(100, CHANNEL, 13, 0.6)])
     assert found["pairs_times"] is None  # 9,000 people exceed 20 times the number
     assert found["precision_times"] == pytest.approx(2 * 2.5**0.5)
-    assert "| s | 100 | 13 | over 20 | 0.6 | 3.16 |" in central.markdown(
-        {"seeds": 1, "rows": rows, "matching": [found]}
-    )
+    result = {"seeds": 1, "rows": rows, "matching": [found]}
+    assert "| s | 100 | 13 | over 20 | 0.6 | 3.16 |" in central.markdown(result)
 
 
 def test_all_methods_run_and_more_people_without_a_channel(monkeypatch):

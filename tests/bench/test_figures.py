@@ -10,17 +10,17 @@ from xml.etree import ElementTree
 
 import pytest
 
-from bench.figures import curves, cut_and_paste, picture, run
+from bench.figures import curves, picture
 from bench.figures.curves import OURS, PAPER, Setting
 from bench.tables import as_csv
 
-KEPT = Path(run.__file__).parents[1] / "results" / "figures"
+KEPT = Path(curves.__file__).parents[1] / "results" / "figures"
 
 
 @pytest.fixture(scope="module")
 def found():
     """Compute all figures once."""
-    return run.run()["tables"]
+    return curves.run()["tables"]
 
 
 def worst(rows, column, value, design):
@@ -60,14 +60,10 @@ def test_the_papers_design_has_the_known_supports(found, name, column, value, ex
 @pytest.mark.parametrize(
     ("m", "prior", "items", "expected"),
     [
-        (5, "5%", 16, 0.326),
-        (5, "5%", 32, 0.318),
-        (5, "5%", 64, 0.389),
-        (5, "5%", 128, 0.447),
-        (3, "5%", 32, 0.199),
-        (5, "10%", 32, 0.607),
+        (5, "5%", 16, 0.326), (5, "5%", 32, 0.318), (5, "5%", 64, 0.389), (5, "5%", 128, 0.447),
+        (3, "5%", 32, 0.199), (5, "10%", 32, 0.607),
     ],
-)
+)  # fmt: skip
 def test_fixed_sizes_have_the_known_supports(m, prior, items, expected):
     """Reports of a fixed size have the known worst LDS over single items, pairs and triples."""
     setting = Setting(m=m, prior=prior)
@@ -110,7 +106,7 @@ def test_small_transactions_have_no_large_itemsets(found):
 def test_cut_and_paste_matches_its_definition(m, cutoff):
     """Enumerated over all draws, it shows j items with the operator's probability up to rounding; γ is as known."""
     rho = Fraction(1, 4)
-    operator, shown = cut_and_paste.cut_and_paste(m, cutoff, rho), [Fraction(0)] * (m + 1)
+    operator, shown = curves.cut_and_paste(m, cutoff, rho), [Fraction(0)] * (m + 1)
     for drawn in range(cutoff + 1):
         left = m - min(drawn, m)
         for more in range(left + 1):

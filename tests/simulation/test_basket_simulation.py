@@ -30,13 +30,8 @@ def test_intervals_of_selected_itemsets_cover(
     are independent, itemsets within a run are not: Student's t of the runs' shares (false-alarm rate 1e-6 per side).
     """
     baskets = generate_quest(QuestSettings(n_baskets=n_baskets, n_items=n_items, n_patterns=n_items // 2, seed=11))
-    plan = make_plan(
-        baskets.catalogue,
-        Guarantee(*guarantee),
-        sample=count_sizes(baskets),
-        reports=n_baskets,
-        itemset_size=itemset_size,
-    )
+    sizes = {"sample": count_sizes(baskets), "itemset_size": itemset_size}
+    plan = make_plan(baskets.catalogue, Guarantee(*guarantee), reports=n_baskets, **sizes)
     covered = []
     for seed in range(16):
         table = simulate(baskets, plan, seed=seed).itemsets

@@ -14,7 +14,6 @@ from assocpriv.simulation.guided_simulation import (
     People,
     TrialRequest,
     attribute_values,
-    disclosure,
     disclosure_bound,
     information,
     plan_from_table,
@@ -183,11 +182,3 @@ def test_bound_on_error_fails_by_value_and_holds_by_magnitude(votes):
     assert wrong > 3 * bound
     wrong, bound = projected(votes, "magnitude")
     assert wrong <= bound / 2
-
-
-def test_disclosure_counts_wrong_bits(rng):
-    """Disclosure is 1 for a full release, 0 for an empty one, and negative with more wrong bits than ones."""
-    raw = np.eye(4, dtype=np.uint8)
-    assert disclosure(raw, raw) == 1
-    assert disclosure(raw, np.zeros_like(raw)) == 0
-    assert disclosure(raw, 1 - raw) == -3

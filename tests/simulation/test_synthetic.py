@@ -7,6 +7,7 @@ The generator of loan applicants: attributes, the five functions by a second rea
 
 import csv
 import io
+import re
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -87,16 +88,11 @@ def test_baskets_are_strictly_increasing_and_in_range(changes, monkeypatch):
     settings = QuestSettings(**{"n_baskets": 200, "n_patterns": 50} | changes)
     baskets = generate_quest(settings)
     assert baskets.offsets.dtype == baskets.items.dtype == np.int64
-    assert baskets.offsets.shape == (201,)
-    assert baskets.offsets[0] == 0
-    assert baskets.offsets[-1] == baskets.items.size
-    assert len(baskets.catalogue) == settings.n_items
-    for start, end in zip(baskets.offsets[:-1], baskets.offsets[1:], strict=True):
-        basket = baskets.items[start:end]
-        assert basket.size >= 1
-        assert (np.diff(basket) > 0).all()
-        assert basket[0] >= 0
-        assert basket[-1] < settings.n_items
+    assert (len(baskets), len(baskets.catalogue)) == (200, settings.n_items)
+    assert (baskets.offsets[0], baskets.offsets[-1]) == (0, baskets.items.size)
+    for basket in _selected(baskets):
+        assert basket
+        assert basket == sorted({*basket} & {*range(settings.n_items)})
 
 
 def test_product_names_are_distinct_and_neighbours_differ():
@@ -104,8 +100,8 @@ def test_product_names_are_distinct_and_neighbours_differ():
     names = product_names(2_500)
     assert len(set(names)) == 2_500
     assert names[:1_000] == product_names(1_000)
-    assert all(name.replace(" ", "").isalpha() and name.isascii() for name in names[:1_000])
-    assert all(not set(",\"'\n") & set(name) for name in names)
+    assert all(re.fullmatch("[a-z ]+", name) for name in names[:1_000])
+    assert all(re.fullmatch("[a-z ]+ [23]", name) for name in names[1_000:])
     assert names[2_400].endswith(" 3")
     for one, two in pairwise(names):
         assert one.split(" ", 1)[0] != two.split(" ", 1)[0]
@@ -133,9 +129,8 @@ def test_written_baskets_read_back(chunk, monkeypatch):
     rows = list(csv.reader(io.StringIO(_written(baskets, "basket"), newline="")))
     assert [[baskets.catalogue.index_of[name] for name in row] for row in rows] == _selected(baskets)
     for part in (baskets, baskets[70:75]):  # a slice's first offset is not 0
-        assert [[int(item) for item in line.split(" ")] for line in _written(part, "dat").splitlines()] == _selected(
-            part
-        )
+        lines = _written(part, "dat").splitlines()
+        assert [[int(item) for item in line.split(" ")] for line in lines] == _selected(part)
 
 
 def test_empty_baskets_and_names_that_need_quotes_read_back():
@@ -171,11 +166,9 @@ def _second_reading(function: int, r: dict[str, Any]) -> bool:
     if function == 1:
         return age < 40 or age >= 60
     if function == 2:
-        return (
-            (age < 40 and 50 <= pay <= 100)
-            or (40 <= age < 60 and 75 <= pay <= 125)
-            or (age >= 60 and 25 <= pay <= 75)
-        )  # fmt: skip
+        if age < 40:
+            return 50 <= pay <= 100
+        return 75 <= pay <= 125 if age < 60 else 25 <= pay <= 75
     if function == 3:
         if age < 40:
             return (level in (0, 1) and 25 <= pay <= 75) or (level in (2, 3) and 50 <= pay <= 100)

@@ -161,7 +161,7 @@ def test_the_scan_finds_all_forms_of_use(text):
 # the modules that may import from guarantees/entropy.py; a new entry is a new path to reports and needs a test below
 IMPORTS = {
     "api/randomizing.py": {"SystemEntropy"}, "auditing/basket_audit.py": {"SystemEntropy"},
-    "auditing/guided_audit.py": {"SystemEntropy"}, "auditing/table_audit.py": {"SystemEntropy"},
+    "auditing/table_audit.py": {"SystemEntropy"},
     "client/baskets/basket_client.py": {"Entropy"},
     "client/baskets/bulk_client.py": {"GivenWords", "SystemEntropy", "WordEntropy"},
     "client/baskets/person_limit.py": {"SystemEntropy", "WordEntropy"},

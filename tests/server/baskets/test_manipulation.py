@@ -42,7 +42,7 @@ from assocpriv.server.baskets.manipulation import (
 from assocpriv.show import audit_views, text_renderer
 from assocpriv.show.plan_views import plan as shown_plan
 from assocpriv.simulation.enumeration import SeededEntropy, distribution
-from bench.accuracy.attacks import manipulated_reports
+from bench.accuracy.manipulation import manipulated_reports
 
 MEMORY = 1 << 24
 
