@@ -36,13 +36,12 @@ from .server.baskets.result_frames import read_itemsets as read_itemsets, read_r
 from .server.baskets.rules import write_rules as write_rules
 from .server.baskets.substitutes import write_substitutes as write_substitutes
 from .api.mining import (
-    ask as ask, ask_rules as ask_rules, association_rules as association_rules, draws as draws,
+    ask as ask, ask_rules as ask_rules, association_rules as association_rules, compare as compare, draws as draws,
     mine as mine, reconstruct as reconstruct, substitutes as substitutes, to_frame as to_frame,
 )
-from .api.comparison import compare as compare
 
 from .auditing.inspection import inspect as inspect
 from .api.trials import audit as audit, simulate as simulate
 
 from .show.result_pages import chart as chart, page as page, write_page as write_page
-from .show.progress import progress_bar as progress_bar
+from .show.text_renderer import progress_bar as progress_bar

@@ -27,13 +27,20 @@ from assocpriv.files.plan_files import write_plan
 from assocpriv.guarantees.errors import AssocprivError
 from assocpriv.pages.collector_page import AdminPage
 from assocpriv.plans.published_plan import PublishedPlan
-from assocpriv.show import comparison_views, text_renderer
-from assocpriv.show.html_renderer import fragment
+from assocpriv.show import itemset_views, text_renderer
+from assocpriv.show.result_pages import fragment
 from assocpriv.show.result_record import Facts, Page, Part, Picture, Record, Say, Section, Table, Writer, write
 from assocpriv.simulation.enumeration import SeededEntropy
 
 _FIGURE = re.compile(r"\d(?:[\d,.]*\d)?")
 _WRITER = Writer()
+
+
+def reports_of_neighbours(names: Sequence[str], guarantee: ap.Guarantee) -> ap.Reports:
+    """Return reports of 20,000 baskets in which neighbours of a catalogue are bought together."""
+    first = np.random.default_rng(5).integers(len(names), size=20_000) ** 2 // len(names)
+    baskets = [{names[at], names[(at + 1) % len(names)]} if at % 2 else {names[at]} for at in first.tolist()]
+    return ap.randomize(baskets, planned(list(names), 3, guarantee))
 
 
 def check(record: Record) -> str:
@@ -209,7 +216,7 @@ class Commands:
         comparison = ap.compare(*days, names=["monday", "tuesday"])
         comparison.itemsets.columns["itemsets"][0] = frozenset(self.names[:1])
         comparison.itemsets.columns["selected"][0] = True
-        return comparison_views.compared(comparison).to_json()
+        return itemset_views.compared(comparison).to_json()
 
     def guide(self, arguments: list[str]) -> dict[str, Any]:
         """Collect, or publish."""

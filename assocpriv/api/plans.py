@@ -1,11 +1,9 @@
 """Verbs of plans: plan, forecast."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, overload
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
 
-from assocpriv.api.arguments import Number, Shown
-from assocpriv.files.report_files import Reports
 from assocpriv.guarantees.amplification import Guarantee, read_guarantee
 from assocpriv.planning.plan_parts import FORECAST
 from assocpriv.plans.baskets.basket_plan import Plan
@@ -19,9 +17,9 @@ if TYPE_CHECKING:
     from assocpriv.plans.baskets.catalogue import Catalogue, Names
     from assocpriv.plans.guided.guided_plan import GuidedPlan
     from assocpriv.plans.numeric.table_plan import TablePlan
-    from assocpriv.server.spark_counting import SparkReports
 
-    AnyReports = Reports | SparkReports | str | Path | Iterable[str | Path]
+Number: TypeAlias = float | str | Fraction
+Shown: TypeAlias = "Callable[[int, int], None] | None"
 
 
 @overload

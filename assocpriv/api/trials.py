@@ -1,12 +1,10 @@
 """Verbs of both sides: simulate, audit."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
-from assocpriv.api.arguments import Stages
-from assocpriv.files.report_files import Reports
 from assocpriv.guarantees.errors import FileError, given_options
 from assocpriv.plans.baskets.basket_plan import Plan
 from assocpriv.plans.published_plan import PublishedPlan
@@ -16,14 +14,11 @@ if TYPE_CHECKING:
     from assocpriv.auditing.audit import Audit
     from assocpriv.plans.guided.guided_plan import GuidedPlan
     from assocpriv.plans.numeric.table_plan import TablePlan
-    from assocpriv.server.spark_counting import SparkReports
     from assocpriv.simulation.basket_simulation import Simulation
     from assocpriv.simulation.guided_simulation import Trial
     from assocpriv.simulation.table_simulation import TableSimulation
 
-    AnyReports = Reports | SparkReports | str | Path | Iterable[str | Path]
-
-
+Stages: TypeAlias = "Callable[[str, int, int], None] | None"
 _SIMULATE: Entry[Callable[..., Any]] = Entry("simulate", "tried")
 
 

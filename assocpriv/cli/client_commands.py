@@ -102,9 +102,9 @@ def _answer(table: Path, plan: Any, output: Path | None, options: dict[str, Any]
         reason = str(level).partition(";")[0]
         reading = {name: options[name] for name in ("separator", "missing", "sheet")}
         queued = ap.guided.queue_records(table, plan, folder, **reading)
-        opt.show(ap.show.guided_views.queued(queued, plan, folder, reason))
+        opt.show(ap.show.table_views.queued(queued, plan, folder, reason))
         return
-    opt.show(ap.show.guided_views.answered(done, plan, output))
+    opt.show(ap.show.table_views.answered(done, plan, output))
 
 
 @opt.command()

@@ -24,12 +24,10 @@ _MODULES = {
     "privacy_commands": ("audit", "inspect", "privacy"),
     "client_commands": ("randomize", "report"),
     "collector_commands": ("collector", "gather", "relay", "serve"),
-    "guided_commands": ("guide",),
-    "mining_commands": ("ask", "compare", "mine", "rules"),
+    "mining_commands": ("guide", "ask", "compare", "mine", "rules"),
     "plan_commands": ("catalogue", "plan", "refine"),
     "simulation_commands": ("demo", "generate", "simulate"),
-    "suppression_commands": ("suppress",),
-    "table_commands": ("predict", "reconstruct", "tree"),
+    "table_commands": ("suppress", "predict", "reconstruct", "tree"),
 }
 _SECTIONS = {  # in the order in which a new user needs them
     "First steps": ("demo", "plan", "randomize", "mine", "rules"),

@@ -1,7 +1,7 @@
-"""The server's commands for baskets: mine, rules, ask, compare.
+"""A miner's commands: mine, rules, ask, compare for baskets, and the group guide for guided perturbation.
 
 mine: itemsets from reports alone. rules: association rules from mined itemsets. ask: chosen itemsets and rules.
-compare: differences between collections.
+compare: differences between collections. guide: from the miner's plan to collected tuples.
 """
 
 import csv
@@ -60,13 +60,9 @@ def mine(
     errors = ap.tables.ErrorOptions(options["confidence_level"])
     request = ap.tables.MiningRequest(top=wanted, among=shown, errors=errors, **limits)
     frame = ap.tables.mine_table(ap.tables.backends(collections, options["memory_bytes"], opt.Progress()), request)
-    if output is not None:
-        ap.write_itemsets(frame, output, force=force)
-        opt.say_written(output)
-    if html is not None:
-        first = max((each.plan for each in collections), key=lambda plan: plan.n_items)  # which the table names first
-        ap.show.result_pages.write_page(frame, html, first, force=force)
-        opt.say_written(html, "page")
+    opt.write(output, ap.write_itemsets, frame, force=force)
+    first = max((each.plan for each in collections), key=lambda plan: plan.n_items)  # which the table names first
+    opt.write(html, ap.write_page, frame, first, what="page", force=force)
     if not frame["selected"].any():
         _say_nothing_selected(collections[0].plan, frame, is_given=limits["min_support"] is not None)
     rows = len(frame) if wanted else opt.ROWS if top is None else top
@@ -126,20 +122,16 @@ def rules(
         opt.refuse_given(_OPTIONS_OF_RULES, "does not go with --substitutes")
         [collection] = opt.open_collections((given,), None)
         found = ap.tables.find_substitutes(ap.tables.backends(collection, progress=opt.Progress()))
-        if output is not None:
-            ap.write_substitutes(found, output, everything=everything, force=force)
-            opt.say_written(output)
+        opt.write(output, ap.write_substitutes, found, everything=everything, force=force)
         opt.show(ap.show.itemset_views.substitutes(found, top, everything=everything))
         return
     least, prices = wanted.pop("min_confidence"), wanted.pop("prices")
     frame = ap.tables.read_table(given)
     known = None if prices is None else ap.tables.read_prices(prices)
     derived = ap.tables.derive_rules(frame, least, ap.tables.RuleFilter(**wanted), known)
-    if output is not None:
-        ap.write_rules(derived, output, everything=everything, force=force)
-        opt.say_written(output)
-        if output.suffix == ".json":
-            opt.say([f"SHA-256 digest: {ap.device.digest_of(output)}"])
+    opt.write(output, ap.write_rules, derived, everything=everything, force=force)
+    if output is not None and output.suffix == ".json":
+        opt.say([f"SHA-256 digest: {ap.device.digest_of(output)}"])
     opt.show(ap.show.itemset_views.rules(derived, frame, top, everything=everything))
 
 
@@ -201,13 +193,9 @@ def compare(
     for path in (output, html):
         opt.check_output(path, force, [each for side in given for each in side])
     compared = ap.compare(*(side[0] if len(side) == 1 else side for side in given), progress=opt.Progress(), **options)
-    if output is not None:
-        ap.write_comparison(compared, output, force=force)
-        opt.say_written(output)
-    if html is not None:
-        ap.write_page(compared, html, force=force)
-        opt.say_written(html, "page")
-    opt.show(ap.show.comparison_views.compared(compared, top))
+    opt.write(output, ap.write_comparison, compared, force=force)
+    opt.write(html, ap.write_page, compared, what="page", force=force)
+    opt.show(ap.show.itemset_views.compared(compared, top))
 
 
 def _side(path: Path) -> list[Path]:
@@ -237,3 +225,105 @@ def _rule(text: str) -> tuple[list[str], list[str]]:
     left, right = pieces[at].split(_ARROW)
     sides = '"'.join([*pieces[:at], left]), '"'.join([right, *pieces[at + 1 :]])
     return _names(sides[0].strip(), "--rule"), _names(sides[1].strip(), "--rule")
+
+
+# ---- guided perturbation
+
+
+@click.group(cls=opt.Group)
+def guide() -> None:
+    """Collect mainly the values that help to predict a chosen column.
+
+    A miner publishes guidance: directions in which classes differ. People release their records in these directions
+    only.
+
+    \b
+    Example, from a plan to collected tuples:
+      assocpriv guide start sample.csv --class party -o plan.json --state state.json
+      assocpriv guide publish state.json -o guidance.json
+      assocpriv randomize table.csv --plan plan.json --guidance guidance.json -o released.parquet
+      assocpriv guide collect released.parquet --state state.json
+
+    Next: assocpriv guide start
+    """
+
+
+@guide.command()
+@click.argument("table", type=opt.PATH, required=False)
+@opt.class_option
+@click.option("--schema", type=opt.PATH, help="Schema (TOML) with values and ranges, instead of TABLE's.")
+@opt.missing_option
+@opt.layout_option
+@opt.usual("--mu", metavar="SHARE", default="15%", help="Ignore class differences below this share of the largest.")
+@opt.usual("--batch", metavar="N", default=20, help="Tuples between two guidances.")
+@opt.guarantee_options
+@opt.choice("--keep", ["bits", "tuple"], "Mechanism of the guarantee: random bits, or random tuples.")
+@click.option("--known", is_flag=True, help="Start with TABLE's records as known tuples.")
+@click.option("-o", "--output", type=opt.OUTPUT, required=True, help="Plan file to write (JSON).")
+@click.option("--state", type=opt.OUTPUT, required=True, help="State file to write (JSON).")
+def start(table: Path | None, schema: Path | None, output: Path, state: Path, force: bool, **options: Any) -> None:
+    """Write a guided plan and the miner's first state.
+
+    TABLE holds public records or records of people who consented: the plan publishes its values and quartiles. With
+    --schema the plan publishes no value of TABLE, and TABLE may be left out. The class is collected raw. Without
+    --prior and --posterior, or --epsilon, there is no privacy guarantee.
+
+    \b
+    Example:
+      assocpriv guide start sample.csv --class party --missing ? -o plan.json --state state.json
+      assocpriv guide start sample.csv --class party --epsilon 2 -o plan.json --state state.json
+      assocpriv guide start --schema schema.toml --class party -o plan.json --state state.json
+
+    Next: assocpriv guide publish state.json -o guidance.json
+    """
+    if table is None and (schema is None or options["known"]):
+        raise click.UsageError("give TABLE, whose values the plan publishes, or --schema without --known")
+    for path in (output, state):
+        opt.check_output(path, force, [table, schema])
+    reading = opt.table_reading(options)
+    made = ap.guided.start(table, schema=schema, guarantee=opt.take_guarantee(options), **options, **reading)
+    ap.guided.write_state(made, state, force=force)
+    ap.write_plan(made.plan, output, force=force)
+    opt.show(ap.show.table_views.started(made, output, state, is_of_table=schema is None))
+
+
+@guide.command()
+@click.argument("state", type=opt.PATH)
+@click.option("-o", "--output", type=opt.OUTPUT, required=True, help="Guidance file to write (JSON).")
+@click.option("--level", type=opt.WholeRange(1), help="Number of directions.  [default: those above --mu]")
+def publish(state: Path, output: Path, level: int | None, force: bool) -> None:
+    """Write the current guidance to a file and to the state.
+
+    STATE is the miner's state. New guidance is made once a batch of tuples has arrived since the last; before that the
+    last is written again. The command also prints the estimated accuracy of other levels.
+
+    \b
+    Example:
+      assocpriv guide publish state.json -o guidance.json
+
+    Next: assocpriv randomize table.csv --plan plan.json --guidance guidance.json -o released.parquet
+    """
+    with opt.Progress.while_busy("finding directions in which classes differ"):
+        done, new = ap.guided.publish_file(state, output, level=level, force=force)
+        accuracies = ap.guided.estimate_accuracy(done)
+    opt.show(ap.show.table_views.published(done, accuracies, new, output))
+
+
+@guide.command(takes=["json"])
+@opt.reports_argument
+@click.option("--state", type=opt.PATH, required=True, help="State file to update.")
+def collect(reports: tuple[Path, ...], state: Path) -> None:
+    """Add released tuples to the miner's state.
+
+    REPORTS are files of reports, folders of them, or messages (.jsonl). All are added, or none. In a folder, also that
+    of a running collection, files that were collected before are skipped.
+
+    \b
+    Example:
+      assocpriv guide collect released.parquet --state state.json
+
+    Next: assocpriv guide publish state.json -o guidance.json --force
+    """
+    with opt.Progress.while_busy("adding up"):
+        done = ap.guided.collect_files(reports, state)
+    opt.show(ap.show.table_views.collected(done))

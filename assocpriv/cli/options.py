@@ -22,9 +22,9 @@ from assocpriv.guarantees.amplification import read_guarantee
 from assocpriv.guarantees.errors import WireError as WireError
 from assocpriv.kernels.parallel import LEAST_MEMORY
 from assocpriv.show import text_renderer
-from assocpriv.show.progress import Progress as Progress
 from assocpriv.show.result_record import Record as Record
 from assocpriv.show.result_record import Say as Say
+from assocpriv.show.text_renderer import Progress as Progress
 
 _VERBOSITY, _GIVEN, _RUN, _ALL = "assocpriv.verbosity", "assocpriv.given", "assocpriv.run", "assocpriv.all"
 _ALL_COMMANDS = {  # options that mean the same in all commands, before or after the command's name
@@ -182,9 +182,13 @@ def in_options(text: str) -> str:
     return re.sub(rf"\b({'|'.join(names)})\b(=(?:'[^']*'|[\w.]+|))?", written, text)
 
 
-def say_written(output: Path, what: str = "table") -> None:
-    """Print that a table was also written to a file."""
-    say([f"{what} written to {output}"])
+def write(
+    output: Path | None, function: Callable[..., None], *result: Any, what: str = "table", **options: Any
+) -> None:
+    """Write a result also to a file, if one is named, and say so."""
+    if output is not None:
+        function(result[0], output, *result[1:], **options)
+        say([f"{what} written to {output}"])
 
 
 def print_usage_figures(seconds: float) -> None:
@@ -342,6 +346,18 @@ def _to_bytes(_context: click.Context, _option: click.Parameter, text: str | Non
     return size
 
 
+def pair(message: str) -> Callable[..., tuple[str, ...] | None]:
+    """Return a callback that reads two values separated by a comma; otherwise the message is shown."""
+
+    def read(_context: click.Context, _option: click.Parameter, text: str | None) -> tuple[str, ...] | None:
+        parts = None if text is None else tuple(part.strip() for part in text.split(","))
+        if parts is not None and len(parts) != 2:
+            raise click.BadParameter(message)
+        return parts
+
+    return read
+
+
 # ---- options
 
 
@@ -428,11 +444,7 @@ spark_option = click.option(
     "--spark", metavar="URL", help="Count on this Spark master: local[*], spark://host:7077, yarn, sc://host:15002."
 )
 level_option = usual("--confidence-level", default="95%", help="Level of the intervals, as 95% or 0.95.")
-min_support_option = click.option(
-    "--min-support",
-    metavar="S",
-    help="Minimum support, as 2%.  [default: automatic]",
-)
+min_support_option = click.option("--min-support", metavar="S", help="Minimum support, as 2%.  [default: automatic]")
 max_itemset_option = click.option("--max-itemset", type=WHOLE, help="Maximum itemset size.  [default: the plan's]")
 top_option = usual("--top", default=ROWS, help="Rows printed as text.", type=WholeRange(0))
 all_option = click.option(

@@ -111,10 +111,7 @@ _TAKES = {  # the options of each plan type
 @opt.reading_options
 @opt.missing_option
 @opt.choice("--classifier", ["naive-bayes", "tree", "logistic"], "Classifier to fit, for a guided plan.")
-@opt.advanced_options(
-    opt.rules_options,
-    opt.clip_option,
-)
+@opt.advanced_options(opt.rules_options, opt.clip_option)
 def simulate(file: Path, plan_path: Path, **options: Any) -> None:
     """Test a plan on the data in FILE and compare with the truth.
 

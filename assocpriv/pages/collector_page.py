@@ -29,7 +29,6 @@ import hmac
 import ipaddress
 import json
 import logging
-import math
 import os
 import re
 import secrets
@@ -64,11 +63,11 @@ from assocpriv.plans.published_plan import PublishedPlan
 from assocpriv.plans.registry import Entry
 from assocpriv.server.baskets.rules import derive_rules
 from assocpriv.server.plan_parts import CHECK_MANIPULATION
-from assocpriv.show import audit_views, comparison_views, itemset_views, table_views
+from assocpriv.show import audit_views, itemset_views, plan_views, table_views
 from assocpriv.show.guarantee_views import guarantee_sentences
-from assocpriv.show.html_renderer import environment, fragment
-from assocpriv.show.number_format import finite, pace, size_name, span
-from assocpriv.show.result_record import Column, Part, Record, Say, Section, Table
+from assocpriv.show.number_format import pace, span
+from assocpriv.show.result_pages import environment, fragment
+from assocpriv.show.result_record import Part, Record, Say, Section
 
 TOKEN_FILE = "admin-token"  # noqa: S105  # its name
 _LEAST_LETTERS = 32
@@ -96,7 +95,6 @@ _OWN_HEADERS = HEADERS | {"content-security-policy": _POLICY, "cache-control": "
 _MOST_SECONDS = 600.0  # of one command
 _LEAST_AGE, _MOST_ANSWERS = 20.0, 16  # seconds before a query is computed again, however fast reports arrive
 _MANIPULATION_AGE = 3600.0  # the same for manipulation tests requested by metrics
-_DETECTABLE = "Smallest detectable support; searching all: under 1 false positive in 100 collections"
 _AUTO, _ROWS, _LETTERS = "auto", 60, 300  # rows of a table; letters of a test's result
 _ALARM = "alarm"  # a section shown before all others
 template = environment("assocpriv.pages").get_template
@@ -404,9 +402,9 @@ def _baskets_found(plan: PublishedPlan, options: PageOptions, results: CommandRe
 def _changes(results: CommandResults) -> list[Part]:
     """Return the changes from day to day, if there are several days."""
     if error := results.errors.get("compare"):
-        return [Section(comparison_views.CHANGED, [_problem(error)], "changed")]
+        return [Section(itemset_views.CHANGED, [_problem(error)], "changed")]
     compared = results.output.get("compare")
-    return [] if compared is None else [comparison_views.section(json.loads(compared))]
+    return [] if compared is None else [itemset_views.changes(json.loads(compared))]
 
 
 def _manipulation(results: CommandResults) -> Section:
@@ -428,32 +426,24 @@ def _flagged(results: CommandResults) -> bool | None:
 
 def _detectability(plan: Plan, counts: _Counts, per_second: float | None, options: PageOptions) -> Record:
     """Return by itemset size which supports are detectable now and, for a chosen support, when."""
-    reports = counts["reports"]
-    limits = forecast(plan, max(reports, 1), manipulated=False).detectable
-    every, named = finite(limits.threshold), finite(limits.chosen)
-    rows = [{"size": size_name(k), "one": named[str(k)], "all": every[str(k)]} for k in limits.threshold]
-    columns = [Column("size", "{size}", "name"), Column("searching all", "{all:least}"),
-               Column("one itemset chosen beforehand", "{one:least}")]  # fmt: skip
-    verdict = []
+    reports, verdict = counts["reports"], list[Part]()
+    if not reports:
+        return Record({})
+    shown = plan_views.limits(forecast(plan, reports, manipulated=False))
     if options.support != _AUTO:
-        wanted = reports_to_detect(plan, options.support)
-        for k, row in zip(limits.threshold, rows, strict=True):
-            row |= {"needed": wanted[k], "when": _when(wanted[k], reports, per_second)}
-        columns += [Column("reports needed", "{needed:#}"), Column("when", "{when}", "text")]
-        verdict = [_verdict(rows)]
-    content = {"reports": reports, "min_support": options.support, "detectable": rows}
-    section = Section("Detectable supports", [Table(columns, rows, _DETECTABLE)], "detectable")
-    return Record(content, [*verdict, section] if reports else [])
+        needed = reports_to_detect(plan, options.support)
+        shown = plan_views.needed(shown, needed, options.support)
+        last = None if None in needed.values() else max(filter(None, needed.values()))
+        verdict.append(_verdict(_when(last, reports, per_second), options.support))
+    return Record(shown.content, [*verdict, Section("Detectable supports", shown.parts, "detectable")])
 
 
-def _verdict(rows: Sequence[Mapping[str, Any]]) -> Say:
+def _verdict(when: str, support: str) -> Say:
     """Return a sentence: whether all itemsets of the chosen support are detectable, or when."""
-    late = [place for place, row in enumerate(rows) if row["when"] != "now"]
-    if not late:
-        return Say("Enough reports: every itemset of a support of {min_support} or more is detectable.", kind="answer")
-    last = max(late, key=lambda place: rows[place]["needed"] or math.inf)
-    text = "Too few reports yet to detect every itemset of a support of {min_support} or more. When: "
-    return Say(f"{text}{{detectable[{last}][when]}}.", kind="answer")
+    text = "Too few reports yet to detect every itemset of a support of {support} or more. When: {when}."
+    if when == "now":
+        text = "Enough reports: every itemset of a support of {support} or more is detectable."
+    return Say(text, {"support": support, "when": when}, "answer")
 
 
 def _when(needed: int | None, reports: int, per_second: float | None) -> str:

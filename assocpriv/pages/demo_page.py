@@ -3,6 +3,11 @@
 The page and the JavaScript client run in the visitor's browser. The server provides files, made-up shoppers that send
 reports on request, and estimates from the reports. Estimates are computed in processes next to the server
 (``QueryRunner`` of collector_page.py), one at a time and at most every few seconds, because everyone may open the page.
+
+The client is also served as one file, /client, for a shop's page, without npm. clients/js/tools/bundle.js makes it; it
+is part of the package. Its address contains a digest of the script, so a response can be cached for ever, and another
+script never has the same address. Pages of any site may load it: it is public, and nothing about the request is
+recorded.
 """
 
 import json
@@ -13,8 +18,10 @@ from pathlib import Path
 from typing import Any, cast
 
 from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, JSONResponse, Response
+from starlette.responses import FileResponse, HTMLResponse, JSONResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
@@ -43,6 +50,14 @@ _POLICY = (
     "default-src 'none'; script-src 'self'; worker-src 'self'; connect-src 'self'; style-src 'self'; img-src data:; "
     "form-action 'none'; frame-ancestors 'none'; base-uri 'none'"
 )
+_BUNDLE = _HERE / "bundle"
+_SCRIPT, _TYPES = "assocpriv.min.js", "assocpriv.d.ts"
+_CLIENT_HEADERS = {
+    "access-control-allow-origin": "*",
+    "cache-control": "public, max-age=31536000, immutable",
+    "cross-origin-resource-policy": "cross-origin",
+    "x-content-type-options": "nosniff",
+}
 _HEADERS = HEADERS | {"content-security-policy": _POLICY, "cache-control": "no-cache"}
 # trips of made-up shoppers: how many of 20 make each, and the positions of its items in the catalogue
 _TRIPS = ((5, (0, 1)), (4, (0, 1, 2)), (3, (2,)), (2, (3, 4)), (1, (3, 0)), (2, (5,)), (3, (1,)))
@@ -157,3 +172,34 @@ def check_mark(folder: Path, *, demo: bool, reports: int) -> None:
         raise FileError(f"{folder} holds made-up reports of a demonstration; name another folder, or pass --demo")
     if demo:
         (folder / MARK).touch()
+
+
+# ---- the client
+
+
+class ClientFiles:
+    """The application: /client returns the script's address and the integrity for its import map."""
+
+    def __init__(self) -> None:
+        integrity = (_BUNDLE / f"{_SCRIPT}.integrity").read_text(encoding="ascii").strip()
+        digest = integrity.partition("-")[2].replace("+", "-").replace("/", "_")[:16]
+        files = {f"/client/{digest}/{name}": _BUNDLE / name for name in (_SCRIPT, _TYPES)}
+        script, types = files
+        content = {"script": script, "types": types, "integrity": integrity}
+
+        async def get_index(_: object) -> Response:
+            return JSONResponse(content, headers=_CLIENT_HEADERS | {"cache-control": "no-cache"})
+
+        async def get_file(request: Any) -> Response:
+            return FileResponse(files[request.url.path], media_type="text/javascript", headers=_CLIENT_HEADERS)
+
+        routes = [Route("/client", get_index), *(Route(path, get_file) for path in files)]
+        self._files = Starlette(routes=routes, middleware=[Middleware(GZipMiddleware)])
+        self._files.router.redirect_slashes = False  # a redirect would repeat the request's Host
+
+    async def __call__(self, scope: Mapping[str, Any], receive: Any, send: Send) -> None:
+        """Answer a request."""
+        await self._files(cast(Any, scope), receive, cast(Any, send))
+
+    async def close(self) -> None:
+        """Do nothing: nothing is open."""

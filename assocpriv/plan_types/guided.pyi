@@ -10,5 +10,5 @@ from ..server.guided.collection import collect_files as collect
 from ..planning.table_planner import forecast_guided as forecast
 from ..simulation.guided_simulation import simulate_guided as simulate
 from ..auditing.table_audit import GuidedSubject as subject
-from ..show.guided_views import plan as show_plan, simulated as show_simulation
+from ..show.table_views import guided_plan as show_plan, guided_trial as show_simulation
 from ..pages.collector_page import GUIDED as analysis

@@ -869,7 +869,7 @@ class GuidedFacts:
         """q, the share of reports about a random tuple; None with another safeguard."""
         return self.plan.safeguard.random_share if isinstance(self.plan.safeguard, TupleMix) else None
 
-    _repr_html_ = display.html_renderer("assocpriv.show.guided_views:plan")
+    _repr_html_ = display.html_renderer("assocpriv.show.table_views:guided_plan")
 
     def __repr__(self) -> str:
         return display.short_repr(self, f"{pluralize(self.reports, 'report')}, {display.plan_bound(self.plan)}", [

@@ -19,7 +19,8 @@ from typing import Any
 
 from assocpriv.files.atomic import atomic_output
 from assocpriv.guarantees.errors import FileError
-from assocpriv.show.number_format import names, size_name
+from assocpriv.plans.baskets.catalogue import name_itemsets
+from assocpriv.show.number_format import names
 
 _WIDTH, _LEFT, _RIGHT = 440.0, 48.0, 14.0
 _LINE, _LETTERS = 22.0, 48  # of a list of intervals: the height of a line, letters of a name
@@ -212,7 +213,7 @@ def supports_chart(min_support: float, marks: Sequence[tuple[int, float, bool]])
     height = 36.0 * len(sizes) + 34
     parts = [_axis(low, high, height)]
     for place, size in enumerate(sizes):
-        y, name = 36.0 * place + 22, size_name(size).removeprefix("single ").replace("itemsets of ", "of ")
+        y, name = 36.0 * place + 22, name_itemsets(size).removeprefix("single ").replace("itemsets of ", "of ")
         parts.append(_text(_LEFT - 6, y + 4, name, anchor="end"))
         for mark, wanted in (("tick", True), ("tick doubt", False)):
             spots = {

@@ -197,11 +197,9 @@ def to_sign(plan: "PublishedPlan") -> Record:
     """Return the page to sign for a plan: guarantee, contents and number of reports, what is not covered."""
     content = guarantee_content(plan)
     content["report_contents"] = [{"share": float(share), "content": text} for share, text in plan.contents]
-    bounded, several, outside = plan.amplification is not None, plan.reports_per_person > 1, bool(plan.uncovered)
+    bounded, outside = plan.amplification is not None, bool(plan.uncovered)
     changed = "what the guarantee covers" if outside else "every report"
     changes = f"The device randomizes {changed} before it sends it. " * bounded
-    together = "; the guarantee is for all of them together" * (bounded and several)
-    more = ": multiply their γ, or add their ε" * bounded
     against = "The guarantee holds all the same. It" if bounded else "What is stated here"
     hidden = f"The collector may see who sent which report. {against}"
     if plan.central:
@@ -212,24 +210,13 @@ def to_sign(plan: "PublishedPlan") -> Record:
         )
     *sentences, figures = _sentences(plan)
     lines = [Column(title, "_" * 24, "text") for title in ("Name and role", "Date", "Signature")]
+    senders = [Column("share of reports", "{share:given}"), Column("what", "{content}", "name")]
     parts = [
         Section("The guarantee", [*sentences, *_chances(plan, content), figures], "guarantee"),
         Section("What people send", [
-            Table(
-                [Column("share of reports", "{share:given}"), Column("what", "{content}", "name")],
-                content["report_contents"],
-            ),
-            f"{changes}Every report has {{report_bytes:#byte}}.",
+            Table(senders, content["report_contents"]), f"{changes}Every report has {{report_bytes:#byte}}.",
         ], "asked"),
-        Section("Number of reports", [
-            f"Under this plan a person sends at most {{reports_per_person:#report}}, ever{together}. Reports under "
-            f"other plans spend budget, too{more}. Spent budget never comes back, and deleting a report does not "
-            "restore it. The device's budget ledger counts reports and refuses further ones. A deleted ledger, a "
-            "cleared browser and a second device start at zero: a person with two devices spends twice the budget, and "
-            "nothing here detects it.",
-            "To see the budget that your device has spent, run `assocpriv report --ledger L --spent`.",
-            "You can stop at any time. Reports that were sent stay with the collector.",
-        ], "reports"),
+        Section("Number of reports", _number_of_reports(plan), "reports"),
         Section("What the guarantee does not cover", [
             *["The guarantee does not bound what a report discloses of {uncovered}."] * outside,
             f"The network and the {'relay' if plan.central else 'collector'} see that a person takes part, when, and "
@@ -245,6 +232,21 @@ def to_sign(plan: "PublishedPlan") -> Record:
         ], "signed"),
     ]  # fmt: skip
     return Record(content, [Page(parts)], "What this collection guarantees")
+
+
+def _number_of_reports(plan: "PublishedPlan") -> list[Part]:
+    """Return how many reports a person sends, and what keeps count of them."""
+    bounded = plan.amplification is not None
+    together = "; the guarantee is for all of them together" * (bounded and plan.reports_per_person > 1)
+    more = ": multiply their γ, or add their ε" * bounded
+    return [
+        f"Under this plan a person sends at most {{reports_per_person:#report}}, ever{together}. Reports under other "
+        f"plans spend budget, too{more}. Spent budget never comes back, and deleting a report does not restore it. The "
+        "device's budget ledger counts reports and refuses further ones. A deleted ledger, a cleared browser and a "
+        "second device start at zero: a person with two devices spends twice the budget, and nothing here detects it.",
+        "To see the budget that your device has spent, run `assocpriv report --ledger L --spent`.",
+        "You can stop at any time. Reports that were sent stay with the collector.",
+    ]
 
 
 def _chances(plan: "PublishedPlan", content: dict[str, Any]) -> list[Part]:
@@ -271,25 +273,7 @@ def _posteriors_of_priors(limit: Fraction) -> list[dict[str, str]]:
 
 def explained(explained: basket_planner.GuaranteeExamples) -> Record:
     """Return guarantees from strict to lenient, or a plan's own, each with the detection thresholds that it costs."""
-    plan = explained.plan
-    items = plan.n_items if plan else basket_planner.ITEMS
-    content: dict[str, Any] = {
-        "plan_id": plan and plan.plan_id,
-        "items": items,
-        "mean_size": min(DEFAULT_MEAN, items / 2),
-        "reports_per_person": plan.reports_per_person if plan else 1,
-        "guarantees": [
-            fields(each.guarantee, "prior posterior amplification_limit") | {
-                "epsilon": epsilon_from_amplification(each.guarantee.amplification_limit),
-                "verdict": each.verdict,
-                "posteriors": _posteriors_of_priors(each.guarantee.amplification_limit),
-                LEVEL: {str(reports): finite(values) for reports, values in each.thresholds.items()},
-            }
-            for each in explained.guarantees
-        ],
-    }  # fmt: skip
-    if plan and plan.central:
-        content |= {name: value for name, value in guarantee_content(plan).items() if name in ("central", "guarantee")}
+    content, plan = _explained_content(explained), explained.plan
     several = content["reports_per_person"] > 1
     what = "all {reports_per_person:#report} of a person together" if several else "one report"
     reads = (
@@ -297,13 +281,11 @@ def explained(explained: basket_planner.GuaranteeExamples) -> Record:
         if plan
         else "the probability in the column of 1 in 100"
     )
+    chances = (Column(f"prior {chance}", f"{{posteriors[{n}][highest_posterior]:chance}}")
+               for n, chance in enumerate(_BECOMES))  # fmt: skip
     shown = Table(
-        [
-            _GUARANTEE, Column("γ <", "{amplification_limit:up}"), Column("ε <", "{epsilon:up}"),
-            *(Column(f"prior {chance}", f"{{posteriors[{n}][highest_posterior]:chance}}")
-              for n, chance in enumerate(_BECOMES)),
-            Column("verdict", "{verdict}", "name"),
-        ],
+        [_GUARANTEE, Column("γ <", "{amplification_limit:up}"), Column("ε <", "{epsilon:up}"), *chances,
+         Column("verdict", "{verdict}", "name")],
         content["guarantees"],
         "Largest posterior, by prior" + ", if relay and collector collude" * ("central" in content) + ":",
     )  # fmt: skip
@@ -325,6 +307,29 @@ def explained(explained: basket_planner.GuaranteeExamples) -> Record:
         ]),
     ]  # fmt: skip
     return Record(content, parts, "Guarantees")
+
+
+def _explained_content(explained: basket_planner.GuaranteeExamples) -> dict[str, Any]:
+    plan = explained.plan
+    items = plan.n_items if plan else basket_planner.ITEMS
+    content: dict[str, Any] = {
+        "plan_id": plan and plan.plan_id,
+        "items": items,
+        "mean_size": min(DEFAULT_MEAN, items / 2),
+        "reports_per_person": plan.reports_per_person if plan else 1,
+        "guarantees": [
+            fields(each.guarantee, "prior posterior amplification_limit") | {
+                "epsilon": epsilon_from_amplification(each.guarantee.amplification_limit),
+                "verdict": each.verdict,
+                "posteriors": _posteriors_of_priors(each.guarantee.amplification_limit),
+                LEVEL: {str(reports): finite(values) for reports, values in each.thresholds.items()},
+            }
+            for each in explained.guarantees
+        ],
+    }  # fmt: skip
+    if plan and plan.central:
+        content |= {name: value for name, value in guarantee_content(plan).items() if name in ("central", "guarantee")}
+    return content
 
 
 def _costs(content: Mapping[str, Any]) -> Table:
@@ -380,18 +385,22 @@ def privacy(privacy: Privacy) -> Record:
             ("information", _information(content, several=several)),
         ]),
     ]  # fmt: skip
-    if proved is not None:
-        known = [k for k, limits in privacy.manipulation_limits.items() if limits]
-        moved = ", ".join(f"{name_itemsets(k)} {{manipulation_limits[{k}][one_report]:points}}" for k in known)
-        parts.append(Facts([
-            ("batches", [
-                "ε ≤ {proved[epsilon]:up} at δ = {central[delta]:up} is proved for {proved[reports]:#report}, from γ "
-                "and a blanket of {proved[blanket]:.3g} (method: {proved[method]})",
-                *["for all {reports_per_person:#report} of a person together"] * (plan.reports_per_person > 1),
-            ]),
-            ("poisoning", [f"one manipulated report of {{central[reports]:#}} moves supports by at most: {moved}"]),
-        ]))  # fmt: skip
+    parts += [_batches(privacy)] if proved is not None else []
     return Record(content, parts, "What the plan proves")
+
+
+def _batches(privacy: Privacy) -> Facts:
+    """Return what is proved for batches, and how far one manipulated report moves supports there."""
+    known = [k for k, limits in privacy.manipulation_limits.items() if limits]
+    moved = ", ".join(f"{name_itemsets(k)} {{manipulation_limits[{k}][one_report]:points}}" for k in known)
+    return Facts([
+        ("batches", [
+            "ε ≤ {proved[epsilon]:up} at δ = {central[delta]:up} is proved for {proved[reports]:#report}, from γ "
+            "and a blanket of {proved[blanket]:.3g} (method: {proved[method]})",
+            *["for all {reports_per_person:#report} of a person together"] * (privacy.plan.reports_per_person > 1),
+        ]),
+        ("poisoning", [f"one manipulated report of {{central[reports]:#}} moves supports by at most: {moved}"]),
+    ])  # fmt: skip
 
 
 def _together(part: ComposedGuarantee) -> dict[str, Any]:

@@ -14,7 +14,6 @@ from assocpriv.guarantees.exact_numbers import PLAIN
 
 _MOST_LETTERS = 60  # shown of a name
 _SPANS = (("year", 365 * 86400.0), ("month", 30 * 86400.0), ("day", 86400.0), ("hour", 3600.0), ("minute", 60.0))
-_SIZES = {1: "single items", 2: "pairs", 3: "triples"}
 
 
 # ---- shares
@@ -28,8 +27,8 @@ def percent_as_given(value: float, digits: int = 6) -> str:
 def percent_up(value: float, decimals: int = 2) -> str:
     """Write a sufficient support, rounded up.
 
-    >>> percent_up(0.07), percent_up(0.011851, 3)
-    ('7.00%', '1.186%')
+    >>> percent_up(0.07), percent_up(0.070001), percent_up(0.0118501, 3), percent_up(1.5)
+    ('7.00%', '7.01%', '1.186%', 'more than 100%')
     """
     if value > 1:
         return "more than 100%"
@@ -148,11 +147,6 @@ def pace(per_second: float) -> str:
 
 
 # ---- names
-
-
-def size_name(k: int) -> str:
-    """Return the name of itemsets of a size."""
-    return _SIZES.get(k, f"itemsets of {k}")
 
 
 def names(items: Iterable[str]) -> list[str]:

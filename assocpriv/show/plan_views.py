@@ -149,17 +149,27 @@ def _limit_parts(prospects: Forecast, content: Mapping[str, Any]) -> list[Part]:
         f"numbers of kept items, 0 … {{transaction_size}}, with the higher probability (1): {{{asked}[pattern]}}",
         *nothing * (plan.items.amplification == 1),
     ]
+    limits = [*_detectable_parts(content), *_manipulation_parts(content)]
+    return [Facts([("operator", operator)]), Section("", limits)]
+
+
+def limits(prospects: Forecast) -> Record:
+    """Return by itemset size what a number of reports can detect."""
+    content = _plan_content(prospects)
+    return Record(content, _detectable_parts(content))
+
+
+def _detectable_parts(content: Mapping[str, Any]) -> list[Part]:
     rows = [
         {"name": name_itemsets(int(k)), "count": count, "chosen": content[LOWEST][k], "all": content[LEVEL][k]}
         for k, count in content["candidates"].items()
     ]
-    table = Table(
-        [Column("itemsets", "{name}", "text"), Column("number", "{count:#}"),
-         Column("detectable support", "{chosen:least}"), Column("detection threshold", "{all:least}")],
-        rows,
-        "What {reports:#report} can detect within the {transaction_size:#item} of a cut basket:",
-    )  # fmt: skip
-    return [Facts([("operator", operator)]), Section("", [table, _LEGEND, *_manipulation_parts(content)])]
+    columns = [
+        Column("itemsets", "{name}", "text"), Column("number", "{count:#}"),
+        Column("detectable support", "{chosen:least}"), Column("detection threshold", "{all:least}"),
+    ]  # fmt: skip
+    caption = "What {reports:#report} can detect within the {transaction_size:#item} of a cut basket:"
+    return [Table(columns, rows, caption), _LEGEND]
 
 
 def _manipulation_parts(content: Mapping[str, Any]) -> list[Part]:
@@ -198,13 +208,37 @@ def _manipulation_parts(content: Mapping[str, Any]) -> list[Part]:
 
 def choice(choice: "PlannedCollection", found: "PlanForDetection | None" = None, *, verbose: bool = False) -> Record:
     """Return the plan: what people send, the guarantee, what is detectable, what was assumed, what would help."""
+    prospects = forecast(choice.plan, choice.reports, manipulated=False)
+    content = _choice_content(choice, prospects)
+    parts: list[Part] = []
+    if found is not None:
+        limit = found.guarantee.amplification_limit
+        content["detect"] = fields(found, "support size solved") | {"epsilon": epsilon_from_amplification(limit)}
+        parts.append(_found(found))
+    parts += _plan_parts(content)
+    if choice.request.paper or verbose:
+        parts += _limit_parts(prospects, content)
+    if choice.request.paper:
+        return Record(content, parts, "Plan")
+    helps = Section("What would help most", [Facts(_helps(choice, content))])
+    parts += [_expected(content), _assumed(choice, content), helps]
+    if verbose and content["information_shares"] is not None:
+        by_size = ", ".join(
+            f"{name_itemsets(int(k))} {{information_shares[{k}]:.0%}}" for k in content["information_shares"]
+        )
+        parts.append(Facts([("efficiency", [
+            f"uses {{information_share:.0%}} of the information that any local method with this guarantee can have: "
+            f"{by_size}"
+        ])]))  # fmt: skip
+    return Record(content, parts, "Plan")
+
+
+def _choice_content(choice: "PlannedCollection", prospects: Forecast) -> dict[str, Any]:
     plan, sizes, short = choice.plan, choice.request.sizes, short_catalogue(choice)
-    prospects, thresholds = (
-        forecast(plan, choice.reports, manipulated=False),
-        finite(whole_basket_thresholds(plan, choice.reports, sizes)),
-    )
+    thresholds = finite(whole_basket_thresholds(plan, choice.reports, sizes))
     shares, costs = information_shares(plan), choice.short_costs
-    content = _plan_content(prospects) | {
+    noise = {k: each.noise for k, each in choice.expected.items()}
+    return _plan_content(prospects) | {
         "assumed_sizes": {"source": sizes.source, "mean": round(sizes.mean, 6)},
         "record_size": choice.request.record_size,
         "other_means": [{"mean": mean, "transaction_size": m} for mean, m in choice.other_means.items()],
@@ -216,30 +250,9 @@ def choice(choice: "PlannedCollection", found: "PlanForDetection | None" = None,
         "information_shares": plain(shares),
         "information_share": shares and sum(shares.values()),
         "short_catalogue": short and fields(short, _SHORT),
+        "undetectable": [k for k, each in choice.expected.items() if each.total >= each.support],
+        "differences": finite(detectable_differences(noise, plan.n_items)),
     }
-    noise = {k: each.noise for k, each in choice.expected.items()}
-    content["undetectable"] = [k for k, each in choice.expected.items() if each.total >= each.support]
-    content["differences"] = {
-        str(k): size if size < 1 else None for k, size in detectable_differences(noise, plan.n_items).items()
-    }
-    parts: list[Part] = []
-    if found is not None:
-        limit = found.guarantee.amplification_limit
-        content["detect"] = fields(found, "support size solved") | {"epsilon": epsilon_from_amplification(limit)}
-        parts.append(_found(found))
-    parts += _plan_parts(content)
-    if choice.request.paper or verbose:
-        parts += _limit_parts(prospects, content)
-    if not choice.request.paper:
-        helps = Section("What would help most", [Facts(_helps(choice, content))])
-        parts += [_expected(content), _assumed(choice, content), helps]
-    if verbose and shares is not None and not choice.request.paper:
-        by_size = ", ".join(f"{name_itemsets(k)} {{information_shares[{k}]:.0%}}" for k in shares)
-        parts.append(Facts([("efficiency", [
-            f"uses {{information_share:.0%}} of the information that any local method with this guarantee can have: "
-            f"{by_size}"
-        ])]))  # fmt: skip
-    return Record(content, parts, "Plan")
 
 
 def solution(found: "PlanForDetection") -> Record:

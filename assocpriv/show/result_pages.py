@@ -1,13 +1,22 @@
-"""Pages and charts of results."""
+"""Pages and charts of results, and HTML of records with jinja2: a page in one file, or a fragment.
 
+A page loads nothing from elsewhere; its content-security-policy forbids it. Its one script, which sorts and filters, is
+allowed by its hash. Pages with long names show fewer rows.
+"""
+
+import base64
+import hashlib
 import json
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup, escape
 
 from assocpriv.files.atomic import MAX_TABLE_BYTES, atomic_output, check_page_output, read_bounded
 from assocpriv.files.mined_tables import AnyFrame, LightFrame, MiningFacts, mining_facts, read_table
@@ -21,21 +30,17 @@ from assocpriv.server.baskets.comparison import Comparison
 from assocpriv.server.baskets.rules import check_rules, derive_rules, rule_records
 from assocpriv.server.baskets.tables import NO_FILTER, rows_to_show
 from assocpriv.server.numeric.distributions import Distributions
-from assocpriv.show import (
-    charts,
-    comparison_views,
-    guarantee_views,
-    html_renderer,
-    itemset_views,
-    suppression_views,
-    table_views,
-)
-from assocpriv.show.number_format import percent_as_given
-from assocpriv.show.result_record import Picture, Record, Writer
+from assocpriv.show import charts, guarantee_views, itemset_views, suppression_views, table_views
+from assocpriv.show.number_format import percent_as_given, selected
+from assocpriv.show.result_record import Picture, Record, Table, Writer, drawn_lines, drawn_rows, filled, write
+from assocpriv.show.text_renderer import read_glossary
 
 if TYPE_CHECKING:
     Shown = AnyFrame | Comparison | Distributions | TreeModel | PublishedPlan | dict[str, Any] | str | Path
 
+_MOST_BYTES = 300_000  # of a page
+_BAR = 160  # units of a bar
+_OF_NAMES = {"name", "text"}  # fields whose direction of writing is their own
 _INTERVALS, _RULES = 30, 250  # drawn in a chart
 _DRAWN = {"itemsets", "support", "ci_low", "ci_high"}  # columns without which no chart of itemsets is drawn
 
@@ -82,17 +87,17 @@ def page(
     if isinstance(thing, dict):
         return _record_page(thing, known, title, str(found) if isinstance(found, str | Path) else "it")
     if isinstance(thing, Comparison):
-        return html_renderer.page(lambda rows: comparison_views.page(thing, title or "What differs", rows))
+        return render_page(lambda rows: itemset_views.compared(thing, rows, title or "What differs"))
     if isinstance(thing, PublishedPlan):
-        return html_renderer.page(lambda _: guarantee_views.to_sign(thing))
+        return render_page(lambda _: guarantee_views.to_sign(thing))
     if isinstance(thing, TreeModel):
         _check_plan(known, thing.plan_id, "the tree was grown with")
-        return html_renderer.page(lambda rows: table_views.tree_page(thing, known, title or "", rows))
-    facts, of_baskets = mining_facts(thing), None if known is None else known.require_type(Plan)
-    if of_baskets is not None and of_baskets.plan_id not in facts.plan_ids:
-        _check_plan(of_baskets, facts.plan_ids[0], "the table was mined with")
+        return render_page(lambda rows: table_views.tree_page(thing, known, title or "", rows))
+    of_baskets, ids = None if known is None else known.require_type(Plan), mining_facts(thing).plan_ids
+    if of_baskets is not None and of_baskets.plan_id not in ids:
+        _check_plan(of_baskets, ids[0], "the table was mined with")
     derived = derive_rules(thing, min_confidence)  # once, before the page cuts rows
-    return html_renderer.page(
+    return render_page(
         lambda rows: itemset_views.page(thing, of_baskets, derived, title or "What baskets have in common", rows)
     )
 
@@ -133,7 +138,7 @@ def _record_page(record: dict[str, Any], plan: "PublishedPlan | None", title: st
         return table_views.distributions_page(record, plan, title or "Distributions of the columns", rows)
 
     try:
-        return html_renderer.page(made)
+        return render_page(made)
     except (KeyError, TypeError, AttributeError, ValueError, IndexError, ArithmeticError):
         raise EstimateError(f"{name} is damaged, or was not written by reconstruct or suppress") from None
 
@@ -169,6 +174,90 @@ def write_page(
     text = page(found, plan, min_confidence=min_confidence, title=title)
     with atomic_output(output, force=force) as stream:
         stream.write(text.encode("utf-8"))
+
+
+# ---- HTML
+
+
+class _HtmlWriter(Writer):
+    """Escape what is filled in; isolate names, as some are written from right to left."""
+
+    def format_field(self, value: Any, unit: str) -> str:
+        if unit == "names":
+            return Markup(", ").join(Markup("<bdi>{}</bdi>").format(name) for name in selected(value))
+        text = escape(write(value, unit))
+        return Markup("<bdi>{}</bdi>").format(text) if unit in _OF_NAMES else text
+
+
+_WRITER = _HtmlWriter()
+
+
+def _filled(template: str, content: Mapping[str, Any]) -> Markup:
+    text = _WRITER.fill(str(escape(template)), content)
+    return Markup(re.sub(r"`([^`<>]+)`", r"<code>\1</code>", text))  # escaped above
+
+
+def _sentence(template: str, content: Mapping[str, Any]) -> Markup:
+    """Return a template filled as a sentence: with a capital and a full stop, which plain text leaves out."""
+    text = _filled(template, content)
+    return Markup(text[:1].upper()) + text[1:] + Markup("" if text.endswith((*".:;?!…", "</code>")) else ".")
+
+
+def _bars(table: Table) -> list[str]:
+    """Return the SVG path of each row's interval and estimate, which the page's policy allows."""
+    if table.lines:
+        return [_line(row) for row in drawn_lines(table)]
+    if table.bars is None:
+        return []
+    drawn = [[round(_BAR * each) for each in row] for row in drawn_rows(table)]
+    return [f"M{low} 8h{max(high - low, 1)}M{middle} 3v10" for low, middle, high in drawn]
+
+
+def _line(triples: Sequence[tuple[float, float, float]]) -> str:
+    """Return the SVG path of a line through estimates with upright intervals; the scale has 16 units."""
+    step = _BAR / max(len(triples), 1)
+    places = [round(step * (place + 0.5)) for place in range(len(triples))]
+    points = [[round(15 - 14 * each, 1) for each in row] for row in triples]
+    upright = "".join(f"M{x} {low:g}V{high:g}" for x, (low, _, high) in zip(places, points, strict=True))
+    return upright + "M" + "L".join(f"{x} {middle:g}" for x, (_, middle, _) in zip(places, points, strict=True))
+
+
+def environment(*packages: str) -> Environment:
+    """Return the templates of packages and those of all pages; values are escaped."""
+    loaders = [PackageLoader(package) for package in (*packages, "assocpriv.show")]
+    made = Environment(
+        loader=ChoiceLoader(loaders), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    made.filters |= {"fill": _filled, "sentence": _sentence}
+    made.globals |= {"content_of": filled, "bars_of": _bars}
+    return made
+
+
+_TEMPLATES = environment()
+
+
+def fragment(record: Record) -> Markup:
+    """Return a record's parts as HTML, for a notebook or within a page."""
+    shown = _TEMPLATES.get_template("parts.html").module
+    return Markup(shown.show(record.parts, record.content))  # type: ignore[attr-defined]
+
+
+def _glossary() -> list[list[str]]:
+    return [each.removeprefix("**").split("**: ", 1) for each in read_glossary().split("\n\n")]
+
+
+def render_page(record: Callable[[int], Record]) -> str:
+    """Return a page of at most 300 kB; ``record`` makes the record for a maximum number of rows in each table."""
+    script = _TEMPLATES.get_template("page.js").render()
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    rows = 1000
+    while True:
+        made = _TEMPLATES.get_template("page.html").render(
+            record=record(rows), script=Markup(script), script_hash=digest, glossary=_glossary()
+        )
+        if len(made.encode()) <= _MOST_BYTES or rows < 2:
+            return made
+        rows = int(0.9 * rows * _MOST_BYTES / len(made.encode()))
 
 
 # ---- charts

@@ -183,7 +183,7 @@ class Record:
         return {**self.content, **self.more()}
 
     def _repr_html_(self) -> str:
-        from assocpriv.show.html_renderer import fragment
+        from assocpriv.show.result_pages import fragment
 
         return fragment(self)
 

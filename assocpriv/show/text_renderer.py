@@ -3,16 +3,22 @@
 A terminal also gets intervals as bars, bold headings and pale uncertain rows. Charts are left out: tables hold the same
 figures. Colours follow NO_COLOR (no-color.org), CLICOLOR and CLICOLOR_FORCE
 (bixense.com/clicolors), and a TERM that has none.
+
+Work that takes more than two seconds shows its progress: commands on standard error; scripts and notebooks pass
+``progress_bar()`` as the ``progress`` of a function.
 """
 
+import contextlib
 import os
 import re
 import sys
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from shutil import get_terminal_size
-from typing import IO, TYPE_CHECKING, Any
+from threading import Timer
+from time import monotonic
+from typing import IO, TYPE_CHECKING, Any, ClassVar
 
 from assocpriv.show.result_record import (
     Column,
@@ -39,6 +45,8 @@ _LABEL = 12  # columns of the labels of facts
 _LEAST, _MOST, _WITH_LONG_NAMES, _NAMES = 8, 30, 16, 24  # columns of a bar, and of names beside it
 _UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 _WRITER = Writer()
+_PATIENCE_SECONDS = 2.0  # before a bar of progress appears
+_IN_BYTES = {"reading"}  # stages that count bytes
 
 
 def read_glossary() -> str:
@@ -194,35 +202,38 @@ def _window_table(table: Table, width: int, *, bars: bool) -> "RenderableType":
     from rich.table import Table as Grid
     from rich.text import Text
 
-    kinds, columns = zip(*((column, [*map(harmless, texts)]) for column, texts in _cells(table)), strict=True)
-    grid = Grid(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-    taken = [max(map(cell_len, texts)) + 2 for texts in columns]
-    names = [place for place, column in enumerate(kinds) if column.kind == "name"]
+    columns = [(column, [*map(harmless, texts)]) for column, texts in _cells(table)]
+    taken = [max(map(cell_len, texts)) + 2 for _, texts in columns]
+    names = [place for place, (column, _) in enumerate(columns) if column.kind == "name"]
     longest = sum(taken[place] for place in names)
     free = width - sum(taken) + longest
     if free < min(longest, _LEAST):  # figures would be cut
         return Text(harmless("\n".join(_plain_table(table))), overflow="fold")
+    looks: list[tuple[list[str], dict[str, Any]]] = [
+        (texts, {"justify": "right", "no_wrap": True} if column.kind == "number" else {}) for column, texts in columns
+    ]
     room = min(_MOST, max(free - longest, min(_WITH_LONG_NAMES, free - _NAMES))) - 2
-    drawn = [""] * len(table.rows)
-    if bars and table.lines:
-        drawn = [line for line in map(drawn_line, drawn_lines(table)) if len(line) <= room] or drawn
-    elif bars and table.bars is not None and room >= _LEAST and len(table.rows) > 1:
-        drawn = [drawn_bar(*each, room) for each in drawn_rows(table)]
-    for place, column in enumerate(kinds):
-        if names[:1] == [place] and any(drawn):
-            grid.add_column("", no_wrap=True)
-        grid.add_column(
-            columns[place][0], justify="right" if column.kind == "number" else "left",
-            no_wrap=column.kind == "number", overflow="fold",
-        )  # fmt: skip
-    for number, row in enumerate(table.rows):
-        cells = [texts[number + 1] for texts in columns]
-        if any(drawn):
-            cells.insert(names[0] if names else len(cells), drawn[number])
-        grid.add_row(*map(Text, cells), style="dim" if table.pale and row.get(table.pale) else None)
+    if bars and (drawn := _drawn(table, room)):
+        looks.insert(names[0] if names else len(looks), (["", *drawn], {"no_wrap": True, "overflow": "ellipsis"}))
+    grid = Grid(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    for texts, look in looks:
+        grid.add_column(texts[0], **{"overflow": "fold"} | look)
+    for number, row in enumerate(table.rows, 1):
+        style = "dim" if table.pale and row.get(table.pale) else None
+        grid.add_row(*(Text(texts[number]) for texts, _ in looks), style=style)
     if not table.rows:
         grid.add_row("(none)")
     return grid
+
+
+def _drawn(table: Table, room: int) -> list[str]:
+    """Return the line or the bar of each row; nothing where they do not fit into the room."""
+    if table.lines:
+        lines = [drawn_line(triples) for triples in drawn_lines(table)]
+        return lines if all(len(line) <= room for line in lines) else []
+    if table.bars is None or room < _LEAST or len(table.rows) < 2:
+        return []
+    return [drawn_bar(*each, room) for each in drawn_rows(table)]
 
 
 def drawn_bar(low: float, middle: float, high: float, room: int) -> str:
@@ -272,3 +283,115 @@ def talk(line: str, word: str, stream: IO[str], style: str = "") -> None:
     text = Text(harmless(whole))
     text.stylize(style, 0, len(word))
     console(stream).print(text)
+
+
+# ---- progress
+
+
+class Progress:
+    """A bar for each stage with the rate and the time left; silent unless standard error is a terminal.
+
+    It is called with (stage, done, total) or (done, total), as functions call their ``progress``.
+    """
+
+    is_silent: ClassVar[bool] = False  # for all bars
+    _shown: ClassVar["Progress | None"] = None  # the bar on the terminal
+
+    def __init__(self, console: Any = None) -> None:
+        self._console = console
+        self._stage, self._began = "", monotonic()
+        self._bar: Any = None
+        self._task: Any = None
+
+    def __call__(self, *step: Any, in_bytes: bool = False) -> None:
+        """Show that ``done`` of ``total`` steps of a stage are done."""
+        stage, done, total = step if len(step) > 2 else ("", *step)
+        if stage != self._stage:
+            self.close()
+            self._stage = stage
+        if done >= total:
+            self.close()
+        elif self._bar is not None or (monotonic() - self._began > _PATIENCE_SECONDS and self._may_show()):
+            if self._bar is None:
+                self._open(total, in_bytes=in_bytes or stage in _IN_BYTES)
+            self._bar.update(self._task, completed=done, total=total)
+
+    def stage(self, name: str, *, in_bytes: bool = False) -> Callable[[int, int], None]:
+        """Return a callback (done, total) for one stage."""
+        return lambda done, total: self(name, done, total, in_bytes=in_bytes)
+
+    @classmethod
+    @contextlib.contextmanager
+    def while_busy(cls, what: str) -> Iterator[None]:
+        """Show the elapsed time of work that does not report progress."""
+        busy = cls()
+        busy._stage = what
+        wait = Timer(_PATIENCE_SECONDS, lambda: busy._open(None) if busy._may_show() else None)
+        wait.daemon = True
+        wait.start()
+        try:
+            yield
+        finally:
+            wait.cancel()
+            wait.join()
+            busy.close()
+
+    def _may_show(self) -> bool:
+        if self._console is not None:
+            return True
+        return (
+            not self.is_silent and sys.stderr is not None and sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+        )
+
+    def _open(self, total: int | None, *, in_bytes: bool = False) -> None:
+        from rich import progress
+        from rich.console import Console
+
+        if Progress._shown is not None:
+            Progress._shown.close()
+        ends = [progress.TimeElapsedColumn()] if total is None else [
+            progress.BarColumn(), progress.TaskProgressColumn(),
+            *([progress.TransferSpeedColumn()] if in_bytes else []), progress.TimeRemainingColumn(),
+        ]  # fmt: skip
+        label, console = progress.TextColumn("{task.description}", markup=False), self._console or Console(stderr=True)
+        self._bar = progress.Progress(
+            label, *ends, console=console, transient=True, redirect_stdout=False, redirect_stderr=False
+        )
+        self._bar.start()
+        self._task = self._bar.add_task(self._stage, total=total)
+        Progress._shown = self
+
+    def close(self) -> None:
+        """Remove the bar."""
+        if self._bar is not None:
+            self._bar.stop()
+            self._bar = None
+            Progress._shown = None
+
+    @classmethod
+    def make_room(cls) -> None:
+        """Remove the bar on the terminal, if there is one, before other output."""
+        if cls._shown is not None:
+            cls._shown.close()
+
+
+def progress_bar(console: Any = None) -> Progress:
+    """Return a progress bar by rich for the ``progress`` argument of any function; it also works in notebooks.
+
+    The bar appears after two seconds and shows the time left.
+
+    Args:
+        console: A rich ``Console`` for the bar; standard error by default.
+
+    Returns:
+        A callable that takes (stage, done, total) or (done, total).
+
+    >>> import assocpriv as ap
+    >>> plan = ap.plan(["tea", "milk", "rye"], ap.Guarantee("5%", "50%"), mean_size=2)
+    >>> reports = ap.randomize([{"tea"}] * 20_000, plan)
+    >>> len(ap.mine(reports, "50%", progress=ap.progress_bar()))
+    1
+    """
+    from rich.console import Console
+
+    return Progress(console or Console(stderr=True))

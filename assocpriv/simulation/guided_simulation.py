@@ -378,7 +378,7 @@ class Trial:
     original_accuracy: RoundMean
     majority: RoundMean
     levels: tuple[LevelTrial, ...]
-    _repr_html_ = html_renderer("assocpriv.show.guided_views:simulated")
+    _repr_html_ = html_renderer("assocpriv.show.table_views:guided_trial")
 
     def __repr__(self) -> str:
         raw = f"accuracy on raw tuples {self.original_accuracy.mean:.1%}"

@@ -30,14 +30,7 @@ def test_reports_of_devices_are_gathered_and_mined(home: Path, tmp_path: Path) -
     """Reports of the command report become a collection that inspect, ask and mine read."""
     (tmp_path / "in").mkdir()
     for number in range(3):
-        device = [
-            "--ledger",
-            tmp_path / f"{number}",
-            "--period",
-            "w",
-            "-o",
-            tmp_path / "in" / f"{number}.bin",
-        ]
+        device = ["--ledger", tmp_path / f"{number}", "--period", "w", "-o", tmp_path / "in" / f"{number}.bin"]
         run("report", "--plan", home / "plan.json", "--empty", "keep", *device)
     output = run("gather", tmp_path / "in", "--plan", home / "plan.json", "-o", tmp_path / "c")
     assert f"3 reports gathered into {tmp_path / 'c'}, which holds 3 now" in output.stdout

@@ -62,15 +62,8 @@ def test_docs_have_an_index() -> None:
 
 
 OTHER_PROGRAMS = {
-    "--config",
-    "--import",
-    "--now",
-    "--retry",
-    "--retry-connrefused",
-    "--retry-delay",
-    "--slow",
-    "--upgrade",
-}
+    "--config", "--import", "--now", "--retry", "--retry-connrefused", "--retry-delay", "--slow", "--upgrade",
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("page", [*DOCS.rglob("*.md"), DOCS.parent / "README.md"], ids=lambda page: page.stem)
@@ -216,15 +209,9 @@ JSON_COMMANDS: dict[str, Callable[[Path, Path], list[Any]]] = {
     "assocpriv report of the budget": lambda home, out: [
         "report", "--ledger", ledger_with_report(home, out), "--spent"
     ],
-    "assocpriv reconstruct": lambda home, out: [
-        "reconstruct", released_table(out), "--by", "class"
-    ],
-    "assocpriv tree": lambda home, out: [
-        "tree", released_table(out), "--class", "class", "-o", out / "m.json"
-    ],
-    "assocpriv predict": lambda home, out: [
-        "predict", tree_model(out), out / "table.csv", "-o", out / "p.csv"
-    ],
+    "assocpriv reconstruct": lambda home, out: ["reconstruct", released_table(out), "--by", "class"],
+    "assocpriv tree": lambda home, out: ["tree", released_table(out), "--class", "class", "-o", out / "m.json"],
+    "assocpriv predict": lambda home, out: ["predict", tree_model(out), out / "table.csv", "-o", out / "p.csv"],
     "assocpriv suppress": lambda home, out: ["suppress", *templates_of_table(out), "-o", out / "released.csv"],
     "assocpriv suppress of baskets": lambda home, out: ["suppress", *templates_of_baskets(out), "-o", out / "out.csv"],
     "assocpriv guide start": lambda home, out: [
@@ -253,13 +240,9 @@ JSON_COMMANDS: dict[str, Callable[[Path, Path], list[Any]]] = {
     "assocpriv simulate": lambda home, out: [
         "simulate", home / "b.dat", "--plan", home / "plan.json", "--min-support", "20%"
     ],
-    "assocpriv simulate of tables": lambda home, out: [
-        "simulate", *released_and_plan(out)
-    ],
+    "assocpriv simulate of tables": lambda home, out: ["simulate", *released_and_plan(out)],
     "assocpriv simulate of levels": lambda home, out: trying(out),
-    "assocpriv audit": lambda home, out: [
-        "audit", home / "plan.json", "--trials", 1000, "--confidence", "99.9999%"
-    ],
+    "assocpriv audit": lambda home, out: ["audit", home / "plan.json", "--trials", 1000, "--confidence", "99.9999%"],
     "assocpriv generate": lambda home, out: ["generate", "quest", "--people", 9, "-o", out / "b.dat"],
     "assocpriv demo": lambda home, out: ["demo", "--baskets", home / "b.dat", "-o", out / "demo"],
 }  # fmt: skip
@@ -267,15 +250,11 @@ JSON_COMMANDS: dict[str, Callable[[Path, Path], list[Any]]] = {
 
 OTHER_KINDS: dict[str, Callable[[Path, Path], list[Any]]] = {  # of plans: sections of their own
     "Plans of a table": lambda home, out: [
-        "plan",
-        "--schema",
-        released_table(out).with_name("schema.toml"),
-        "-o",
-        out / "p.json",
+        "plan", "--schema", released_table(out).with_name("schema.toml"), "-o", out / "p.json",
     ],
     "Randomizing a table": lambda home, out: ["randomize", *released_and_plan(out), "-o", out / "again.parquet"],
     "Answering guidance": lambda home, out: answering(out),
-}
+}  # fmt: skip
 
 
 def text_about(name: str) -> str:

@@ -16,7 +16,7 @@ from assocpriv.guarantees.amplification import epsilon_from_amplification, highe
 from assocpriv.planning.basket_planner import ITEMS, explain_guarantees, whole_basket_thresholds
 from assocpriv.planning.detection_limits import describe_privacy
 from assocpriv.show import text_renderer
-from assocpriv.show.number_format import chance_up, percent_up
+from assocpriv.show.number_format import chance_up
 from assocpriv.show.plan_views import choice as shown_choice
 
 PAGE = (DOCS / "choose-a-guarantee.md").read_text(encoding="utf-8")
@@ -150,12 +150,6 @@ def test_reports_of_one_plan_are_added_up(home: Path, tmp_path: Path) -> None:
     first, second = run_json("privacy", home / "plan.json", other, home / "plan.json")["plans"]
     assert (first["plan_id"], first["reports"], first["covered"]) == (plan.plan_id, 2, False)
     assert (second["reports"], second["covered"]) == (1, True)
-
-
-def test_costs_are_rounded_up() -> None:
-    """No cost shown is below the exact one."""
-    assert percent_up(0.0118501, 3) == "1.186%"
-    assert (percent_up(0.07), percent_up(0.070001), percent_up(1.5)) == ("7.00%", "7.01%", "more than 100%")
 
 
 def test_privacy_of_one_plan_is_unchanged(home: Path) -> None:

@@ -8,18 +8,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from command_line import (
-    N_BASKETS,
-    PLAN_ARGUMENTS,
-    make_baskets,
-    python,
-    refused,
-    refused_without_output,
-    run,
-    run_json,
-)
+from command_line import N_BASKETS, PLAN_ARGUMENTS, make_baskets, python, refused, refused_without_output, run, run_json
 
-from assocpriv.show import progress
+from assocpriv.show import text_renderer
 
 
 def test_a_complete_run(home: Path, tmp_path: Path) -> None:
@@ -62,8 +53,8 @@ def test_options_of_all_commands_stand_anywhere(home: Path) -> None:
 def test_progress_never_goes_to_stdout(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """On a terminal progress goes to standard error, and standard output has the record only."""
 
-    monkeypatch.setattr(progress.Progress, "_may_show", lambda _: True)
-    monkeypatch.setattr(progress, "_PATIENCE_SECONDS", 0.0)
+    monkeypatch.setattr(text_renderer.Progress, "_may_show", lambda _: True)
+    monkeypatch.setattr(text_renderer, "_PATIENCE_SECONDS", 0.0)
     monkeypatch.setenv("FORCE_COLOR", "1")
     result = run(*PLAN_ARGUMENTS, "--detect", "20%", "-o", tmp_path / "p.json", "--json")
     assert "planning" in result.stderr

@@ -14,7 +14,7 @@ import pytest
 from click.testing import CliRunner, Result
 from command_line import run
 
-from assocpriv.cli import plan_dialog
+from assocpriv.cli import plan_commands
 from assocpriv.cli.main import main
 from assocpriv.show import text_renderer
 
@@ -68,7 +68,7 @@ def asked(folder: Path, *answers: str) -> Result:
     wanted = [True, False]  # what the command that is shown says is not asked again
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
-        patch.setattr(plan_dialog, "is_wanted", lambda: wanted.pop(0))
+        patch.setattr(plan_commands, "is_dialog_wanted", lambda: wanted.pop(0))
         return CliRunner().invoke(main, ["plan"], input="".join(f"{answer}\n" for answer in answers))
 
 

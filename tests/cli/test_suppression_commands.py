@@ -83,21 +83,16 @@ def test_check_sets_the_exit_status(table_folder):
 )  # fmt: skip
 def test_bad_input(table_folder, options, message):
     """Invalid input is one line of error, and nothing is written."""
-    before = {path.name: path.read_bytes() for path in table_folder.iterdir()}
-    assert message in refused("suppress", "table.csv", *options)
-    assert {path.name: path.read_bytes() for path in table_folder.iterdir()} == before
+    assert message in refused_without_output(table_folder, "suppress", "table.csv", *options)
 
 
 @pytest.mark.usefixtures("table_folder")
 def test_usage():
     """A table is either checked or released."""
     for options in (
-        [],
-        ["--check", "-o", "out.csv"],
-        ["--check", "--paper"],
-        ["--paper", "--deterministic-only", "-o", "out.csv"],
+        [], ["--check", "-o", "out.csv"], ["--check", "--paper"], ["--paper", "--deterministic-only", "-o", "out.csv"],
         ["-o", "out.csv", "--layout", "lines sheet=#1"],
-    ):
+    ):  # fmt: skip
         refused("suppress", "table.csv", "--templates", "t.toml", *options, status=2)
 
 

@@ -89,8 +89,7 @@ def test_noise_alone_is_labelled(schema: Path, tmp_path: Path) -> None:
     """Without a protected column no γ is stated, randomize notes that, and a guarantee, or privacy, is refused."""
     schema.write_text(NOISE)
     plan = tmp_path / "plan.json"
-    text = run("plan", "--schema", schema, "-o", plan).stdout
-    assert "the plan guarantees an average only" in text
+    run("plan", "--schema", schema, "-o", plan)
     output = refused_without_output(tmp_path, "plan", "--schema", schema, "-o", tmp_path / "p.json", "--epsilon", "1")
     assert "no column is protected" in output
     assert "has no γ" in refused("privacy", plan)
@@ -161,24 +160,16 @@ def plan(tmp_path: Path) -> Path:
 
 
 def test_whole_numbers_of_a_sample_are_planned_as_whole(schema: Path, tmp_path: Path) -> None:
-    """--sample reads a sample and notes its columns of whole numbers, which the plan takes over."""
-    pd.DataFrame({"age": [20, 34, None], "hours": [8.5, 7, 1]}).to_csv(tmp_path / "sample.csv", index=False)
-    done = run("plan", "--schema", schema, "--sample", tmp_path / "sample.csv", "-o", tmp_path / "whole.json")
-    assert "column age: whole numbers from 20 to 80, as in the sample" in done.stderr
-    kinds = [column.kind for column in read_plan(tmp_path / "whole.json", TablePlan).columns]
-    assert kinds == ["whole-number", "number", "category", "label"]
-
-
-def test_a_sample_lies_on_a_sheet(schema: Path, tmp_path: Path) -> None:
-    """--layout names the sheet of a workbook with the sample; without a sample it is refused."""
+    """Columns of whole numbers in a sample are noted; --layout names its sheet, and is refused without a sample."""
     with pd.ExcelWriter(tmp_path / "book.xlsx") as book:
-        for sheet, ages in {"old": [20.5, 34, 41], "new": [20, 34, 41]}.items():
+        for sheet, ages in {"old": [20.5, 34, 41], "new": [20, 34, None]}.items():
             pd.DataFrame({"age": ages, "hours": [8.5, 7, 1]}).to_excel(book, sheet_name=sheet, index=False)
     words = ("plan", "--schema", schema, "-o", tmp_path / "p.json")
-    sheets = {"old": "number", "new": "whole-number"}
-    for sheet, kind in sheets.items():
-        run(*words, "--sample", tmp_path / "book.xlsx", "--layout", f"sheet={sheet}", "--force")
-        assert read_plan(tmp_path / "p.json", TablePlan).columns[0].kind == kind
+    for sheet, kind in {"old": "number", "new": "whole-number"}.items():
+        done = run(*words, "--sample", tmp_path / "book.xlsx", "--layout", f"sheet={sheet}", "--force")
+        kinds = [column.kind for column in read_plan(tmp_path / "p.json", TablePlan).columns]
+        assert kinds == [kind, "number", "category", "label"]
+    assert "column age: whole numbers from 20 to 80, as in the sample" in done.stderr
     assert "--layout goes with --sample" in refused(*words, "--layout", "sheet=new", status=2)
 
 
@@ -226,8 +217,6 @@ def test_other_plans_and_outputs(tmp_path: Path, plan: Path) -> None:
         ([tmp_path / "schema.toml", "-o", out], 1, "not a plan"),
     ):
         assert message in refused_without_output(tmp_path, "randomize", table, "--plan", *arguments, status=status)
-    with pytest.raises(TypeError, match="plan must be a PublishedPlan"):
-        ap.randomize(pd.DataFrame({"age": [1]}), "plan.json")  # type: ignore[arg-type]
 
 
 @pytest.fixture(scope="module")
@@ -275,7 +264,6 @@ def test_tables_are_written_by_extension(released, tmp_path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--by", "age"], "a label or a category"),
         (["--by", "region"], "no column 'region'"),
         (["--joint", "age,region"], "no column 'region'"),
         (["--confidence-level", "5"], "--confidence-level"),

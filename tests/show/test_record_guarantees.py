@@ -13,7 +13,7 @@ from assocpriv.guarantees.shuffle_model import CentralGuarantee
 from assocpriv.planning.basket_planner import explain_guarantees
 from assocpriv.planning.detection_limits import describe_privacy, forecast
 from assocpriv.show import guarantee_views, plan_views
-from assocpriv.show.html_renderer import fragment
+from assocpriv.show.result_pages import fragment
 from assocpriv.show.result_record import Record
 
 GUARANTEE = ap.Guarantee("5%", "50%")

@@ -12,7 +12,7 @@ import assocpriv as ap
 from assocpriv import guided
 from assocpriv.client.guided.report_queue import ResponseCounts
 from assocpriv.planning.table_planner import forecast_guided
-from assocpriv.show import guided_views as room
+from assocpriv.show import table_views as room
 
 OUT = Path("out")
 
@@ -31,7 +31,7 @@ def test_a_plan_and_its_miner(keep: str, tmp_path: Path) -> None:
     """The records show the guarantee and its mechanism, raw columns, the state, guidance and received tuples."""
     kept: dict[str, Any] = {} if keep == "none" else {"guarantee": ap.Guarantee("5%", "50%"), "keep": keep}
     state = guided.start(people(), class_column="party", batch=20, **kept)
-    output = check(room.plan(forecast_guided(state.plan, 1000)))
+    output = check(room.guided_plan(forecast_guided(state.plan, 1000)))
     assert "raw         the class party: left, right" in output
     assert ("can obtain any value unrandomized" in output) == (keep == "none")
     assert ("one report raises a prior of 5% to less than 50%" in output) == (keep != "none")
@@ -67,7 +67,7 @@ def test_trials_are_tables() -> None:
     """A trial is a table with a row for each level."""
     plan = guided.start(people(), class_column="party", batch=20).plan
     trial = ap.simulate(people(), plan, seed=1, rounds=2, classifier="naive-bayes")
-    output = check(room.simulated(trial))
+    output = check(room.guided_trial(trial))
     assert "<table" in trial._repr_html_()
     assert output.count("100.0% ± 0.0%") <= 1
     assert max(map(len, output.splitlines())) <= 80

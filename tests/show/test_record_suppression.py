@@ -9,7 +9,7 @@ from shown import check
 
 import assocpriv as ap
 from assocpriv.show import suppression_views
-from assocpriv.show.html_renderer import fragment
+from assocpriv.show.result_pages import fragment
 
 CELLS = pd.DataFrame(
     [("cook", 30, "bad", "no")] * 4 + [("<b>", 41, "good", "no")] * 6 + [("<b>", 52, "bad", "yes")] * 5

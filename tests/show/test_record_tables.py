@@ -18,8 +18,8 @@ from assocpriv.plans.numeric.table_plan import TablePlan
 from assocpriv.plans.numeric.tree_model import Node, NumberInput, TreeModel, tree_lines
 from assocpriv.server.numeric.distributions import Distributions
 from assocpriv.show import table_views
-from assocpriv.show.html_renderer import fragment
 from assocpriv.show.number_format import number
+from assocpriv.show.result_pages import fragment
 
 HOSTILE = ("<script>x</script>", "\"'><img src=x>", "a & b")
 CLASSES = ("<b>yes</b>", "no & more")

@@ -20,7 +20,7 @@ import pytest
 import shown
 from command_line import program, refused
 from naive import planned
-from shown import HOSTILE, Balanced
+from shown import HOSTILE, Balanced, reports_of_neighbours
 
 import assocpriv as ap
 from assocpriv import numeric
@@ -33,19 +33,11 @@ pytestmark = [pytest.mark.filterwarnings("ignore:itemsets of"), pytest.mark.filt
 GUARANTEE = ap.Guarantee("5%", "90%")
 
 
-def mined(names: list[str], min_support: float = 0.1) -> tuple[pd.DataFrame, Any]:
-    """Mine reports of baskets in which neighbours of a catalogue are bought together."""
-    plan = planned(items=names, transaction_size=3, guarantee=GUARANTEE)
-    rng = np.random.default_rng(5)
-    first = rng.integers(len(names), size=20_000) ** 2 // len(names)
-    baskets = [{names[at], names[(at + 1) % len(names)]} if at % 2 else {names[at]} for at in first.tolist()]
-    return ap.mine(ap.randomize(baskets, plan), min_support), plan
-
-
 @pytest.fixture(scope="module")
 def hostile() -> tuple[pd.DataFrame, Any]:
-    """Return a table with names that are markup, scripts, direction marks, or very long."""
-    return mined([*HOSTILE, "milk", "bread", "tea"], 0.05)
+    """Return a mined table with names that are markup, scripts, direction marks, or very long; and its plan."""
+    reports = reports_of_neighbours([*HOSTILE, "milk", "bread", "tea"], GUARANTEE)
+    return ap.mine(reports, 0.05), reports.plan
 
 
 def test_it_answers_first(hostile: tuple[pd.DataFrame, Any]) -> None:

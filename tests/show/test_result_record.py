@@ -4,11 +4,9 @@ import pickle
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import pytest
-from naive import planned
-from shown import HOSTILE, check
+from shown import HOSTILE, check, reports_of_neighbours
 
 import assocpriv as ap
 from assocpriv.api.mining import backends
@@ -27,11 +25,7 @@ GUARANTEE = ap.Guarantee("5%", "90%")
 @pytest.fixture(scope="module")
 def reports() -> ap.Reports:
     """Reports of hostile names, in which neighbours are bought together."""
-    names = [*HOSTILE, "milk", "bread", "tea"]
-    rng = np.random.default_rng(5)
-    first = rng.integers(len(names), size=20_000) ** 2 // len(names)
-    baskets = [{names[at], names[(at + 1) % len(names)]} if at % 2 else {names[at]} for at in first.tolist()]
-    return ap.randomize(baskets, planned(names, 3, GUARANTEE))
+    return reports_of_neighbours([*HOSTILE, "milk", "bread", "tea"], GUARANTEE)
 
 
 def test_templates_take_figures_from_the_content() -> None:

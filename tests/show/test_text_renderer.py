@@ -18,7 +18,7 @@ from command_line import PLAN_ARGUMENTS, refused, run
 from rich.cells import cell_len
 
 from assocpriv.cli.options import say
-from assocpriv.show import progress, text_renderer
+from assocpriv.show import text_renderer
 from assocpriv.show.result_record import Column, Facts, Record, Say, Table
 from assocpriv.show.text_renderer import harmless, has_colours
 
@@ -189,18 +189,18 @@ def test_colours_follow_the_environment(monkeypatch: pytest.MonkeyPatch) -> None
 def test_progress_stays_on_its_line(monkeypatch: pytest.MonkeyPatch) -> None:
     """After a delay a bar with the time left, within the terminal's width, removed before other output."""
     stream = Terminal()
-    monkeypatch.setattr(progress, "_PATIENCE_SECONDS", 0.0)
+    monkeypatch.setattr(text_renderer, "_PATIENCE_SECONDS", 0.0)
     monkeypatch.setattr(sys, "stderr", stream)
     monkeypatch.setenv("COLUMNS", "70")
     monkeypatch.setenv("TERM", "xterm")
-    bar = progress.Progress()
+    bar = text_renderer.Progress()
     bar(1, 10)  # of no stage
     bar("counting [x]", 0, 1000)
     bar("counting [x]", 10, 1000)
     say(["this"])
     bar("reading", 5, 10)
     bar("reading", 10, 10)
-    with progress.Progress.while_busy("growing"):
+    with text_renderer.Progress.while_busy("growing"):
         until = monotonic() + 20
         while "growing" not in stream.getvalue():
             assert monotonic() < until
@@ -212,10 +212,10 @@ def test_progress_stays_on_its_line(monkeypatch: pytest.MonkeyPatch) -> None:
     assert all(cell_len(part) <= 70 for part in re.split("[\r\n]|\x1b\\[2K", shown))
     for term, quiet in (("dumb", False), ("xterm", True)):
         monkeypatch.setenv("TERM", term)
-        monkeypatch.setattr(progress.Progress, "is_silent", quiet)
+        monkeypatch.setattr(text_renderer.Progress, "is_silent", quiet)
         silent = Terminal()
         monkeypatch.setattr(sys, "stderr", silent)
-        progress.Progress()("counting", 5, 10)
+        text_renderer.Progress()("counting", 5, 10)
         assert silent.getvalue() == ""
 
 

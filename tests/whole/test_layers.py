@@ -61,7 +61,7 @@ LATE_IN = {
     "client.numeric.prediction": {"client.numeric.table_classes", "records.table_files"},
     # --help loads these two, and no numpy
     "show.number_format": {"plans.baskets.catalogue"},
-    "show.result_record": {"show.html_renderer"},
+    "show.result_record": {"show.result_pages"},
     # each imports the other; reading the list of plan types needs only the registry
     "plans.registry": {"plans.published_plan"},
     # it may not import files, and so not the lazy module of pyarrow
@@ -119,7 +119,7 @@ def forbidden_imports(module: str, source: str) -> set[str]:
     names = {name.removeprefix("assocpriv").removeprefix(".") for name in imports_of(module, source) if is_ours(name)}
     folder = module.partition(".")[0]
     if module in COMMANDS:  # they call public modules, by one name, and show the results
-        return names - {"", "cli.options", "cli.plan_dialog"}
+        return names - {"", "cli.options"}
     if module in PUBLIC or folder not in BELOW:
         return set()
     allowed = {folder, "lazy_exports", *BELOW[folder].split()}

@@ -28,7 +28,7 @@ from assocpriv.show import itemset_views as shown
 from assocpriv.show import result_pages, text_renderer
 from assocpriv.show import table_views as shown_tables
 from assocpriv.show.audit_views import inspected
-from assocpriv.show.html_renderer import fragment
+from assocpriv.show.result_pages import fragment
 from assocpriv.show.result_record import Record
 from assocpriv.simulation.enumeration import SeededEntropy
 

@@ -212,7 +212,7 @@ class MinerState:
         kept = f"{self.tuples:,} tuples, {len(self.guidances)} guidances kept"
         return short_repr(self, f"of {self.plan.plan_id[:12]}, {kept}", [plan_bound(self.plan)])
 
-    _repr_html_ = html_renderer("assocpriv.show.guided_views:collected")
+    _repr_html_ = html_renderer("assocpriv.show.table_views:collected")
 
     def to_frame(self) -> "pd.DataFrame":
         """Return a row a class and value: the value's estimated share in the class."""
