@@ -9,7 +9,7 @@ from .plans.guided.guided_plan import (
 from .files.plan_files import read_guidance as read_guidance, write_guidance as write_guidance
 from .files.report_files import read_messages as read_messages
 from .client.guided.guided_client import GuidedRecord as GuidedRecord, LevelError as LevelError
-from .client.guided.report_queue import queue_records as queue_records
+from .client.guided.guided_client import queue_records as queue_records
 from .server.guided.collection import (
     MinerState as MinerState, collect as collect, collect_files as collect_files, naive_bayes as naive_bayes,
     publish as publish, publish_file as publish_file, read_state as read_state, released_tuples as released_tuples,

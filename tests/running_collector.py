@@ -32,7 +32,7 @@ import pyarrow.parquet as pq
 from naive import planned
 
 import assocpriv as ap
-from assocpriv.collect.wire_format import Upload, read_upload
+from assocpriv.collect.store import Upload, read_upload
 from assocpriv.files.open_batches import write_note
 from assocpriv.files.plan_files import write_plan
 

@@ -17,8 +17,7 @@ from assocpriv.plans.published_plan import PublishedPlan
 if TYPE_CHECKING:
     from assocpriv.client.baskets.transactions import BasketCounts
     from assocpriv.client.connection import Collector
-    from assocpriv.client.guided.guided_client import GuidedRecord
-    from assocpriv.client.guided.report_queue import ResponseCounts
+    from assocpriv.client.guided.guided_client import GuidedRecord, ResponseCounts
     from assocpriv.client.upload import QueueResult, SentReport
     from assocpriv.guarantees.amplification import Guarantee
     from assocpriv.plans.baskets.catalogue import Catalogue

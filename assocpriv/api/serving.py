@@ -16,7 +16,6 @@ from assocpriv.collect import keys as key_files
 from assocpriv.collect.batch_closing import is_ended
 from assocpriv.collect.folder import CollectionStatus, close_folder, folder_status, open_store
 from assocpriv.collect.keys import KEYS_FILE, Keyring, SourceKey
-from assocpriv.collect.log import logging_lines
 from assocpriv.collect.sqlite import SqliteStore
 from assocpriv.collect.store import BatchSizes, FolderLock, ReportStore, ServedCollection, check_system, private_umask
 from assocpriv.files.oblivious_http import MOST_REQUEST_BYTES, hpke
@@ -77,7 +76,7 @@ def serve(
     with contextlib.ExitStack() as opened:
         opened.enter_context(private_umask())
         if log_level is not None:
-            opened.enter_context(logging_lines(log_level, __version__))
+            opened.enter_context(http_server.logging_lines(log_level, __version__))
         listeners = [opened.enter_context(_listening(host, port))]
         if admin_port is not None:
             listeners.append(opened.enter_context(_listening(admin_host, admin_port, "admin_port=")))
@@ -132,7 +131,7 @@ def relay(
 
     with contextlib.ExitStack() as opened:
         if log_level is not None:
-            opened.enter_context(logging_lines(log_level, __version__))
+            opened.enter_context(http_server.logging_lines(log_level, __version__))
         listener = opened.enter_context(_listening(host, port))
         application = Relay(to, hold)
 
@@ -219,7 +218,7 @@ def make_service(
     if demo:
         _check_demonstration(plan, keys=keys, oblivious=oblivious)
     from assocpriv.collect.collector_app import Service, check_origin
-    from assocpriv.collect.gateway import GatewayKeys
+    from assocpriv.collect.keys import GatewayKeys
     from assocpriv.pages.demo_page import ClientFiles
 
     origins = [check_origin(each) for each in origins]

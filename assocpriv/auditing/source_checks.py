@@ -44,7 +44,7 @@ _REASONS = {
     "client/spark_client.py": "secrets",  # file names
     "client/connection.py": "secrets socket time now monotonic",  # pauses before a request is repeated
     "client/upload.py": "open",  # the ledger; here and below given or kept files
-    "client/guided/report_queue.py": "open read_bytes",
+    "client/guided/guided_client.py": "open read_bytes",
     "files/arrow.py": "getattr importlib",  # late modules
     "files/atomic.py": "urandom glob open",  # names of unfinished files
     "files/oblivious_http.py": "secrets open",  # keys of encrypted messages; decryption is called open

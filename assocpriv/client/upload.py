@@ -8,16 +8,16 @@ each in its own request at its own send time, which the ledger records.
 
 import contextlib
 import re
-from collections.abc import Iterator, Sequence, Sized
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from assocpriv.client.connection import Collector, HttpResponse
-from assocpriv.client.ledger import Ledger, complete_record, parse_values, takes_names
-from assocpriv.client.ledger_book import Submission
-from assocpriv.guarantees.errors import BasketError, CollectorError, PlanError
+from assocpriv.client.ledger import Ledger, Submission, parse_record, refuse_empty
+from assocpriv.client.plan_parts import ADD_GUIDANCE
+from assocpriv.guarantees.errors import CollectorError, PlanError
 from assocpriv.plans.registry import parse_plan
 
 if TYPE_CHECKING:
@@ -173,12 +173,12 @@ def _prepared(record: Any, plan: "PublishedPlan", collector: Collector, device: 
         return _require_success(collector.ask(path, most_bytes=_MOST_GUIDANCE), "guidance").read_json("guidance")
 
     if isinstance(record, bytes):
-        record = parse_values(record, plan)
-    if device.empty == "error" and takes_names(plan) and isinstance(record, Sized) and not len(record):
-        raise BasketError(
-            "the basket is empty, as after a failed pipe; to report that nothing was bought, use empty='keep'"
-        )
-    return complete_record(record, plan, ask, max_level=device.max_level)
+        record = parse_record(record, plan, device_part=True)
+    if device.empty == "error":
+        refuse_empty(record, plan)
+    if not ADD_GUIDANCE.is_of(plan.kind):
+        return record
+    return ADD_GUIDANCE.of(plan.kind)(record, plan, ask, max_level=device.max_level)
 
 
 # ---- sending

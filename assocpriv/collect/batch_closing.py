@@ -175,7 +175,7 @@ def closed_counts(folder: Path, open_tokens: Collection[str]) -> tuple[Counter[i
         WireError: a damaged file.
     """
     counts, tokens = Counter[int](), set[str]()
-    for path, rows, metadata in _footers(folder):
+    for path, rows, metadata in footers(folder):
         token = path.stem.partition("-")[0]
         if token not in open_tokens:
             counts[int(metadata.get(KEY_KEY, b"0"))] += rows
@@ -223,7 +223,7 @@ def round_file_time(path: Path) -> None:
 # ---- removal
 
 
-def _footers(folder: Path) -> Iterator[tuple[Path, int, dict[bytes, bytes]]]:
+def footers(folder: Path) -> Iterator[tuple[Path, int, dict[bytes, bytes]]]:
     """Yield a folder's report files with their numbers of reports and metadata; only footers are read.
 
     Raises:
@@ -254,7 +254,7 @@ def remove_before(folder: Path, days: int) -> tuple[dict[str, int], int]:
     undated, by_day = 0, Counter[str]()
     noted, paths = _read_removed(folder), list[Path]()
     for place in (folder, folder / ASIDE_FOLDER):
-        for path, rows, metadata in _footers(place):
+        for path, rows, metadata in footers(place):
             day = metadata.get(CLOSED_KEY, b"").decode("ascii", "replace")
             undated += not day
             if "" < day < last:
@@ -290,10 +290,9 @@ def _read_removed(folder: Path) -> dict[str, Any]:
     content = open_batches.read_note(path, _REMOVED_FORMAT, _VERSION, ["files"]) or {"files": {}}
     try:
         files: dict[str, Any] = content["files"]
-        if not all(file.keys() == {"key", "reports", "closed"} for file in files.values()):
-            raise TypeError
-        if not all(type(file[name]) is int for file in files.values() for name in ("key", "reports")):
-            raise TypeError
+        for file in files.values():
+            if file.keys() != {"key", "reports", "closed"} or {type(file["key"]), type(file["reports"])} != {int}:
+                raise TypeError
     except (TypeError, LookupError, AttributeError):
         raise FileError(f"{path} is damaged, and quotas need it; restore it from a copy") from None
     return files

@@ -16,7 +16,7 @@ import os
 import re
 import shutil
 import threading
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -30,32 +30,32 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from assocpriv.collect.gateway import Gateway
 from assocpriv.collect.group_commit import STOPPING, Intake
+from assocpriv.collect.keys import file_version
 from assocpriv.collect.metrics import LoadSnapshot, Metrics
-from assocpriv.collect.store import FolderLock, ServedCollection, StoreFullError
-from assocpriv.collect.wire_format import MOST_BYTES, RequestRefused, read_upload
-from assocpriv.files.oblivious_http import (
-    GATEWAY_PATH,
-    KEY_PROBLEM,
-    KEYS_TYPE,
-    MOST_REQUEST_BYTES,
-    REQUEST_TYPE,
-    RESPONSE_TYPE,
+from assocpriv.collect.store import (
+    MOST_BYTES,
+    FolderLock,
+    RequestRefused,
+    ServedCollection,
+    StoreFullError,
+    read_upload,
 )
+from assocpriv.files import oblivious_http as ohttp
 from assocpriv.files.plan_files import read_guidance
 from assocpriv.guarantees.errors import AssocprivError, FileError, PlanError, WireError
 from assocpriv.plans.guided.guided_plan import GuidedPlan
 
 if TYPE_CHECKING:
-    from assocpriv.collect.gateway import GatewayKeys
-    from assocpriv.collect.keys import Keyring, SourceKey
+    from assocpriv.collect.keys import GatewayKeys, Keyring, SourceKey
     from assocpriv.plans.guided.guided_plan import Guidance
 
 _BODY_SECONDS = 30.0  # within which a whole request must arrive
 _SKIP_SECONDS = 5.0  # for which the body of a refused request is skipped
 _COMING_BYTES = 128 << 20  # of partly received requests
+_PLAIN = {b"content-encoding": b"identity", b"transfer-encoding": b"chunked"}  # the parser decodes chunks
 _JSON, _PROBLEM = b"application/json", b"application/problem+json"
 _ADMINS, _BOTH = {"admin", "metrics", "status"}, {"healthz", "readyz"}  # paths for the operator; for everybody
 _HEADERS_OF = {
@@ -69,11 +69,10 @@ _PLAN_SECONDS = 300  # for which a plan may be taken from a cache
 _ORIGIN = re.compile(r"https?://(?:[a-z0-9.-]+|\[[0-9a-f:]+\])(?::[0-9]{1,5})?")
 _ASKED_SECONDS = 600  # for which a browser may keep the permission
 GUIDANCE_FILE = "guidance.json"
+_SEALED_BYTES = 1024  # of an encrypted response to a report, also of a refusal
+_RELAYED_PATHS = frozenset(("/plan", "/reports", "/guidance", "/guidance/level"))  # that devices request
+_RELAYED_HEADERS = frozenset((b"assocpriv-plan", b"content-type", b"content-encoding", b"if-none-match"))
 _LOG = logging.getLogger("assocpriv")
-Scope = Mapping[str, Any]
-Receive = Callable[[], Awaitable[Mapping[str, Any]]]
-Send = Callable[[Mapping[str, Any]], Awaitable[None]]
-Application = Callable[[Scope, Receive, Send], Awaitable[None]]
 Headers = Sequence[tuple[bytes, bytes]]
 
 
@@ -83,7 +82,7 @@ Headers = Sequence[tuple[bytes, bytes]]
 class MountedPage(Protocol):
     """An application served next to the collection, as the operator's page."""
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def __call__(self, scope: Scope, receive: Receive, send: Any) -> None:
         """Answer a request."""
 
     async def close(self) -> None:
@@ -154,7 +153,7 @@ class Service:
         try:
             if scope["path"] == "/reports":
                 body = await self._store_upload(scope, receive, through_relay=through_relay)
-            elif scope["path"] == GATEWAY_PATH and self._gateway is not None:
+            elif scope["path"] == ohttp.GATEWAY_PATH and self._gateway is not None:
                 body, kind = await self._answer_relay(self._gateway, scope, receive)
             else:
                 await self._rest(scope, receive, send)
@@ -195,30 +194,17 @@ class Service:
         RequestRefused."""
         if scope["method"] != "POST":
             raise RequestRefused(405, "method", "reports are sent with POST")
-        headers = scope["headers"]
-        key = self._key_of(headers)
-        named = content_type = length = b""
-        is_encoded = False
-        for name, value in headers:
-            if name == b"assocpriv-plan":
-                named = value
-            elif name == b"content-type":
-                content_type = value
-            elif name == b"content-length":
-                length = value
-            elif name == b"content-encoding":
-                is_encoded = is_encoded or value.strip().lower() != b"identity"
-            elif name == b"transfer-encoding":  # the parser decodes only chunked
-                is_encoded = is_encoded or value.strip().lower() != b"chunked"
+        headers = dict(scope["headers"])
+        key, named = self._key_of(scope["headers"]), headers.get(b"assocpriv-plan", b"")
         if named != self._named:
             raise self._other_plan(named)
         if self._collection.ended:
             raise RequestRefused(410, "ended", _ENDED)
-        if content_type.partition(b";")[0].strip().lower() != b"application/octet-stream":
+        if headers.get(b"content-type", b"").partition(b";")[0].strip().lower() != b"application/octet-stream":
             raise RequestRefused(415, "content-type", "reports are sent as Content-Type: application/octet-stream")
-        if is_encoded:
+        if any(name in _PLAIN and value.strip().lower() != _PLAIN[name] for name, value in scope["headers"]):
             raise RequestRefused(415, "content-encoding", "send reports uncompressed")
-        if length and int(length) > MOST_BYTES:
+        if int(headers.get(b"content-length", 0)) > MOST_BYTES:
             raise _too_large()
         return key
 
@@ -244,28 +230,30 @@ class Service:
 
     # ---- messages of a relay
 
-    async def _answer_relay(self, gateway: Gateway, scope: Scope, receive: Receive) -> tuple[bytes, bytes]:
+    async def _answer_relay(self, gateway: "Gateway", scope: Scope, receive: Receive) -> tuple[bytes, bytes]:
         """Return a response to a relay and its type: keys, or an encrypted response; raises RequestRefused."""
         if scope["method"] in ("GET", "HEAD"):
-            return gateway.keys.published(), KEYS_TYPE.encode("ascii")
+            return gateway.keys.published(), ohttp.KEYS_TYPE.encode("ascii")
         headers = dict(scope["headers"])
         try:
             if scope["method"] != "POST":
                 raise RequestRefused(405, "method", "send messages with POST; get keys with GET")
-            if headers.get(b"content-type", b"").strip().lower() != REQUEST_TYPE.encode("ascii"):
-                raise RequestRefused(415, "content-type", f"messages are sent as Content-Type: {REQUEST_TYPE}")
-            if int(headers.get(b"content-length", 0)) > MOST_REQUEST_BYTES:
-                raise _too_large(MOST_REQUEST_BYTES)
+            if headers.get(b"content-type", b"").strip().lower() != ohttp.REQUEST_TYPE.encode("ascii"):
+                raise RequestRefused(415, "content-type", f"messages are sent as Content-Type: {ohttp.REQUEST_TYPE}")
+            if int(headers.get(b"content-length", 0)) > ohttp.MOST_REQUEST_BYTES:
+                raise _too_large(ohttp.MOST_REQUEST_BYTES)
         except RequestRefused:
             await self._bodies.skip(scope["headers"], receive)
             raise
         body = await self._bodies.read(receive)
-        if len(body) > MOST_REQUEST_BYTES:
-            raise _too_large(MOST_REQUEST_BYTES)
+        if len(body) > ohttp.MOST_REQUEST_BYTES:
+            raise _too_large(ohttp.MOST_REQUEST_BYTES)
         try:
-            return await gateway.answer(body), RESPONSE_TYPE.encode("ascii")
+            return await gateway.answer(body), ohttp.RESPONSE_TYPE.encode("ascii")
         except WireError as error:
-            raise RequestRefused(400, "ohttp-key", str(error), type=KEY_PROBLEM, title="the key is not known") from None
+            raise RequestRefused(
+                400, "ohttp-key", str(error), type=ohttp.KEY_PROBLEM, title="the key is not known"
+            ) from None
 
     # ---- what goes out
 
@@ -286,7 +274,7 @@ class Service:
         """Close the collection's batches; see :meth:`Intake.close_batches`."""
         return await self._intake.close_batches()
 
-    def _routes(self) -> Application:
+    def _routes(self) -> ASGIApp:
         routes = [
             Route("/plan", self._get_plan),
             Route("/status", self._get_status),
@@ -300,7 +288,7 @@ class Service:
         handlers: Any = {HTTPException: self._http_error, StoreFullError: self._store_away}
         application = Starlette(routes=routes, exception_handlers=handlers)
         application.router.redirect_slashes = False  # a redirect would repeat the request's Host
-        return cast("Application", application)
+        return application
 
     async def _get_plan(self, request: Request) -> Response:
         plan_id = self._plan.plan_id
@@ -428,29 +416,22 @@ class _Bodies:
             timer.cancel()
 
     async def _read_all(self, receive: Receive) -> bytes:
-        message = await receive()
-        body = message.get("body", b"")
-        if message.get("more_body"):
-            message, body = await self._read_rest(receive, body)
-        if message["type"] == "http.disconnect":
-            raise RequestRefused(400, "malformed-body", "the connection broke off")
-        return cast("bytes", body)
-
-    async def _read_rest(self, receive: Receive, begun: bytes) -> tuple[Mapping[str, Any], bytes]:
-        """Return the last message of a request, and its body."""
-        parts, held = [begun], 0
+        parts, held = list[bytes](), 0
         try:
             while True:
                 message = await receive()
+                if message["type"] == "http.disconnect":
+                    raise RequestRefused(400, "malformed-body", "the connection broke off")
                 parts.append(message.get("body", b""))
-                held += len(parts[-1])
-                self.held += len(parts[-1])
-                if len(begun) + held > MOST_BYTES:
+                if len(parts) > 1:  # the first part of a body is small
+                    held += len(parts[-1])
+                    self.held += len(parts[-1])
+                if len(parts[0]) + held > MOST_BYTES:
                     raise _too_large()
-                if self.held > _COMING_BYTES:
+                if held and self.held > _COMING_BYTES:
                     raise RequestRefused(503, "busy", "too many large requests at a time; send it again", retry_after=1)
                 if not message.get("more_body"):
-                    return message, b"".join(parts)
+                    return b"".join(parts)
         finally:
             self.held -= held
 
@@ -470,6 +451,62 @@ async def _answer(
 
 def _json_error(status: int, reason: str, message: str, **headers: str) -> Response:
     return JSONResponse({"error": reason, "message": message}, status_code=status, headers=headers)
+
+
+# ---- messages of a relay
+
+
+class Gateway:
+    """Answers encrypted messages of a relay by an application that gets only their content (RFC 9458).
+
+    A decrypted request is handled as every other one, but without its sender: it has no address, and only the headers
+    that the service reads. All responses to reports have one length, so a relay that repeats a message learns nothing
+    from the length. Everything that cannot be decrypted gets the same response.
+    """
+
+    def __init__(self, keys: "GatewayKeys", application: ASGIApp) -> None:
+        self.keys, self._application = keys, application
+
+    async def answer(self, content: bytes) -> bytes:
+        """Return the encrypted response to a message.
+
+        Raises:
+            WireError: it cannot be decrypted.
+        """
+        message, exchange = ohttp.open_request(content, self.keys.opening())
+        try:
+            response = await self._ask(ohttp.BinaryRequest.decode(message))
+        except WireError:
+            response = _sealed_refusal(RequestRefused(400, "no-http", "this is no HTTP request"))
+        return exchange.seal_response(response.encode(_SEALED_BYTES))
+
+    async def _ask(self, request: ohttp.BinaryRequest) -> ohttp.BinaryResponse:
+        path = request.path.decode("latin-1")
+        if path not in _RELAYED_PATHS:
+            return _sealed_refusal(RequestRefused(404, "not-found", "Not Found"))
+        scope = {
+            "type": "http",
+            "method": request.method.decode("latin-1"),
+            "path": path,
+            "query_string": b"",
+            "headers": [each for each in request.headers if each[0] in _RELAYED_HEADERS],
+        }
+        sent = list[Message]()
+
+        async def receive() -> Message:
+            return {"type": "http.request", "body": request.body}
+
+        async def send(message: Message) -> None:
+            sent.append(message)
+
+        await self._application(scope, receive, send)
+        headers = [each for each in sent[0]["headers"] if each[0] != b"content-length"]
+        return ohttp.BinaryResponse(sent[0]["status"], headers, b"".join(each.get("body", b"") for each in sent[1:]))
+
+
+def _sealed_refusal(refused: RequestRefused) -> ohttp.BinaryResponse:
+    body = json.dumps(refused.to_json()).encode("ascii")
+    return ohttp.BinaryResponse(refused.status, [(b"content-type", b"application/json")], body)
 
 
 # ---- scripts of other sites
@@ -492,19 +529,18 @@ def check_origin(origin: str) -> str:
     return origin
 
 
-def _shared_with(application: Callable[..., Awaitable[None]], origins: Sequence[str]) -> Callable[..., Awaitable[None]]:
+def _shared_with(application: ASGIApp, origins: Sequence[str]) -> ASGIApp:
     """Return an application that pages of ``origins`` may use from people's browsers."""
     if not origins:
         return application
-    shared = CORSMiddleware(
-        cast("Any", application),
+    return CORSMiddleware(
+        application,
         allow_origins=[check_origin(each) for each in origins],
         allow_methods=["GET", "POST"],
         allow_headers=["Assocpriv-Plan", "Authorization", "Content-Type"],
         expose_headers=["Assocpriv-Plan", "Retry-After"],
         max_age=_ASKED_SECONDS,
     )
-    return cast("Callable[..., Awaitable[None]]", shared)
 
 
 # ---- guidance
@@ -516,7 +552,7 @@ class PublishedGuidance:
     def __init__(self, folder: Path, plan: GuidedPlan) -> None:
         self._path, self._plan = folder / GUIDANCE_FILE, plan
         self._guard = threading.Lock()
-        self._read_at: tuple[int, ...] | None = None
+        self._version: tuple[int, ...] = ()
         self._guidance: Guidance | None = None
 
     def current(self) -> "Guidance | None":
@@ -525,14 +561,9 @@ class PublishedGuidance:
         A file that is no guidance of the plan counts as none, and is logged once: devices wait for a valid one.
         """
         with self._guard:
-            try:
-                found = self._path.stat()
-            except OSError:
-                self._read_at = self._guidance = None
-                return None
-            stamp = (found.st_ino, found.st_mtime_ns, found.st_size)
-            if stamp != self._read_at:
-                self._read_at, self._guidance = stamp, self._read()
+            version = file_version(self._path)
+            if version != self._version:
+                self._version, self._guidance = version, self._read() if version else None
             return self._guidance
 
     def _read(self) -> "Guidance | None":

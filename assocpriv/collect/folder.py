@@ -12,8 +12,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from assocpriv.collect import batch_closing, gateway
-from assocpriv.collect.keys import KEYS_FILE
+from assocpriv.collect import batch_closing
+from assocpriv.collect.keys import GATEWAY_FILE, KEYS_FILE
 from assocpriv.collect.postgres import PostgresStore, PostgresUrl
 from assocpriv.collect.sqlite import SqliteStore
 from assocpriv.collect.store import (
@@ -27,7 +27,6 @@ from assocpriv.collect.store import (
     flock,
 )
 from assocpriv.files import open_batches
-from assocpriv.files.arrow import pq
 from assocpriv.files.atomic import atomic_output, sync_folder
 from assocpriv.files.plan_files import read_plan
 from assocpriv.guarantees.errors import FileError
@@ -104,7 +103,7 @@ def folder_status(folder: Path) -> CollectionStatus:
         minimum_batch_size=max(batch_sizes(folder).minimum, plan.minimum_batch_size),
         removed=batch_closing.removed_counts(folder).total(),
         keys=(folder / KEYS_FILE).exists(),
-        relay="only" if plan.central else "also" if (folder / gateway.KEYS_FILE).exists() else None,
+        relay="only" if plan.central else "also" if (folder / GATEWAY_FILE).exists() else None,
         served=_is_served(folder),
         ended=batch_closing.is_ended(folder),
     )
@@ -164,8 +163,8 @@ def set_aside(folder: Path, key: int, *, restore: bool = False, store: str | Non
 
 def _files_of(folder: Path, key: int) -> list[Path]:
     """Return the report files of a key in a folder."""
-    found = [(path, pq.read_metadata(path).metadata or {}) for path in sorted(folder.glob("[!.]*.parquet"))]
-    return [path for path, metadata in found if metadata.get(batch_closing.KEY_KEY) == str(key).encode("ascii")]
+    number = str(key).encode("ascii")
+    return [path for path, _, found in batch_closing.footers(folder) if found.get(batch_closing.KEY_KEY) == number]
 
 
 def remove_reports(folder: Path, days: int) -> tuple[dict[str, int], int]:
@@ -281,7 +280,7 @@ def _open_store(folder: Path, plan: "PublishedPlan", store: str | None, sizes: B
         if mark is not None:
             raise FileError(f"reports of {folder} are kept in PostgreSQL; give its URL as the store")
         return SqliteStore(folder, plan, sizes)
-    url = PostgresUrl(store) if store is not None else PostgresUrl.from_mark(mark.store if mark else "")
+    url = PostgresUrl(store) if store is not None else PostgresUrl(mark.store if mark else "", from_mark=True)
     if mark is None and (open_batches.batch_files(folder) or batch_closing.ids_files(folder)):
         raise FileError(f"{folder} has reports in SQLite, whose ids PostgreSQL does not have; name a new folder")
     return PostgresStore(folder, plan, url, sizes)

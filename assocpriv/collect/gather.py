@@ -30,13 +30,14 @@ from assocpriv.collect.folder import locked_store
 from assocpriv.collect.store import (
     BatchTooSmallError,
     ReportStore,
+    RequestRefused,
     StoreStatus,
     check_system,
     close_all_batches,
     private_umask,
+    read_upload,
     store_uploads,
 )
-from assocpriv.collect.wire_format import RequestRefused, read_upload
 from assocpriv.files.open_batches import PLAN_FILE
 from assocpriv.files.report_files import IS_LEDGER, LEDGER_NAME
 from assocpriv.guarantees.errors import FileError, PlanError, WireError, pluralize
@@ -161,19 +162,16 @@ class _ReportForms:
             raise WireError(IS_LEDGER)
         return self._plan_of(report, max(status.st_size, len(report))), report
 
-    def _remedy(self, size: int) -> str:
-        if size > max(self._by_length):
-            return "it is no single report, or of another plan: name that plan"
-        return (
-            "it is partly written and stays in place until complete (write a report elsewhere, then rename it), or of "
-            "another plan: name that plan"
-        )
-
     def _plan_of(self, report: bytes, size: int) -> PublishedPlan:
         plan = self._by_length.get(len(report))
         if plan is None:
             allowed = " or ".join(f"{length:,}" for length in sorted(self._by_length))
-            raise WireError(f"has {pluralize(size, 'byte')}, where a report has {allowed}; {self._remedy(size)}")
+            partial = "partly written and stays in place until complete (write a report elsewhere, then rename it)"
+            found = "no single report" if size > max(self._by_length) else partial
+            raise WireError(
+                f"has {pluralize(size, 'byte')}, where a report has {allowed}; it is {found}, or of another plan: name "
+                "that plan"
+            )
         try:
             pack_reports([report], plan)
         except WireError as error:

@@ -13,8 +13,14 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from assocpriv.collect.store import ReportStore, StoreFullError, close_all_batches, store_uploads
-from assocpriv.collect.wire_format import RequestRefused, Upload
+from assocpriv.collect.store import (
+    ReportStore,
+    RequestRefused,
+    StoreFullError,
+    Upload,
+    close_all_batches,
+    store_uploads,
+)
 from assocpriv.guarantees.errors import AssocprivError, pluralize
 
 if TYPE_CHECKING:

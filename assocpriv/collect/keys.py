@@ -1,9 +1,13 @@
-"""Keys of a collection's sources, in its file keys.json.
+"""Keys of a collection: of its sources, in the file keys.json, and of its gateway, in oblivious-keys.json.
 
-The file holds for each key a number, a name, a quota, and of the key itself only its SHA-256. A key is 256 random bits,
-so its hash can neither be guessed nor inverted by trying, and needs neither salt nor a slow function. The key of a
-request is hashed first and looked up by the hash: timing can reveal only a hash, which cannot be chosen. The found
-hash is compared once more, in constant time.
+The file of sources holds for each key a number, a name, a quota, and of the key itself only its SHA-256. A key is 256
+random bits, so its hash can neither be guessed nor inverted by trying, and needs neither salt nor a slow function. The
+key of a request is hashed first and looked up by the hash: timing can reveal only a hash, which cannot be chosen. The
+found hash is compared once more, in constant time.
+
+A gateway (RFC 9458) decrypts what comes through a relay. A new key is made every week, and each key decrypts messages
+for two weeks. Keys are in the collection's folder, readable by its owner only. Someone who copies a key, and kept what
+a relay forwarded, can read these reports; once a key is deleted, no one can.
 """
 
 import hashlib
@@ -12,20 +16,21 @@ import logging
 import os
 import re
 import secrets
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
 
-from assocpriv.collect import gateway
-from assocpriv.collect.store import check_owner, check_system, flock
-from assocpriv.collect.wire_format import RequestRefused
+from assocpriv.collect.store import RequestRefused, check_owner, check_system, flock
+from assocpriv.files.oblivious_http import GatewayKey, encode_key_configs
 from assocpriv.files.open_batches import read_note, write_note
 from assocpriv.guarantees.errors import FileError
 
 KEYS_FILE = "keys.json"
 _FORMAT, _VERSION = "assocpriv-keys", 1
+GATEWAY_FILE, _GATEWAY_FORMAT = "oblivious-keys.json", "assocpriv-oblivious-keys"
+_NEW_DAYS, _KEPT_DAYS = 7, 14  # until a key of a gateway gets a successor, and until it is removed
 _PREFIX = "assocpriv_"
 _KEY_BYTES = 32
 _MOST_NAME = 100
@@ -80,10 +85,10 @@ def add_key(folder: Path, name: str, quota: int | None = None) -> tuple[SourceKe
     Raises:
         FileError: no such folder, one that a relay sends to, an invalid name or quota, or the disk refuses.
     """
-    if (folder / gateway.KEYS_FILE).exists():
+    if (folder / GATEWAY_FILE).exists():
         raise FileError(
             f"{folder} takes reports through a relay, and a key would identify their sender; to use keys, serve it "
-            f"without a relay and remove its {gateway.KEYS_FILE}"
+            f"without a relay and remove its {GATEWAY_FILE}"
         )
     secret = _PREFIX + secrets.token_urlsafe(_KEY_BYTES)
     with _changing(folder) as keys:
@@ -144,7 +149,7 @@ class Keyring:
         Raises:
             FileError: they cannot be read.
         """
-        self._folder, self._version = folder, _version(folder / KEYS_FILE)
+        self._folder, self._version = folder, file_version(folder / KEYS_FILE)
         self._required = required or self._version != ()
         self._keys = self._by_hash(read_keys(folder))
 
@@ -173,7 +178,7 @@ class Keyring:
 
     def _reload(self) -> None:
         """Read the file again if it changed; if it cannot be read, the previous keys stay valid."""
-        version = _version(self._folder / KEYS_FILE)
+        version = file_version(self._folder / KEYS_FILE)
         if version == self._version:
             return
         self._version, self._required = version, True
@@ -187,10 +192,85 @@ class Keyring:
         return {key.sha256: key for key in keys if not key.revoked}
 
 
-def _version(path: Path) -> tuple[Any, ...]:
+def file_version(path: Path) -> tuple[int, ...]:
     """Return a stamp that differs between versions of a file; empty if there is no file."""
     try:
         status = os.stat(path)
     except OSError:
         return ()
     return status.st_ino, status.st_size, status.st_mtime_ns
+
+
+# ---- keys of a gateway
+
+
+@dataclass(frozen=True, slots=True)
+class _StoredKey:
+    """A key as stored: its number, its private bytes in hexadecimal digits, its day since 1970."""
+
+    number: int
+    private: str
+    day: int
+
+
+def today() -> int:
+    """Return the day, since 1970, in Coordinated Universal Time."""
+    return int(time.time()) // 86400
+
+
+class GatewayKeys:
+    """The keys in a folder, newest first. They are checked daily, and a new one is made a week after the last."""
+
+    def __init__(self, folder: Path, day: Callable[[], int] = today) -> None:
+        """Read a folder's keys; make the first one.
+
+        Raises:
+            FileError: they cannot be read or written.
+        """
+        self._path, self._day = folder / GATEWAY_FILE, day
+        self._kept, self._checked_day = self._read(), day()
+        self._rotate_key()
+
+    def opening(self) -> dict[int, GatewayKey]:
+        """Return the keys that decrypt messages, by number."""
+        self._reload_keys()
+        return self._keys
+
+    def published(self) -> bytes:
+        """Return the configurations of these keys, newest first."""
+        self._reload_keys()
+        return encode_key_configs([key.config for key in self._keys.values()])
+
+    def _reload_keys(self) -> None:
+        if (day := self._day()) == self._checked_day:
+            return
+        self._checked_day = day
+        try:
+            self._rotate_key()
+        except FileError as error:
+            _LOG.error("%s; the gateway continues with its present keys", error)
+
+    def _rotate_key(self) -> None:
+        """Make a key if it is time, and remove keys that are too old, but not the newest."""
+        # a key made while the clock was ahead counts as one of today; otherwise it would stay too long
+        known = [replace(each, day=min(each.day, self._checked_day)) for each in self._kept]
+        kept = [each for each in known if each.day > self._checked_day - _KEPT_DAYS] or known[:1]
+        if not kept or kept[0].day <= self._checked_day - _NEW_DAYS:
+            number = (kept[0].number + 1) % 256 if kept else secrets.randbelow(256)
+            kept = [_StoredKey(number, secrets.token_hex(32), self._checked_day), *kept][:256]
+            kept = [each for each in kept if each.day > self._checked_day - _KEPT_DAYS]
+        if kept != self._kept:
+            write_note(self._path, _GATEWAY_FORMAT, _VERSION, {"keys": [asdict(each) for each in kept]})
+        self._kept, self._keys = kept, {key.number: GatewayKey(key.number, bytes.fromhex(key.private)) for key in kept}
+
+    def _read(self) -> list[_StoredKey]:
+        content = read_note(self._path, _GATEWAY_FORMAT, _VERSION, ["keys"]) or {"keys": []}
+        try:
+            kept = [_StoredKey(**fields) for fields in content["keys"]]
+            good = all(each.number in range(256) and type(each.day) is int for each in kept)
+            good = good and all(len(bytes.fromhex(each.private)) == 32 for each in kept)
+        except (TypeError, ValueError, LookupError):
+            good = False
+        if not good:
+            raise FileError(f"{self._path} is damaged; remove it: a new key is made, and devices fetch it")
+        return kept

@@ -1,21 +1,19 @@
 """Metrics of a collector since it started, in the text format of Prometheus.
 
 No label identifies a person. The rate of reports is measured in memory: no time of arrival is stored. Counters are
-plain numbers, which prometheus-client formats: its own counters would publish the time at which each began.
+plain numbers, which prometheus-client formats: its own counters, and histograms as they are, would publish the time at
+which each began.
 """
 
 import shutil
-import threading
 import time
-from bisect import bisect_left
 from collections import Counter, deque
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
-from itertools import accumulate
 from pathlib import Path
 
-from prometheus_client import core
+from prometheus_client import Histogram, core
 from prometheus_client.process_collector import ProcessCollector
 from prometheus_client.registry import Collector
 
@@ -64,26 +62,6 @@ class LoadSnapshot:
             yield core.GaugeMetricFamily(f"assocpriv_{name}", text, value)
 
 
-class _Histogram:
-    """A histogram of durations; any thread may add to it."""
-
-    def __init__(self) -> None:
-        self._buckets, self._seconds, self._guard = [0] * (len(_BOUNDS) + 1), 0.0, threading.Lock()
-
-    def add(self, seconds: float) -> None:
-        """Count one."""
-        with self._guard:
-            self._buckets[bisect_left(_BOUNDS, seconds)] += 1
-            self._seconds += seconds
-
-    def collect(self, name: str, text: str) -> core.Metric:
-        """Return it as a metric of prometheus-client."""
-        with self._guard:
-            totals, seconds = list(accumulate(self._buckets)), self._seconds
-        buckets = list(zip([*map(str, _BOUNDS), "+Inf"], totals, strict=True))
-        return core.HistogramMetricFamily(f"assocpriv_{name}", text, buckets, seconds)
-
-
 class Metrics(Collector):
     """Counters. Requests are counted on the event loop, commits and closed batches in their threads."""
 
@@ -96,7 +74,10 @@ class Metrics(Collector):
         self._load, self._clock = load, clock
         self._accepted = self._duplicates = 0
         self._refusals = Counter(dict.fromkeys(REASONS, 0))
-        self._commits, self._requests = _Histogram(), _Histogram()
+        self._requests = Histogram(
+            "assocpriv_upload_seconds", "Seconds until stored uploads were answered.", buckets=_BOUNDS, registry=None
+        )
+        self._commits = Histogram("assocpriv_commit_seconds", "Seconds of commits.", buckets=_BOUNDS, registry=None)
         self._closed_at = clock()
         self.version, self.rejected = "", 0
         self.connections: Callable[[], int] = lambda: 0
@@ -107,7 +88,7 @@ class Metrics(Collector):
         """Count the reports of an upload, and record the seconds until its answer."""
         self._accepted += accepted
         self._duplicates += duplicates
-        self._requests.add(seconds)
+        self._requests.observe(seconds)
 
     def record_refusal(self, reason: str) -> None:
         """Count a refused request."""
@@ -115,7 +96,7 @@ class Metrics(Collector):
 
     def record_commit(self, seconds: float) -> None:
         """Record the seconds of a commit."""
-        self._commits.add(seconds)
+        self._commits.observe(seconds)
 
     def record_close(self) -> None:
         """Record that batches were closed just now."""
@@ -146,8 +127,9 @@ class Metrics(Collector):
             ("manipulation_tested", "Reports in those tests; 0 before the first ones.", tested),
         ):
             yield core.GaugeMetricFamily(f"assocpriv_{name}", text, float(value))
-        yield self._requests.collect("upload_seconds", "Seconds until stored uploads were answered.")
-        yield self._commits.collect("commit_seconds", "Seconds of commits.")
+        for histogram in (*self._requests.collect(), *self._commits.collect()):
+            histogram.samples = [each for each in histogram.samples if not each.name.endswith("_created")]
+            yield histogram
         yield from ProcessCollector(registry=None).collect()  # memory, descriptors and their limit, on Linux
 
 

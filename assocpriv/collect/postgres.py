@@ -32,8 +32,19 @@ from numpy.typing import NDArray
 
 from assocpriv.collect.batch_closing import closed_counts, remove_partial_files, write_batch_files
 from assocpriv.collect.sqlite import prepare_folder
-from assocpriv.collect.store import NAMES_KEY_BYTES, BatchSizes, StoreFullError, StoreStatus, accept, count_conflicts
-from assocpriv.collect.wire_format import NO_KEY, RequestRefused, Upload, ids_of, records_of
+from assocpriv.collect.store import (
+    NAMES_KEY_BYTES,
+    NO_KEY,
+    BatchSizes,
+    RequestRefused,
+    StoreFullError,
+    StoreStatus,
+    Upload,
+    accept,
+    count_conflicts,
+    ids_of,
+    records_of,
+)
 from assocpriv.files.open_batches import new_mark, other_version, read_mark
 from assocpriv.guarantees.errors import FileError, PlanError
 from assocpriv.plans.published_plan import ID_BYTES
@@ -45,10 +56,11 @@ if TYPE_CHECKING:
 
 _SECRETS = ("password", "sslpassword")
 _SCHEMES = ("postgresql://", "postgres://")
-_MUST_BE = {  # settings of the server, required values, and what happens otherwise
-    "fsync": ("on", "a crash of its machine would lose acknowledged reports"),
-    "full_page_writes": ("on", "a crash of its machine could tear pages, and lose acknowledged reports"),
-    "track_commit_timestamp": ("off", "it would keep the time at which each report arrived"),
+_REFUSED = {  # settings of the server, refused values and those to set, and what would happen
+    "fsync": ("off", "on", "a crash of its machine would lose acknowledged reports"),
+    "full_page_writes": ("off", "on", "a crash of its machine could tear pages, and lose acknowledged reports"),
+    "track_commit_timestamp": ("on", "off", "it would keep the time at which each report arrived"),
+    "synchronous_commit": ("off", "on", "a crash would lose acknowledged reports"),
 }
 _LOCK_SECONDS = 2
 _PATIENCE = {  # seconds, but for the last: milliseconds
@@ -90,30 +102,20 @@ _USED = "SELECT key, count FROM used WHERE key = ANY(%s) ORDER BY key FOR UPDATE
 class PostgresUrl:
     """Address and login of a server. No text of it shows the password."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, *, from_mark: bool = False) -> None:
         """Read ``postgresql://…``, or ``@FILE`` whose first line is such a URL.
+
+        With ``from_mark`` it is as noted in a folder, without a password: this is in the noted file, or libpq finds it,
+        as in PGPASSFILE.
 
         Raises:
             FileError: the file cannot be read.
             PlanError: it is no such URL, or the extra ``assocpriv[postgres]`` is missing.
         """
-        text = _first_line(Path(url[1:])) if url.startswith("@") else url
-        if not text.startswith(_SCHEMES):
+        in_file = url.startswith("@")
+        text = _first_line(Path(url[1:])) if in_file else url
+        if not text.startswith(_SCHEMES) and (in_file or not from_mark):
             raise PlanError("store must be sqlite, postgresql://USER@HOST/DATABASE, or @FILE that holds such a URL")
-        self._take(text)
-        self.noted = f"@{Path(url[1:]).absolute()}" if url.startswith("@") else self.without_password
-
-    @classmethod
-    def from_mark(cls, store: str) -> "PostgresUrl":
-        """Return the URL noted in a folder; the password is in the noted file, or libpq finds it, as in PGPASSFILE."""
-        if store.startswith("@"):
-            return cls(store)
-        url = cls.__new__(cls)
-        url._take(store)
-        url.noted = store
-        return url
-
-    def _take(self, text: str) -> None:
         try:
             from psycopg import Error
             from psycopg.conninfo import conninfo_to_dict, make_conninfo
@@ -128,6 +130,7 @@ class PostgresUrl:
                 "the URL of the store cannot be read; in its user, password and database write @ as %40, / as %2F and "
                 "% as %25"
             ) from None
+        self.noted = f"@{Path(url[1:]).absolute()}" if in_file else self.without_password
 
     def __repr__(self) -> str:
         return f"PostgresUrl({self.without_password})"
@@ -222,16 +225,11 @@ class _Link:
     @staticmethod
     def _check(connection: "Connection[Any]") -> None:
         """Refuse a server that cannot keep the guarantees to senders."""
-        named = [*_MUST_BE, "synchronous_commit", "in_hot_standby"]
+        named = (*_REFUSED, "in_hot_standby")
         found = {name: str((connection.execute(f"SHOW {name}").fetchone() or ("",))[0]) for name in named}
-        for name, (wanted, why) in _MUST_BE.items():
-            if found[name] != wanted:
-                raise FileError(f"the PostgreSQL server has {name} = {found[name]}, with which {why}; set it {wanted}")
-        if found["synchronous_commit"] == "off":
-            raise FileError(
-                "the PostgreSQL server has synchronous_commit = off, with which a crash would lose acknowledged "
-                "reports; set it on"
-            )
+        for name, (refused, wanted, why) in _REFUSED.items():
+            if found[name] == refused:
+                raise FileError(f"the PostgreSQL server has {name} = {refused}, with which {why}; set it {wanted}")
         if found["in_hot_standby"] == "on":
             raise StoreFullError("the PostgreSQL server is a standby, which cannot store reports")
 
@@ -323,13 +321,13 @@ class PostgresStore:
             added = _new_ids(database, dict.fromkeys(ids))
             if len(set(ids)) < len(ids):
                 self.conflicts += count_conflicts(ids, records, {})
-            accepted = accept(uploads, ids, set(ids) - added, used)
-            if refused := added - {ids[place] for place in np.flatnonzero(accepted.stored).tolist()}:
+            results, stored = accept(uploads, ids, set(ids) - added, used)
+            if refused := added - {ids[place] for place in np.flatnonzero(stored).tolist()}:
                 selected = [each.hex() for each in refused]
                 database.execute("DELETE FROM ids WHERE id = ANY(%s::uuid[])", (selected,))
-            self._insert(database, uploads, records, accepted.stored)
-        self._unseen += int(accepted.stored.sum())
-        return accepted.results
+            self._insert(database, uploads, records, stored)
+        self._unseen += int(stored.sum())
+        return results
 
     def _insert(
         self, database: "Connection[Any]", uploads: Sequence[Upload], rows: NDArray[np.uint8], stored: NDArray[np.bool_]

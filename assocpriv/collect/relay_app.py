@@ -42,6 +42,7 @@ _MOST_A_MINUTE = 120  # requests of an address
 _MOST_ADDRESSES = 1 << 20
 _NETWORK_BITS = 56  # of an IPv6 address: those of a household or a company
 _LOG = logging.getLogger("assocpriv")
+_Message = tuple[bytes, "asyncio.Future[Response]"]  # queued, and its future response
 
 
 def gateway_url(to: str) -> str:
@@ -144,9 +145,9 @@ class Relay:
 
     async def _in_batch(self, content: bytes) -> Response:
         """Queue a message for one of the next batches, and return its response."""
-        message = _Message(content)
-        self._batches[self._batch + 1 + secrets.randbelow(_BATCHES)].append(message)
-        return await message.answer
+        answer: asyncio.Future[Response] = asyncio.get_running_loop().create_future()
+        self._batches[self._batch + 1 + secrets.randbelow(_BATCHES)].append((content, answer))
+        return await answer
 
     async def _forward_batches(self) -> None:
         async with asyncio.TaskGroup() as under_way:
@@ -156,12 +157,12 @@ class Relay:
                 if messages := self._batches.pop(self._batch, None):
                     under_way.create_task(self._forward_batch(messages))
 
-    async def _forward_batch(self, messages: "list[_Message]") -> None:
+    async def _forward_batch(self, messages: list[_Message]) -> None:
         secrets.SystemRandom().shuffle(messages)
-        answers = await asyncio.gather(*(self._forward(message.content) for message in messages))
-        for message, answer in zip(messages, answers, strict=True):
-            if not message.answer.done():  # the sender may have disconnected
-                message.answer.set_result(answer)
+        answers = await asyncio.gather(*(self._forward(content) for content, _ in messages))
+        for (_, future), answer in zip(messages, answers, strict=True):
+            if not future.done():  # the sender may have disconnected
+                future.set_result(answer)
 
     async def _forward(self, content: bytes) -> Response:
         """Return the gateway's response to a message: encrypted content, or a refusal unchanged."""
@@ -212,14 +213,6 @@ class Relay:
             if status == 200 and oblivious_http.decode_key_configs(content):
                 return content
         raise _GatewayError(502, "no-gateway", "the relay's target publishes no keys")
-
-
-class _Message:
-    """A queued message and its future response."""
-
-    def __init__(self, content: bytes) -> None:
-        self.content = content
-        self.answer: asyncio.Future[Response] = asyncio.get_running_loop().create_future()
 
 
 class _GatewayError(Exception):

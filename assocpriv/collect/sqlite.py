@@ -29,9 +29,9 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.collect import batch_closing, gateway, store
-from assocpriv.collect.keys import KEYS_FILE
-from assocpriv.collect.wire_format import RequestRefused, Upload, ids_of, records_of
+from assocpriv.collect import batch_closing, store
+from assocpriv.collect.keys import GATEWAY_FILE, KEYS_FILE
+from assocpriv.collect.store import RequestRefused, Upload, ids_of, records_of
 from assocpriv.files import open_batches
 from assocpriv.files.atomic import atomic_output, sync_folder
 from assocpriv.files.plan_files import read_plan
@@ -48,7 +48,7 @@ _MOST_ROWS = 16  # read to compare repeats in a group, up to 4 MiB each: a retry
 _BEFORE = {
     store.LOCK_FILE,
     KEYS_FILE,
-    gateway.KEYS_FILE,
+    GATEWAY_FILE,
     "batches.json",
     "admin-token",
     open_batches.OPEN_FOLDER,
@@ -164,8 +164,8 @@ class SqliteStore:
                 rows = [(upload.key, upload.body, upload.own_row) for upload in uploads]
             else:
                 self.conflicts += self._conflicts(ids, records, known)
-                accepted = store.accept(uploads, ids, known, self._used(uploads))
-                results, rows = accepted.results, _rows_stored(uploads, accepted.stored, self.plan)
+                results, stored = store.accept(uploads, ids, known, self._used(uploads))
+                rows = _rows_stored(uploads, stored, self.plan)
             if rows or any(upload.own_row for upload in uploads):  # write in any case, or a relay could detect a repeat
                 self._write(_joined(rows, self.plan))
                 for upload, result in zip(uploads, results, strict=True):

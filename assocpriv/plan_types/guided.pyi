@@ -4,7 +4,7 @@
 
 from ..plans.guided.guided_plan import GuidedPlan as plan
 from ..client.guided.guided_client import parse_guided as parse, randomize_guided as report
-from ..client.guided.report_queue import fetch_guided_record as add_guidance, randomize_records as randomize
+from ..client.guided.guided_client import fetch_guided_record as add_guidance, randomize_records as randomize
 from ..client.numeric.table_client import parse_record as values
 from ..server.guided.collection import collect_files as collect
 from ..planning.table_planner import forecast_guided as forecast

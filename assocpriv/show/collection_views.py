@@ -23,8 +23,7 @@ from assocpriv.show.result_record import Column, Facts, Part, Record, Say, Table
 
 if TYPE_CHECKING:
     from assocpriv.client.baskets.transactions import BasketCounts
-    from assocpriv.client.ledger import DeviceReport
-    from assocpriv.client.ledger_book import BudgetSpent
+    from assocpriv.client.ledger import BudgetSpent, DeviceReport
     from assocpriv.client.upload import QueueResult, SentReport
     from assocpriv.collect.folder import CollectionStatus
     from assocpriv.collect.gather import GatherResult, RefusedFile

@@ -25,7 +25,7 @@ from assocpriv.show.result_record import Column, Facts, Page, Part, Picture, Rec
 from assocpriv.simulation.guided_simulation import RoundMean, Trial
 
 if TYPE_CHECKING:
-    from assocpriv.client.guided.report_queue import ResponseCounts
+    from assocpriv.client.guided.guided_client import ResponseCounts
     from assocpriv.client.numeric.table_classes import PredictionCounts
     from assocpriv.planning.table_planner import GuidedFacts
     from assocpriv.plans.guided.guided_plan import GuidedPlan

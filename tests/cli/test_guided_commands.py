@@ -20,8 +20,8 @@ from naive import random_people, randomize_tuples
 import assocpriv as ap
 from assocpriv import guided
 from assocpriv.cli.main import main
-from assocpriv.client.guided import report_queue
-from assocpriv.client.guided.report_queue import queued_inputs
+from assocpriv.client.guided import guided_client
+from assocpriv.client.guided.guided_client import queued_inputs
 from assocpriv.client.ledger import Ledger
 from assocpriv.files.plan_files import write_plan
 from assocpriv.files.report_files import Reports
@@ -375,7 +375,7 @@ def test_records_that_cannot_be_queued_leave_nothing(tmp_path: Path, monkeypatch
     def full(*_: Any, **__: Any) -> Any:
         raise FileError("no space")
 
-    monkeypatch.setattr(report_queue, "atomic_output", full)
+    monkeypatch.setattr(guided_client, "atomic_output", full)
     with pytest.raises(FileError, match="no space"):
         guided.queue_records(_table(tmp_path), PLAN, tmp_path / "w", missing="?")
     assert not (tmp_path / "w").exists()

@@ -19,8 +19,7 @@ from naive import fixed_plan
 import assocpriv as ap
 from assocpriv.cli.main import main
 from assocpriv.client import ledger_file
-from assocpriv.client.ledger import make_report
-from assocpriv.client.ledger_book import LedgerBook, check_further, multiply
+from assocpriv.client.ledger import LedgerBook, check_further, make_report, multiply
 from assocpriv.client.ledger_file import HEADER, MARK
 from assocpriv.guarantees.errors import BudgetError, FileError, PlanError
 from assocpriv.plans.numeric.table_plan import Clear, LabelColumn, TablePlan
@@ -57,7 +56,7 @@ def largest_ratio(plan: Any) -> Fraction:
 @pytest.mark.parametrize(("limit", "most"), [(None, 9), (ap.Guarantee("1/10", "1/2"), Fraction(15, 2))])
 def test_the_guarantee_holds_for_any_requests(monkeypatch: Any, limit: ap.Guarantee | None, most: Fraction) -> None:
     """For any order of plans, the ratios of all reports multiply to at most γ^R of the first, or below the limit."""
-    monkeypatch.setattr("assocpriv.client.ledger_book._needed_limit", lambda *_: "")  # slow, and only text
+    monkeypatch.setattr("assocpriv.client.ledger._needed_limit", lambda *_: "")  # slow, and only text
     plans = [replace(fixed_plan(n, 1, 1, 1, shares=shares), reports_per_person=times)
              for n, shares, times in ((2, [1, 3], 2), (3, [1, 2], 1), (4, [2, 5], 2))]  # fmt: skip
     ratios, largest = [largest_ratio(plan) for plan in plans], Fraction(1)

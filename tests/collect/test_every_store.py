@@ -13,8 +13,14 @@ from running_collector import PLAN, numbers_in, records, upload
 import assocpriv as ap
 from assocpriv.collect import batch_closing, collection_status, postgres, remove_reports, set_aside
 from assocpriv.collect.folder import open_store
-from assocpriv.collect.store import BatchSizes, BatchTooSmallError, ReportStore, close_all_batches
-from assocpriv.collect.wire_format import RequestRefused, read_upload
+from assocpriv.collect.store import (
+    BatchSizes,
+    BatchTooSmallError,
+    ReportStore,
+    RequestRefused,
+    close_all_batches,
+    read_upload,
+)
 from assocpriv.guarantees.errors import FileError
 
 Opened = Callable[..., ReportStore]

@@ -26,7 +26,7 @@ from running_collector import (
 import assocpriv as ap
 from assocpriv.collect import collector_app, serve
 from assocpriv.collect.sqlite import SqliteStore
-from assocpriv.collect.wire_format import read_upload
+from assocpriv.collect.store import read_upload
 from assocpriv.guarantees.errors import FileError, WireError
 
 # ---- the disk

@@ -18,8 +18,9 @@ from naive import planned
 from running_collector import HEADERS, PLAN, RECORD, Answer, Visitor, numbers, records, stored
 
 import assocpriv as ap
-from assocpriv.collect import gateway, group_commit, make_service
-from assocpriv.collect.gateway import KEYS_FILE, GatewayKeys
+from assocpriv.collect import group_commit, make_service
+from assocpriv.collect import keys as key_files
+from assocpriv.collect.keys import GATEWAY_FILE, GatewayKeys
 from assocpriv.files.oblivious_http import (
     GATEWAY_PATH,
     KEY_PROBLEM,
@@ -247,7 +248,7 @@ def test_keys_rotate(tmp_path: Path) -> None:
             assert day[0] < 20_014
     assert [number % 256 for number in lives] == [n // 7 for n in range(30)]
     assert first[0].public_key not in keys.published()
-    assert (tmp_path / KEYS_FILE).stat().st_mode & 0o777 == 0o600
+    assert (tmp_path / GATEWAY_FILE).stat().st_mode & 0o777 == 0o600
 
 
 def test_a_key_of_the_future_is_removed_in_time(tmp_path: Path) -> None:
@@ -273,8 +274,8 @@ def test_a_full_disk_keeps_the_key(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     def refuse(*_: object) -> None:
         raise FileError("the disk is full")
 
-    monkeypatch.setattr(gateway, "write_note", refuse)
-    monkeypatch.setattr(gateway._LOG, "error", lambda text, *given: logged.append(text % given))
+    monkeypatch.setattr(key_files, "write_note", refuse)
+    monkeypatch.setattr(key_files._LOG, "error", lambda text, *given: logged.append(text % given))
     day[0] += 8
     assert keys.published() == before
     assert logged == ["the disk is full; the gateway continues with its present keys"]
@@ -284,7 +285,7 @@ def test_a_full_disk_keeps_the_key(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 def test_damaged_keys_are_refused(tmp_path: Path, content: str) -> None:
     """The message names the remedy."""
     text = f'{{"format": "assocpriv-oblivious-keys", "version": 1, "keys": [{content}]}}'
-    (tmp_path / KEYS_FILE).write_text(text)
+    (tmp_path / GATEWAY_FILE).write_text(text)
     with pytest.raises(FileError, match="remove it: a new key is made"):
         GatewayKeys(tmp_path)
 

@@ -23,7 +23,7 @@ import assocpriv as ap
 from assocpriv import collect, guided
 from assocpriv.api import serving
 from assocpriv.cli.collector_commands import serve
-from assocpriv.collect import http_server, log, make_service
+from assocpriv.collect import http_server, make_service
 from assocpriv.plans.published_plan import PublishedPlan
 from assocpriv.server.guided.collection import start_empty
 
@@ -81,6 +81,34 @@ def test_encoded_bodies_are_refused(collector: Collector) -> None:
         assert (status, json.loads(answer)["error"]) == (415, "content-encoding")
     assert collector.reports() == 0
     assert collector.send(body, **{"Content-Encoding": "identity"})[0] == 200
+
+
+@pytest.mark.parametrize("offer", ["h2c", "websocket"])
+def test_offers_of_other_protocols_are_ignored(collector: Collector, offer: str) -> None:
+    """RFC 9110, section 7.8: the request is answered as without the offer, whole, in two pieces, and between others."""
+    first = collector.reports()
+    lines = ("Connection: Upgrade, HTTP2-Settings", f"Upgrade: {offer}", "HTTP2-Settings: AAMAAABkAAQAAP__")
+    plain, numbers = records([9000]), iter(range(9000, 9999))
+    for cut in (0, 20, -len(plain) - 4, -len(plain), -1):
+        connection, body = collector.raw(), records([next(numbers)])
+        request = collector.head(len(body), *lines) + body
+        for piece in (request[:cut], request[cut:]):
+            connection.sendall(piece)
+            time.sleep(0.05)
+        assert read_answer(connection) == (200, b'{"accepted": 1, "duplicates": 0}')
+    connection, bodies = collector.raw(), [records([next(numbers)]) for _ in range(3)]
+    chunked = b"%x\r\n%s\r\n0\r\n\r\n" % (len(bodies[1]), bodies[1])
+    heads = [
+        collector.head(len(plain), *lines),
+        collector.head(None, "Transfer-Encoding: chunked", *lines),
+        collector.head(len(plain)),
+    ]
+    connection.sendall(b"".join(map(bytes.__add__, heads, [bodies[0], chunked, bodies[2]])))
+    assert [read_answer(connection)[0] for _ in range(3)] == [200, 200, 200]
+    assert collector.reports() == first + 8
+    connection = collector.raw()
+    connection.sendall(b"CONNECT localhost:1 HTTP/1.1\r\nHost: localhost\r\nUpgrade: h2c\r\n\r\n")
+    assert read_answer(connection)[0] == 400
 
 
 @pytest.mark.parametrize("where", ["one header", "many headers", "address", "trailer"])
@@ -252,7 +280,7 @@ def test_the_log_has_time_event_and_version(forks: Forks, tmp_path: Path) -> Non
 
 def test_a_repeated_message_is_logged_once_a_minute() -> None:
     """A full disk at a hundred commits gives one line, and a minute later one with the number of repeats."""
-    filtering = log._RepeatFilter()
+    filtering = http_server._RepeatFilter()
 
     def logged(created: float, text: str = "cannot write: %s") -> str | None:
         record = logging.LogRecord("assocpriv", logging.ERROR, "", 0, text, ("disk full",) if "%" in text else (), None)
@@ -268,7 +296,7 @@ def test_a_repeated_message_is_logged_once_a_minute() -> None:
     assert logged(300) == "cannot write: disk full"
     for number in range(1000):
         logged(0, f"line {number}")
-    assert len(filtering._seen) <= log._MOST_MESSAGES
+    assert len(filtering._seen) <= http_server._MOST_MESSAGES
 
 
 def test_a_full_disk_is_a_line(forks: Forks, tmp_path: Path) -> None:

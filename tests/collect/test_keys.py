@@ -14,8 +14,7 @@ from running_collector import PLAN, RECORD, Collector, Visitor, numbers_in, read
 from assocpriv.collect import close_batches, collection_status, end_collection, list_keys, make_service, set_aside
 from assocpriv.collect.keys import Keyring, add_key, read_keys, revoke_key
 from assocpriv.collect.sqlite import SqliteStore
-from assocpriv.collect.store import FolderLock
-from assocpriv.collect.wire_format import RequestRefused
+from assocpriv.collect.store import FolderLock, RequestRefused
 from assocpriv.files.report_files import read_reports
 from assocpriv.guarantees.errors import FileError, WireError
 

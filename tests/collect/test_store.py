@@ -16,8 +16,7 @@ from running_collector import PLAN, Visitor, numbers_in, records, upload
 import assocpriv as ap
 from assocpriv.collect import batch_closing, collection_status, make_service
 from assocpriv.collect.sqlite import SqliteStore
-from assocpriv.collect.store import StoreFullError, close_all_batches
-from assocpriv.collect.wire_format import RequestRefused, read_upload, refuse_malformed
+from assocpriv.collect.store import RequestRefused, StoreFullError, close_all_batches, read_upload, refuse_malformed
 from assocpriv.files import open_batches
 from assocpriv.files.open_batches import batch_files, open_database
 from assocpriv.guarantees.errors import FileError, WireError

@@ -10,7 +10,7 @@ from shown import check
 
 import assocpriv as ap
 from assocpriv import guided
-from assocpriv.client.guided.report_queue import ResponseCounts
+from assocpriv.client.guided.guided_client import ResponseCounts
 from assocpriv.planning.table_planner import forecast_guided
 from assocpriv.show import table_views as room
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from assocpriv.client.ledger_book import BudgetSpent, LedgerBook, check_further, remaining_reports
+from assocpriv.client.ledger import BudgetSpent, LedgerBook, check_further, remaining_reports
 from assocpriv.client.ledger_file import Entry, Queued, Scheduled, parse_ledger
 from assocpriv.guarantees.amplification import Guarantee
 from assocpriv.guarantees.errors import FileError, PlanError

@@ -15,8 +15,7 @@ from shown import TOKEN, basic
 import assocpriv as ap
 from assocpriv.client.baskets.bulk_client import randomize_chunks
 from assocpriv.collect.folder import open_store
-from assocpriv.collect.store import BatchSizes, BatchTooSmallError, close_all_batches, store_uploads
-from assocpriv.collect.wire_format import read_upload
+from assocpriv.collect.store import BatchSizes, BatchTooSmallError, close_all_batches, read_upload, store_uploads
 from assocpriv.files.plan_files import write_plan
 from assocpriv.guarantees.errors import AssocprivError, PlanError, PrivacyLimitError, WireError
 from assocpriv.guarantees.shuffle_model import CentralGuarantee

@@ -164,8 +164,7 @@ IMPORTS = {
     "auditing/table_audit.py": {"SystemEntropy"},
     "client/baskets/basket_client.py": {"Entropy"},
     "client/baskets/bulk_client.py": {"GivenWords", "SystemEntropy", "WordEntropy"},
-    "client/baskets/person_limit.py": {"SystemEntropy", "WordEntropy"},
-    "client/guided/guided_client.py": {"Entropy", "WordEntropy"}, "client/guided/report_queue.py": {"SystemEntropy"},
+    "client/guided/guided_client.py": {"Entropy", "SystemEntropy", "WordEntropy"},
     "client/ledger.py": {"Entropy", "SystemEntropy"}, "client/spark_client.py": {"SystemEntropy"},
     "client/numeric/table_client.py": {"Entropy", "GivenWords", "SystemEntropy", "WordEntropy"},
     "collect/batch_closing.py": {"SystemEntropy"}, "guarantees/exact_numbers.py": {"WORD_BITS"},
@@ -176,7 +175,7 @@ IMPORTS = {
 SYSTEM = {
     "records/baskets.py", "records/columns.py",  # the class UUID alone
     "auditing/replay.py", "client/connection.py", "client/ledger.py", "client/spark_client.py",
-    "collect/gateway.py", "collect/keys.py", "collect/postgres.py", "collect/relay_app.py",
+    "collect/keys.py", "collect/postgres.py", "collect/relay_app.py",
     "collect/batch_closing.py", "collect/sqlite.py", "files/atomic.py", "files/oblivious_http.py",
     "files/open_batches.py", "pages/collector_page.py", "guarantees/entropy.py", "suppress/randomization.py",
 }  # fmt: skip

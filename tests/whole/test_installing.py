@@ -19,8 +19,8 @@ BUILD = (  # which changes sys.argv
 )
 EXTRAS = {  # modules that each extra makes importable
     "trees": "assocpriv.server.numeric.tree_estimator",
-    "queue": "cryptography.fernet, assocpriv.client.guided.report_queue",
-    "oblivious": "pyhpke, assocpriv.collect.gateway",
+    "queue": "cryptography.fernet, assocpriv.client.guided.guided_client",
+    "oblivious": "pyhpke, assocpriv.files.oblivious_http",
     "server": "uvicorn, assocpriv.collect.collector_app",
     "relay": "assocpriv.collect.relay_app",
     "postgres": "psycopg, assocpriv.collect.postgres",

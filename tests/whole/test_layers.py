@@ -58,7 +58,7 @@ LATE_IN = {
     "plans.numeric.tree_model": {"numpy"},
     "guarantees.entropy": {"numpy"},
     "guarantees.exact_numbers": {"numpy"},
-    "client.numeric.prediction": {"client.numeric.table_classes", "records.table_files"},
+    "client.published_results": {"client.numeric.table_classes", "records.table_files"},
     # --help loads these two, and no numpy
     "show.number_format": {"plans.baskets.catalogue"},
     "show.result_record": {"show.result_pages"},

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 import assocpriv as ap
-from assocpriv.client.ledger_book import BudgetSpent, PlanBudget
+from assocpriv.client.ledger import BudgetSpent, PlanBudget
 from assocpriv.estimation.supports import ErrorOptions
 from assocpriv.files.plan_files import write_plan
 from assocpriv.planning.basket_planner import choose_plan, explain_guarantees

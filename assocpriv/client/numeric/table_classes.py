@@ -1,6 +1,6 @@
 """Apply a published decision tree to a table of any size, on the machine of its records.
 
-This module sees raw values. Each record is classified as in client/numeric/prediction.py; missing, unseen and
+This module sees raw values. Each record is classified as in client/published_results.py; missing, unseen and
 out-of-range values are counted by column. The classes stay with the records.
 """
 

@@ -224,10 +224,11 @@ def randomize_inputs(
     ``progress`` is called with the number of records done.
     """
     randomizer = TableRandomizer(plan)
+    most = [column.inputs - 1 + column.optional for column in plan.columns]
 
     def parts() -> Iterator[tuple[NDArray[np.int32], NDArray[np.uint64]]]:
         for batch in batches:
-            check_inputs(batch, plan)
+            check_inputs(batch, most)
             for start in range(0, len(batch), CHUNK):
                 part = np.ascontiguousarray(batch[start : start + CHUNK])
                 yield part, entropy.words(len(part) * randomizer.words + _SPARE_WORDS)
@@ -240,9 +241,8 @@ def randomize_inputs(
             progress(done)
 
 
-def check_inputs(inputs: NDArray[Any], plan: TablePlan) -> None:
-    """Refuse inputs outside the plan's columns: compiled code would read outside its tables."""
-    most = np.array([column.inputs - 1 + column.optional for column in plan.columns])
+def check_inputs(inputs: NDArray[Any], most: Sequence[int]) -> None:
+    """Refuse inputs outside a plan's columns, each from 0 to ``most``: compiled code would read outside its tables."""
     if inputs.dtype != "int32" or inputs.ndim != 2 or inputs.shape[1] != len(most):
         raise TypeError(f"inputs must be int32 of shape (records, {len(most)}), got {inputs.dtype} of {inputs.shape}")
     if len(inputs) and not ((inputs >= 0).all() and (inputs <= most).all()):

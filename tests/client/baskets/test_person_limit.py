@@ -1,4 +1,4 @@
-"""Tests of client/person_limit: at most the plan's number of baskets per person, every choice equally likely."""
+"""Tests of client/baskets/bulk_client: at most the plan's number of baskets per person, every choice equally likely."""
 
 import logging
 from collections import Counter
@@ -11,7 +11,7 @@ import pytest
 from naive import planned
 
 import assocpriv as ap
-from assocpriv.client.baskets.person_limit import check_spellings, choose_rows, limit_per_person
+from assocpriv.client.baskets.bulk_client import check_spellings, choose_rows, limit_per_person
 from assocpriv.guarantees.entropy import WordEntropy
 from assocpriv.guarantees.errors import BasketError
 from assocpriv.records.baskets import Baskets

@@ -7,7 +7,7 @@ import command_line
 import pytest
 from command_line import NAME, NUMBER, marks_in, shown_by
 
-from assocpriv.client.baskets.recommendation import recommend
+from assocpriv.client.published_results import recommend
 from assocpriv.files.model_files import Rule, read_device_rules, rules_to_text
 from assocpriv.guarantees.errors import BasketError
 

@@ -70,7 +70,7 @@ def test_records_in_various_spellings() -> None:
     assert predict({"age": -(10**400)}, MODEL) == "high"
     assert predict({}, MODEL) == "high"
     for wrong in ("41", True, [1]):
-        with pytest.raises(RecordError, match="column age takes numbers"):
+        with pytest.raises(RecordError, match=r"column age takes numbers.*pass a number, or None where it is missing"):
             predict({"age": wrong}, MODEL)
 
 
@@ -147,7 +147,7 @@ def test_outputs_and_arguments(tmp_path: Path) -> None:
         predict_file(MODEL, tmp_path / "t.csv", tmp_path / "t.csv")
     with pytest.raises(PlanError, match="the name of the new column must be text"):
         predict_file(MODEL, tmp_path / "t.csv", tmp_path / "o.csv", column=" ")
-    with pytest.raises(TypeError, match="pandas, polars or pyarrow"):
+    with pytest.raises(TypeError, match=r"data must be a record, .*pandas, polars or pyarrow"):
         predict([1, 2], MODEL)
 
 
@@ -156,10 +156,6 @@ def test_a_record_of_other_columns_is_refused():
     with pytest.raises(RecordError, match="the record has none of the model's columns, age, region"):
         predict({"Age": 30, "place": "south"}, MODEL)
     assert predict({}, MODEL) == predict({"age": None}, MODEL)
-    with pytest.raises(TypeError, match="data must be a record"):
-        predict([30, "south"], MODEL)
-    with pytest.raises(RecordError, match="pass a number, or None where it is missing"):
-        predict({"age": "30"}, MODEL)
 
 
 @pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame, pa.table])

@@ -3,7 +3,7 @@
  *
  * A reporting period is answered once. Without a limit a device answers only its first plan, for the number of reports that
  * this plan allows; with a limit any plans, while γ of all reports stays below it. Python has the same rules and messages
- * (assocpriv/client/ledger_book.py).
+ * (assocpriv/client/ledger.py).
  * @module
  */
 
