@@ -100,10 +100,10 @@ def predict(model: Path, table: Path, output: Path, force: bool, **reading: Any)
 
 
 _TAKES = {
-    "a table": ("class_column", "columns", "missing", "paper"),
+    "a table": ("class_column", "columns", "missing"),
     "baskets": ("incomplete", "repeats"),
 }  # by the data that templates are over
-_WRITING = ("output", "min_group_size", "max_epsilon", "deterministic_only", "paper", "new_key", "force")
+_WRITING = ("output", "min_group_size", "max_epsilon", "deterministic_only", "new_key", "force")
 
 
 @opt.command()
@@ -119,7 +119,6 @@ _WRITING = ("output", "min_group_size", "max_epsilon", "deterministic_only", "pa
 @opt.usual("--min-group-size", default=2, help="Minimum number of records in a group.")
 @opt.usual("--max-epsilon", default=3.0, help="Maximum ε that a group spends.", type=opt.NUMBER)
 @click.option("--deterministic-only", is_flag=True, help="Show only cells that need no random test.")
-@click.option("--paper", is_flag=True, help="Hide whole values as WFY05; no protection from who knows the algorithm.")
 @click.option("--new-key", is_flag=True, help="Draw a new key: a further release.")
 @opt.missing_option
 @opt.memory_option
@@ -145,12 +144,9 @@ def suppress(table: Path, templates: Path, only_check: bool, output: Path | None
         opt.refuse_given(_WRITING, "writes, and --check does not")
     elif output is None:
         raise click.UsageError("give -o FILE for the released data, or --check to list inferences")
-    if options["paper"] and options["deterministic_only"]:
-        raise click.UsageError("--paper and --deterministic-only are two modes; give one of them")
     is_over_items = ap.suppress.are_over_items(templates)
     own = opt.of_kind(options, "baskets" if is_over_items else "a table", _TAKES)
-    mode = "deterministic" if own.pop("deterministic_only") else "paper" if own.pop("paper", False) else "local"
-    own.pop("paper", None)
+    mode = "deterministic" if own.pop("deterministic_only") else "local"
     if not is_over_items:
         own |= {"columns": list(own["columns"]) or None} | opt.table_reading(own)
     own["progress"] = opt.Progress().stage("reading")

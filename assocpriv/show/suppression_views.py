@@ -27,7 +27,6 @@ _MODES = {
     "local": "single cells, by tests with randomized refusals",
     "deterministic": "single cells, only those that need no random test",
     "global": "whole items, by tests with randomized refusals, because this layout cannot mark a hidden cell",
-    "paper": "whole values, by the algorithm of Wang, Fung and Yu (2005)",
 }
 
 
@@ -57,7 +56,6 @@ def release(content: Mapping[str, Any], output: Path) -> Record:
     notes += ["this is release {release} of these data; several releases together may disclose more"] * (
         content["release"] > 1
     )
-    notes += [f"warning: {content['warning']}"] * bool(content["warning"])
     written = Section("", [Say("written to {output}", {"output": output})])
     return Record(content, [*_released(content, _ROWS), written], notes=notes)
 
@@ -78,13 +76,12 @@ def _released(content: Mapping[str, Any], rows: int) -> list[Part]:
     answer = f"{{shown:.1%}} of the channel cells shown, {{places:#cell}} hidden, in {of_all}"
     bounds = [Column("before", "{before:above}"), Column("after", "{after:above}"), _BOUND, _INFERENCE]
     caption = "Highest confidence of each inference before and after suppression:"
-    method: list[Part] = [Say("{how:text}", given)]
-    if content["mode"] != "paper":
-        method += [
-            "{groups:#group} of indistinguishable records, at least {smallest_group:#record} each",
-            "{tests:#test}, {refused:,} refused; ε spent per group: at most {epsilon_spent:.2f} of {max_epsilon:.2f}",
-        ]
-    method.append("no guarantee against an adversary {not_covered:some}")
+    method: list[Part] = [
+        Say("{how:text}", given),
+        "{groups:#group} of indistinguishable records, at least {smallest_group:#record} each",
+        "{tests:#test}, {refused:,} refused; ε spent per group: at most {epsilon_spent:.2f} of {max_epsilon:.2f}",
+        "no guarantee against an adversary {not_covered:some}",
+    ]
     hidden = [{"name": name, "cells": count} for name, count in cells.items()]
     columns = [
         Column("cells hidden", "{cells:,}"),

@@ -30,7 +30,7 @@ from assocpriv.records.basket_files import (
     rewritten_columns,
     stream_baskets,
 )
-from assocpriv.records.baskets import EXHAUSTED, Baskets, detect_frame_layout, named_baskets
+from assocpriv.records.baskets import Baskets, detect_frame_layout, named_baskets
 from assocpriv.records.columns import frame_columns, is_list, series_to_arrow
 from assocpriv.records.layout import ReadOptions
 from assocpriv.records.table_files import TableOptions
@@ -111,10 +111,6 @@ def read(data: Any, bounds: Sequence[ConfidenceBound], options: ReadOptions) -> 
         if layout.is_parquet:
             _refuse_mined(pq.read_schema(path).names)
         return BasketSource(data, baskets, _coded(baskets, bounds), layout.kind, layout.columns, layout)
-    if not isinstance(data, Baskets) and not hasattr(data, "columns"):
-        is_iterator, data = isinstance(data, Iterator), list(data) if isinstance(data, Iterable) else data
-        if is_iterator and not data:
-            raise BasketError(EXHAUSTED)
     baskets, _ = named_baskets(data, None, options)
     if isinstance(data, Baskets) or not hasattr(data, "columns"):
         return BasketSource(data, baskets, _coded(baskets, bounds))

@@ -94,22 +94,11 @@ def text_order(value: str | None) -> tuple[bool, str]:
     return value is None, value or ""
 
 
-def code_cells(columns: Mapping[str, Sequence[str | None]]) -> CodedTable:
-    """Return the table of given cells, by column; None is a missing cell.
-
-    >>> table = code_cells({"Job": ["Cook", "Clerk", "Cook"]})
-    >>> table.column("Job").values, table.column("Job").codes.tolist()
-    (('Clerk', 'Cook'), [1, 0, 1])
-    """
-    texts = {name: [None if cell is None else str(cell) for cell in cells] for name, cells in columns.items()}
-    table = pa.table({name: pa.array(cells, pa.string()) for name, cells in texts.items()})
-    return read_source(table, columns, {}, TableOptions()).coded
-
-
 def hide(column: CodedColumn, hidden: NDArray[np.bool_], mark: str) -> CodedColumn:
     """Return a column with the mark, a separate value, in place of hidden cells.
 
-    >>> shown = hide(code_cells({"Job": ["Cook", "Clerk", "Cook"]}).columns[0], np.array([True, False, False]), "*")
+    >>> column = CodedColumn("Job", ("Clerk", "Cook"), np.array([1, 0, 1], dtype=np.uint8))
+    >>> shown = hide(column, np.array([True, False, False]), "*")
     >>> [shown.values[code] for code in shown.codes]
     ['*', 'Clerk', 'Cook']
     """

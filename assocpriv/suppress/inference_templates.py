@@ -26,7 +26,7 @@ from assocpriv.guarantees.amplification import parse_probability
 from assocpriv.guarantees.errors import PlanError, RepeatedFieldError, TemplateError, json_fields
 from assocpriv.records.table_files import read_numbers, unread_numbers
 
-_KEYS = ("channel", "sensitive", "confidence")
+_KEYS = {"channel", "sensitive", "confidence"}
 _MAX_BYTES = 16 << 20
 _MAX_ITEMS = 20  # items of a channel: its patterns are counted one by one
 _FORM = '{"channel": ["Job"], "sensitive": {"Bankruptcy": ["Discharged"]}, "confidence": "75%"}'
@@ -150,31 +150,6 @@ def check_spellings(named: Collection[str], written: Iterable[str | None], where
             )
 
 
-# ---- redundant bounds
-
-
-def remove_redundant(bounds: Sequence[ConfidenceBound]) -> tuple[ConfidenceBound, ...]:
-    """Return the bounds that no other bound implies; of equal ones the first.
-
-    Source: WFY05, lemma 3.1: a bound implies another one of the same value with a smaller channel and a higher
-    confidence.
-
-    >>> wide, narrow = (ConfidenceBound(channel, "c", "x", Fraction(1, 2)) for channel in (("a", "b"), ("a",)))
-    >>> remove_redundant([narrow, wide]) == (wide,)
-    True
-    """
-    kept = dict.fromkeys(bounds)
-    return tuple(each for each in kept if not any(_implies(other, each) for other in kept if other != each))
-
-
-def _implies(strong: ConfidenceBound, weak: ConfidenceBound) -> bool:
-    """Return whether a bound makes another one redundant."""
-    channels = set(strong.channel), set(weak.channel)
-    if (strong.column, strong.value) != (weak.column, weak.value) or not channels[0] >= channels[1]:
-        return False
-    return strong.confidence <= weak.confidence
-
-
 # ---- reading templates
 
 
@@ -232,8 +207,8 @@ def are_over_items(templates: Any) -> bool:
 
 def _check_keys(entry: object) -> dict[str, Any]:
     """Return a template's mapping if its keys are channel, sensitive and confidence."""
-    if not isinstance(entry, Mapping) or set(entry) != set(_KEYS):
-        raise TemplateError(f"a template has {', '.join(_KEYS[:2])} and {_KEYS[2]}, and nothing else, as {_FORM}")
+    if not isinstance(entry, Mapping) or set(entry) != _KEYS:
+        raise TemplateError(f"a template has channel, sensitive and confidence, and nothing else, as {_FORM}")
     return dict(entry)
 
 

@@ -35,7 +35,6 @@ from assocpriv.suppress.coded_table import (
     read_source,
 )
 from assocpriv.suppress.inference_templates import HELD, ConfidenceBound, are_over_items, bounds, read_templates
-from assocpriv.suppress.inferences import inferences, masking_columns
 from assocpriv.suppress.randomization import ReleaseKey, key_path
 from assocpriv.suppress.release_checks import Inference, count_columns, count_file
 from assocpriv.suppress.release_files import Order, TableRelease, released_table, write_file
@@ -43,10 +42,6 @@ from assocpriv.suppress.release_files import Order, TableRelease, released_table
 if TYPE_CHECKING:
     import pandas as pd
 
-_WARNING = (
-    "the paper's mode does not protect against an adversary who knows the algorithm: in 2,209 small tables such an "
-    "adversary exceeded the bound in 31% and was certain in 27%"
-)
 _NOT_COVERED = (
     "who knows columns that are in no channel",
     "who knows sensitive values of other records",
@@ -96,8 +91,8 @@ class SuppressionRequest:
         reading = {name: value for name, value in options.items() if name not in _OPTIONS}
         reading["memory_bytes"] = reading.get("memory_bytes") or default_memory()
         if is_over_items:
-            if class_column is not None or columns is not None or choice.get("mode") == suppression.PAPER:
-                raise TemplateError("a class, columns and the paper's mode are for tables; leave them out for baskets")
+            if class_column is not None or columns is not None:
+                raise TemplateError("a class and columns are for tables; leave them out for baskets")
         else:
             missing = reading.get("missing", ())
             reading["missing"] = (missing,) if isinstance(missing, str) else tuple(missing)
@@ -270,10 +265,10 @@ def check(
         table = _Table.read(data, request, request.reading)
         coded, bins, wanted, weights = table.coded, table.bins, table.request.bounds, table.source.weights
     suppression.check_columns(coded, wanted, class_column)
-    marked = (set(MARKS) & set(coded.column(name).values) for name in masking_columns(wanted))
+    marked = (set(MARKS) & set(coded.column(name).values) for name in suppression.masking_columns(wanted))
     is_release = any(marked) or bool(dropped)
     counted = tuple(replace(bound, channel=channel) for bound in wanted) if is_release else wanted
-    found = [each for bound in counted for each in inferences(coded, bound, above=bound.confidence)]
+    found = [each for bound in counted for each in suppression.inferences(coded, bound, above=bound.confidence)]
     return CheckResult(request.things, coded.n_records, bins, wanted, tuple(found), is_release, tuple(dropped), weights)
 
 
@@ -300,8 +295,7 @@ def suppress(
         key: The file of the secret key, created if it is missing. None draws a new key, so that another call is another
             release.
         new_key: Draw another key; this counts as a further release.
-        mode: ``local``, ``deterministic`` (only cells that need no random test) or ``paper`` (Wang, Fung, Yu 2005,
-            without protection from an adversary who knows the algorithm).
+        mode: ``local``, or ``deterministic`` (only cells that need no random test).
         min_group_size: Minimum number of records in a group, 2 by default.
         max_epsilon: Maximum ε that a group spends, 3 by default.
         separator, sheet, missing, layout, repeats, incomplete, memory_bytes, progress: As for :func:`check`.
@@ -435,13 +429,18 @@ class _Table:
         table = read_source(data, request.columns, request.handling, reading)
         request = replace(request, bounds=match_spellings(request.bounds, table.coded))
         channels = {name for bound in request.bounds for name in bound.channel}
-        binned = bin_columns(table, channels, masking_columns(request.bounds), request.handling)
+        binned = bin_columns(table, channels, suppression.masking_columns(request.bounds), request.handling)
         return cls(data, request, reading, *binned)
 
     @property
     def mark(self) -> str:
-        """The text of a hidden cell."""
-        return suppression.choose_mark(self.coded, self.request.bounds, self.reading.cells.missing)
+        """The text of a hidden cell: it occurs in no column of a channel and marks no missing value."""
+        columns = map(self.coded.column, suppression.masking_columns(self.request.bounds))
+        taken = self.reading.cells.missing.union(*(column.values for column in columns))
+        for mark in MARKS:
+            if mark not in taken:
+                return mark
+        raise TemplateError(f"the columns of channels hold all of {', '.join(MARKS)} as values; rename one of them")
 
     @property
     def coded(self) -> CodedTable:
@@ -512,7 +511,6 @@ def record(found: CheckResult | ReleaseReport) -> dict[str, Any]:
         "respelled": list(found.respelled),
         "dropped": list(found.dropped),
         "release": found.number,
-        "warning": _WARNING if found.details["mode"] == suppression.PAPER else None,
         "not_covered": list(_NOT_COVERED),
     }  # fmt: skip
 

@@ -89,7 +89,7 @@ def _names(bounds: "Iterable[ConfidenceBound]") -> set[str]:
 
 
 def _count(cells: _Coded, bounds: "Bounds") -> tuple[Inference, ...]:
-    found: dict[ConfidenceBound, tuple[Inference, bool]] = {}
+    found: dict[ConfidenceBound, Inference] = {}
     for channel in {frozenset(bound.channel) for bound in bounds}:
         alike = [bound for bound in bounds if frozenset(bound.channel) == channel]
         given = {name: cells[name][1] for name in channel}
@@ -102,24 +102,23 @@ def _count(cells: _Coded, bounds: "Bounds") -> tuple[Inference, ...]:
         for place, bound in enumerate(alike):
             hits = counts.column(f"\0{place}_sum").to_numpy()
             found[bound] = _highest(bound, counts.column("count_all").to_numpy(), hits)
-    violated = [bound for bound in bounds if found[bound][1]]
+    violated = [bound for bound in bounds if found[bound].confidence > bound.confidence]
     if violated:
         raise FileError(
             f"the written release violates {len(violated)} of {len(bounds)} bounds, first {violated[0]}; it was not "
             "released. This is a fault of the program: please report it"
         )
-    return tuple(found[bound][0] for bound in bounds)
+    return tuple(found[bound] for bound in bounds)
 
 
 def _text(value: Any) -> str:
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value).strip()
 
 
-def _highest(bound: "ConfidenceBound", support: NDArray[np.int64], hits: NDArray[np.int64]) -> tuple[Inference, bool]:
-    """Return the pattern of the highest confidence, and whether it is above the bound, in integers."""
-    distinct = set(zip(hits.tolist(), support.tolist(), strict=True))
-    share, all_, hit = max((Fraction(hit, all_), all_, hit) for hit, all_ in distinct)
-    return Inference(bound, all_, hit), share > bound.confidence
+def _highest(bound: "ConfidenceBound", support: NDArray[np.int64], hits: NDArray[np.int64]) -> Inference:
+    """Return the pattern of the highest confidence, a fraction; of equal ones the largest."""
+    distinct = set(zip(support.tolist(), hits.tolist(), strict=True))
+    return max((Inference(bound, *pair) for pair in distinct), key=lambda each: (each.confidence, each.support))
 
 
 # ---- files of tables, read with pyarrow alone

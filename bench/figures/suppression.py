@@ -29,15 +29,18 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 from numpy.typing import NDArray
 from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier
 
 from assocpriv.guarantees.errors import TemplateError
-from assocpriv.suppress.coded_table import code_cells
+from assocpriv.records.table_files import TableOptions
+from assocpriv.suppress.coded_table import CodedTable, read_source
 from assocpriv.suppress.inference_templates import bounds, read_templates
 from assocpriv.suppress.randomization import RandomBits
-from assocpriv.suppress.suppression import LOCAL, PAPER, SuppressionOptions, SuppressionOutcome, choose_hidden_cells
+from assocpriv.suppress.suppression import LOCAL, SuppressionOptions, choose_hidden_cells
+from bench.figures import progressive_disclosure
 from bench.tables import Row, grouped
 
 # ---- the tables and templates
@@ -144,21 +147,31 @@ def inference_count(table: pd.DataFrame, template: dict[str, Any], percent: int)
     return found
 
 
+def code_cells(columns: Mapping[str, Sequence[str | None]]) -> CodedTable:
+    """Return the table of given cells, by column; None is a missing cell."""
+    texts = {name: pa.array([cell and str(cell) for cell in cells], pa.string()) for name, cells in columns.items()}
+    return read_source(pa.table(texts), columns, {}, TableOptions()).coded
+
+
 def release_in_order(
     table: pd.DataFrame,
     template: list[dict[str, Any]],
-    options: SuppressionOptions,
+    options: SuppressionOptions | None,
     class_column: str | None = None,
     seed: int = 0,
-) -> tuple[pd.DataFrame, SuppressionOutcome]:
-    """Return a release in the original order of records, so that it can be split as before, and its outcome.
+) -> tuple[pd.DataFrame, Mapping[str, NDArray[np.bool_]]]:
+    """Return a release in the original order of records, so that it can be split as before, and its hidden cells.
 
-    The key comes from a seed; a real release needs a secret key.
+    Without options it is that of the paper's algorithm. The key comes from a seed; a real release needs a secret key.
     """
     coded = code_cells({name: table[name].tolist() for name in table.columns})
-    bits = RandomBits(seed.to_bytes(32, "big"), b"bench")
-    outcome = choose_hidden_cells(coded, bounds(read_templates(template)), class_column, options, bits)
-    return table.assign(**{name: table[name].where(~hidden, "*") for name, hidden in outcome.hidden.items()}), outcome
+    wanted = bounds(read_templates(template))
+    if options is None:
+        hidden = progressive_disclosure.hidden_cells(coded, wanted, class_column)
+    else:
+        bits = RandomBits(seed.to_bytes(32, "big"), b"bench")
+        hidden = dict(choose_hidden_cells(coded, wanted, class_column, options, bits).hidden)
+    return table.assign(**{name: table[name].where(~cells, "*") for name, cells in hidden.items()}), hidden
 
 
 # ---- classifiers
@@ -247,11 +260,11 @@ def _errors(
     found = setting | {"inferences": inference_count(both, template[0], setting["threshold"])}
     found["values"] = sum(both[name].nunique() for name in template[0]["channel"])
     try:
-        released, outcome = release_in_order(both, template, SuppressionOptions(PAPER), CLASS)
+        released, hidden = release_in_order(both, template, None, CLASS)
     except TemplateError:
         released, suppressed = None, None
     else:
-        suppressed = sum(both[name][hidden].nunique() for name, hidden in outcome.hidden.items())
+        suppressed = sum(both[name][cells].nunique() for name, cells in hidden.items())
     after = {} if released is None else errors(resplit(released, split))
     for classifier in shared["base"]:
         each = {name: by_classifier[classifier] for name, by_classifier in shared.items()}
@@ -275,8 +288,8 @@ SETTINGS = (
     ("adult", 1, 10, 10), ("adult", 1, 50, 100), ("adult", 4, 50, 100), ("adult", 4, 70, 100), ("adult", 4, 90, 100),
 )  # fmt: skip
 SEEDS = 5
-METHODS: dict[str, tuple[SuppressionOptions, str | None, int]] = {  # options, class and number of seeds
-    "paper": (SuppressionOptions(PAPER), CLASS, 1),
+METHODS: dict[str, tuple[SuppressionOptions | None, str | None, int]] = {  # options, class and number of seeds
+    "paper": (None, CLASS, 1),
     "local": (SuppressionOptions(LOCAL, min_group_size=1), None, SEEDS),
     "local, least 2": (SuppressionOptions(LOCAL), None, SEEDS),
     "local, least 5": (SuppressionOptions(LOCAL, min_group_size=5), None, SEEDS),

@@ -43,12 +43,10 @@ def test_a_check_lists_inferences_above_their_bounds() -> None:
     assert "no inference is above its bound" in check(suppression_views.check(passed))
 
 
-@pytest.mark.parametrize("name", ["cells", "items", "paper"])
+@pytest.mark.parametrize("name", ["cells", "items"])
 def test_a_release_shows_hidden_cells_and_method(name: str) -> None:
     """Hidden cells by column or item, and tests; the page is marked for the owner; names are escaped."""
-    content = ap.suppress.record(ap.suppress.suppress(BASKETS, OF_ITEMS)[1]) if name == "items" else cells(
-        mode="paper" if name == "paper" else "local"
-    )  # fmt: skip
+    content = ap.suppress.record(ap.suppress.suppress(BASKETS, OF_ITEMS)[1]) if name == "items" else cells()
     output = check(suppression_views.release(content, Path("out.csv")))
     assert "written to out.csv" in output
     page = suppression_views.page(content)
@@ -56,8 +54,7 @@ def test_a_release_shows_hidden_cells_and_method(name: str) -> None:
     shown = str(fragment(page))
     for each in content["cells"]:
         assert each in output
-    assert ("1 test" in output or " tests, " in output) == (name != "paper")
-    assert (content["warning"] is not None) == (name == "paper")
+    assert "1 test" in output or " tests, " in output
     assert "It is for the owner" in shown
     assert "It is for the owner" not in output
     assert not any(tag in shown for tag in ("<b>", "<i>", "<script"))

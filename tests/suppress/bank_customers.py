@@ -1,7 +1,4 @@
-"""The running example of Wang, Fung, Yu (2005): table 1 and its templates."""
-
-from assocpriv.suppress.coded_table import CodedTable, code_cells
-from assocpriv.suppress.inference_templates import ConfidenceBound, Template, bounds
+"""The running example of Wang, Fung, Yu (2005): table 1."""
 
 COLUMNS = ("Job", "Country", "Child", "Bankruptcy", "Rating")
 TABLE_1 = """
@@ -24,13 +21,3 @@ def rows() -> list[dict[str, str | None]]:
         ratings = ["Good"] * int(good) + ["Bad"] * int(bad)
         found += [dict(zip(COLUMNS, (*cells, rating), strict=True)) for rating in ratings]
     return found
-
-
-def table() -> CodedTable:
-    """Return table 1 as codes."""
-    return code_cells({name: [row[name] for row in rows()] for name in COLUMNS})
-
-
-def template(channel: list[str], confidence: str) -> tuple[ConfidenceBound, ...]:
-    """Return the bounds of one of the example's templates."""
-    return bounds([Template(channel, {"Bankruptcy": ["Discharged"]}, confidence)])

@@ -1,4 +1,4 @@
-"""Templates: exact reading, refused templates, and redundant bounds."""
+"""Templates: exact reading, and refused templates."""
 
 from fractions import Fraction
 from pathlib import Path
@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from assocpriv.guarantees.errors import TemplateError
-from assocpriv.suppress.inference_templates import ConfidenceBound, Template, bounds, read_templates, remove_redundant
+from assocpriv.suppress.inference_templates import Template, bounds, read_templates
 
 TOML = """
 [[template]]
@@ -35,14 +35,6 @@ def test_each_value_is_bounded_on_its_own() -> None:
     """A template is one bound for each of its sensitive values."""
     template = Template(["a"], {"s": ["x", "y"], "t": [1]}, "50%")  # type: ignore[list-item]
     assert [(each.column, each.value) for each in bounds([template])] == [("s", "x"), ("s", "y"), ("t", "1")]
-
-
-def test_redundant_bounds() -> None:
-    """A larger channel with the same value and no higher confidence implies a bound (lemma 3.1)."""
-    wide = ConfidenceBound(("a", "b"), "s", "x", Fraction(1, 2))
-    implied = [ConfidenceBound(("b",), "s", "x", Fraction(1, 2)), ConfidenceBound(("b", "a"), "s", "x", Fraction(2, 3))]
-    others = [ConfidenceBound(("a",), "s", "x", Fraction(1, 3)), ConfidenceBound(("a",), "s", "y", Fraction(1, 2))]
-    assert remove_redundant([*implied, wide, *others, wide]) == (wide, *others)
 
 
 GOOD = {"channel": ["a"], "sensitive": {"s": ["x"]}, "confidence": 0.5}

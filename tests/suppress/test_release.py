@@ -5,6 +5,7 @@ import json
 import pickle
 from collections import Counter
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ from assocpriv.suppress.randomization import RandomBits, ReleaseKey
 from assocpriv.suppress.suppression import choose_hidden_cells
 
 TEMPLATES = [{"channel": ["Job", "Country"], "sensitive": {"Bankruptcy": ["Discharged"]}, "confidence": "75%"}]
-PAPER = {"mode": "paper"}  # hides whole values
+DETERMINISTIC = {"mode": "deterministic"}
 NAMES = list(bank_customers.COLUMNS)
 
 
@@ -42,25 +43,47 @@ def alike(found: pd.DataFrame, wanted: pd.DataFrame) -> bool:
     return list(found.columns) == list(wanted.columns) and rows[0] == rows[1]
 
 
-def table_2() -> pd.DataFrame:
-    """Return the records of the paper's table 2: Trader, Clerk, UK and Canada are suppressed."""
-    return bank().replace({"Job": {"Trader": "*", "Clerk": "*"}, "Country": {"UK": "*", "Canada": "*"}})
+def as_source(frame: pd.DataFrame, kind: str, folder: Path) -> Any:
+    """Return a table as a file or a frame of a type."""
+    if kind in ("csv", "parquet"):
+        path = folder / f"table.{kind}"
+        (frame.to_csv if kind == "csv" else frame.to_parquet)(path, index=False)
+        return path
+    return {"pandas": frame.copy, "polars": lambda: pl.from_pandas(frame), "pyarrow": lambda: pa.table(frame)}[kind]()
+
+
+def released_from(source: Any, templates: Any, **options: Any) -> tuple[pd.DataFrame, Any]:
+    """Return the release of a file or a frame as a frame of pandas, and its report."""
+    if not isinstance(source, Path):
+        table, done = suppress.suppress(source, templates, **options)
+        return table if isinstance(table, pd.DataFrame) else table.to_pandas(), done
+    output = source.with_name(f"released{source.suffix}")
+    done = suppress.suppress_file(source, templates, output, **options)
+    is_text = source.suffix == ".csv"
+    return pd.read_csv(output, dtype=str, keep_default_na=False) if is_text else pd.read_parquet(output), done
+
+
+def only_cooks_shown() -> pd.DataFrame:
+    """Return the records as the deterministic mode with the class releases them."""
+    frame = bank()
+    frame.loc[frame["Job"] != "Cook", ["Job", "Country"]] = "*"
+    return frame
 
 
 @pytest.mark.parametrize("ending", [".csv", ".csv.gz", ".tsv", ".parquet"])
-def test_the_papers_example(tmp_path, ending):
-    """Table 1 of the paper becomes its table 2, in all file types."""
+def test_all_file_types_have_the_same_release(tmp_path, ending):
+    """In all file types only the cooks' cells need no random test; the highest confidence is counted in the file."""
     source, output = tmp_path / f"bank{ending}", tmp_path / f"released{ending}"
     separator = "\t" if ending == ".tsv" else ","
     if ending == ".parquet":
         bank().to_parquet(source)
     else:
         bank().to_csv(source, index=False, sep=separator)
-    done = suppress.suppress_file(source, TEMPLATES, output, "Rating", **PAPER)
+    done = suppress.suppress_file(source, TEMPLATES, output, "Rating", **DETERMINISTIC)
     released = pd.read_parquet(output) if ending == ".parquet" else pd.read_csv(output, sep=separator)
-    assert alike(released, table_2())
-    assert [(each.support, each.hits) for each in done.checked] == [(10, 5)]
-    assert done.checked[0].confidence == Fraction(1, 2)
+    assert alike(released, only_cooks_shown())
+    assert [(each.support, each.hits) for each in done.checked] == [(15, 5)]
+    assert (done.details["tests"], done.details["epsilon_spent"]) == (0, 0.0)
 
 
 def test_shown_cells_keep_their_text(tmp_path):
@@ -70,7 +93,9 @@ def test_shown_cells_keep_their_text(tmp_path):
         [b"007, cook,1.50,no\r\n", b" a ,clerk, 0x1 ,yes\n", b",cook,,no\r\n"],
     )
     (tmp_path / "t.csv").write_bytes(head + b"\n".join(lines) + b'8,clerk,"N,""A",yes')
-    suppress.suppress_file(tmp_path / "t.csv", of_job("60%"), tmp_path / "o.csv", columns=["note=drop"], **PAPER)
+    suppress.suppress_file(
+        tmp_path / "t.csv", of_job("60%"), tmp_path / "o.csv", columns=["note=drop"], **DETERMINISTIC
+    )
     first, *rest = (tmp_path / "o.csv").read_bytes().splitlines(keepends=True)
     assert first == b"Job,x,ill\n"
     assert sorted(rest) == sorted([b"*,1.50,no\n", b"*, 0x1 ,yes\n", b"*,,no\n", b'*,"N,""A",yes\n'])
@@ -89,13 +114,11 @@ def test_spellings_of_a_value_are_not_released(tmp_path):
 
 def test_values_that_need_quotes_keep_them(tmp_path):
     """A value with the separator or a quote in it is written so that it is read back unchanged."""
-    frame = pd.DataFrame({"Job": ["a,b", 'c"d', "e"] * 4, "ill": ["yes", "no", "no"] * 4, "z": [1, 2, 3, 4] * 3})
+    jobs, ill = ["a,b", 'c"d'] * 6 + ["e", "f"] * 2, ["no"] * 13 + ["yes"] * 3
+    frame = pd.DataFrame({"Job": jobs, "ill": ill, "z": [1, 2, 3, 4] * 4})
     frame.to_csv(tmp_path / "t.csv", index=False)
-    suppress.suppress_file(tmp_path / "t.csv", of_job("80%"), tmp_path / "o.csv", **PAPER)
-    released = pd.read_csv(tmp_path / "o.csv")
-    hidden = set(frame["Job"]) - set(released["Job"])
-    assert len(hidden) == 2
-    assert alike(released, frame.replace({"Job": dict.fromkeys(hidden, "*")}))
+    suppress.suppress_file(tmp_path / "t.csv", of_job("80%"), tmp_path / "o.csv", **DETERMINISTIC)
+    assert alike(pd.read_csv(tmp_path / "o.csv"), frame.replace({"Job": {"e": "*", "f": "*"}}))
 
 
 @pytest.mark.parametrize("memory", [30_000, None])
@@ -129,32 +152,23 @@ def test_random_tables_keep_their_rows(rng, tmp_path, monkeypatch, ending, memor
 
 
 @pytest.mark.parametrize("kind", ["pandas", "polars", "pyarrow"])
-def test_frames_keep_types(kind):
+def test_frames_keep_types(kind, tmp_path):
     """Frames keep their own type and the types of all columns, shuffled and without an index."""
     frame = bank().assign(number=np.arange(24, dtype=np.int16) // 2, ratio=0.5, when=pd.Timestamp("2020-02-29"))
     frame.index = frame.index * 3 + 7
     frame["Country"] = frame["Country"].astype("category")
-    given = {
-        "pandas": lambda: frame,
-        "polars": lambda: pl.from_pandas(frame),
-        "pyarrow": lambda: pa.Table.from_pandas(frame, preserve_index=False),
-    }
-    table = given[kind]()
-    released, _ = suppress.suppress(table, TEMPLATES, "Rating", **PAPER)
+    table = as_source(frame if kind == "pandas" else frame.reset_index(drop=True), kind, tmp_path)
+    released, _ = suppress.suppress(table, TEMPLATES, "Rating", **DETERMINISTIC)
     assert type(released) is type(table)
     if kind == "pandas":
         assert released.index.tolist() == list(range(24))
         assert [str(t) for t in released.dtypes] == [str(t) for t in frame.dtypes]
-        assert sorted(released["Country"].cat.categories) == [
-            "*",
-            "France",
-            "US",
-        ]  # types do not disclose hidden values
+        assert sorted(released["Country"].cat.categories) == ["*", "US"]  # types do not disclose hidden values
         plain = released
     else:
         assert released.schema == table.schema
         plain = released.to_pandas()
-    wanted = table_2().assign(number=np.arange(24) // 2, ratio=0.5, when=pd.Timestamp("2020-02-29"))
+    wanted = only_cooks_shown().assign(number=np.arange(24) // 2, ratio=0.5, when=pd.Timestamp("2020-02-29"))
     assert alike(plain[wanted.columns], wanted)
 
 
@@ -163,13 +177,13 @@ def test_parquet_keeps_types(tmp_path):
     frame = bank().assign(code=[1, 2, 3] * 8, small=np.arange(24, dtype=np.int8) // 2)
     frame["Country"] = frame["Country"].astype("category")
     pq.write_table(pa.table(frame), tmp_path / "t.parquet", row_group_size=5, compression="zstd")
-    suppress.suppress_file(tmp_path / "t.parquet", TEMPLATES, tmp_path / "o.parquet", "Rating", **PAPER)
+    suppress.suppress_file(tmp_path / "t.parquet", TEMPLATES, tmp_path / "o.parquet", "Rating", **DETERMINISTIC)
     before, after = pq.ParquetFile(tmp_path / "t.parquet"), pq.ParquetFile(tmp_path / "o.parquet")
     assert after.schema_arrow.types == before.schema_arrow.types
     assert after.metadata.row_group(0).column(0).compression == "ZSTD"
     templates = [TEMPLATES[0] | {"channel": ["code"], "confidence": "22%"}]
     columns = ["code=category"]
-    suppress.suppress_file(tmp_path / "t.parquet", templates, tmp_path / "p.parquet", columns=columns, **PAPER)
+    suppress.suppress_file(tmp_path / "t.parquet", templates, tmp_path / "p.parquet", columns=columns, **DETERMINISTIC)
     released = pd.read_parquet(tmp_path / "p.parquet")
     assert "*" in set(released["code"])
     assert released["small"].dtype == np.int8
@@ -204,23 +218,15 @@ def test_a_rerun_is_identical_and_another_key_is_counted(tmp_path):
     assert not (tmp_path / "e.csv").exists()
 
 
-def test_a_column_that_identifies_the_row_is_refused(tmp_path):
-    """A column whose values are all different must be dropped or be in a channel, also in files of many pieces."""
-    frame = bank().assign(id=np.arange(24))
-    for table in (frame, pl.from_pandas(frame)):
-        with pytest.raises(TemplateError, match="column id has a different value in each row"):
-            suppress.suppress(table, TEMPLATES)
-        released, done = suppress.suppress(table, TEMPLATES, columns={"id": "drop"})
-        assert list(released.columns) == NAMES
-        assert done.dropped == ("id",)
-    for ending in (".csv", ".parquet"):
-        source = tmp_path / f"t{ending}"
-        (frame.to_csv if ending == ".csv" else frame.to_parquet)(source, index=False)
-        with pytest.raises(TemplateError, match="column id has a different value in each row"):
-            suppress.suppress_file(source, TEMPLATES, tmp_path / f"o{ending}")
-        suppress.suppress_file(source, TEMPLATES, tmp_path / f"o{ending}", columns="id=drop")
-        released = pd.read_csv(tmp_path / "o.csv") if ending == ".csv" else pd.read_parquet(tmp_path / "o.parquet")
-        assert list(released.columns) == NAMES
+@pytest.mark.parametrize("kind", ["csv", "parquet", "pandas", "polars"])
+def test_a_column_that_identifies_the_row_is_refused(kind, tmp_path):
+    """A column whose values are all different must be dropped or be in a channel."""
+    source = as_source(bank().assign(id=np.arange(24)), kind, tmp_path)
+    with pytest.raises(TemplateError, match="column id has a different value in each row"):
+        released_from(source, TEMPLATES)
+    released, done = released_from(source, TEMPLATES, columns="id=drop")
+    assert list(released.columns) == NAMES
+    assert done.dropped == ("id",)
 
 
 def test_more_records_than_memory_holds_are_refused(tmp_path):
@@ -238,15 +244,6 @@ def test_bounds_hold_in_each_class():
     shares = released.assign(hit=released["Bankruptcy"] == "Discharged").groupby(["Job", "Country", "Rating"])["hit"]
     assert shares.mean().max() == float(max(each.confidence for each in done.checked)) <= 0.75
     assert sorted(released["Rating"]) == sorted(frame["Rating"])
-
-
-def test_deterministic_mode_makes_no_tests():
-    """The deterministic mode makes no test; cells that need one stay hidden."""
-    _, done = suppress.suppress(bank(), TEMPLATES, mode="deterministic")
-    assert (done.details["tests"], done.details["epsilon_spent"]) == (0, 0.0)
-    assert (
-        done.details["shown"] <= suppress.suppress(bank(), [TEMPLATES[0] | {"confidence": "99%"}])[1].details["shown"]
-    )
 
 
 def test_nothing_is_released_without_a_stored_key(tmp_path, monkeypatch):
@@ -289,20 +286,18 @@ def released_as(kind: str, table: pa.Table, folder: Any, templates: Any = TEMPLA
 
 @pytest.mark.parametrize("kind", ["file", "pyarrow", "pandas"])
 def test_metadata_are_not_released(kind, tmp_path):
-    """Metadata of a table may hold hidden values; none is released."""
+    """Metadata of a table may hold hidden values; none is released, and binned columns hold intervals."""
     frame = bank().assign(Age=pd.array([20, 30, 40, 50] * 6, dtype="Int64")).set_index("Job")
-    frame.attrs = {"note": "of each Trader"}
+    frame.attrs = {"note": "SECRET"}
     table = pa.table(frame)
     place = table.schema.names.index("Job")
-    field = table.schema.field(place).with_metadata({"levels": "Clerk, Trader"})
-    noted = {**table.schema.metadata, b"survey": b"Trader, Clerk"}
+    field = table.schema.field(place).with_metadata({"levels": "SECRET"})
+    noted = {**table.schema.metadata, b"survey": b"SECRET"}
     table = table.cast(table.schema.set(place, field).with_metadata(noted))
     templates = [TEMPLATES[0] | {"channel": ["Job", "Country", "Age"]}]
-    output = released_as(kind, table, tmp_path, templates, columns=2, **PAPER)
-    assert b"Trader" not in output.read_bytes()
-    read = pd.read_parquet(output)
-    assert "Trader" not in set(read.reset_index()["Job"])
-    assert set(read["Age"]) <= {"<30", "<40", ">=30", ">=40", "*"}
+    output = released_as(kind, table, tmp_path, templates, columns=2)
+    assert b"SECRET" not in output.read_bytes()
+    assert set(pd.read_parquet(output)["Age"]) <= {"<30", "<40", ">=30", ">=40", "*"}
 
 
 @pytest.mark.parametrize("kind", ["file", "pyarrow", "pandas"])
@@ -373,22 +368,14 @@ def test_lists_and_records_are_refused(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "wish",
-    [
-        {"mode": "Free"},
-        {"min_group_size": 2.5},
-        {"min_group_size": 0},
-        {"min_group_size": 25},
-        {"max_epsilon": "3"},
-        {"max_epsilon": float("nan")},
-        {"max_epsilon": 0},
-        {"max_epsilon": 11.0},
-    ],
+    ("option", "values"),
+    [("mode", ["Free"]), ("min_group_size", [2.5, 0, 25]), ("max_epsilon", ["3", float("nan"), 0, 11.0])],
 )
-def test_invalid_options_are_refused(wish):
+def test_invalid_options_are_refused(option, values):
     """In Python, too; a misspelled option does not fall back to the default."""
-    with pytest.raises(TemplateError, match=next(iter(wish))):
-        suppress.suppress(bank(), TEMPLATES, "Rating", **wish)
+    for value in values:
+        with pytest.raises(TemplateError, match=option):
+            suppress.suppress(bank(), TEMPLATES, "Rating", **{option: value})
 
 
 @pytest.mark.parametrize("ending", [".csv", ".parquet"])
@@ -405,20 +392,18 @@ def test_a_violation_is_not_released(tmp_path, monkeypatch, ending):
 
     monkeypatch.setattr(release.suppression, "choose_hidden_cells", broken)
     with pytest.raises(FileError, match="violates 1 of 1 bounds"):
-        suppress.suppress_file(tmp_path / f"t{ending}", TEMPLATES, tmp_path / f"o{ending}", "Rating", **PAPER)
+        suppress.suppress_file(tmp_path / f"t{ending}", TEMPLATES, tmp_path / f"o{ending}", "Rating")
     with pytest.raises(FileError, match="violates 1 of 1 bounds"):
-        suppress.suppress(frame, TEMPLATES, "Rating", **PAPER)
+        suppress.suppress(frame, TEMPLATES, "Rating")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["t.csv", "t.parquet"]
 
 
-def test_a_redundant_bound_is_checked(tmp_path):
-    """Redundant bounds are also counted in the release."""
-    weak = TEMPLATES[0] | {"channel": ["Job"], "confidence": "90%"}
-    _, done = suppress.suppress(bank(), [*TEMPLATES, weak], "Rating", **PAPER)
-    assert [(each.bound.channel, each.support, each.hits) for each in done.checked] == [
-        (("Job", "Country"), 10, 5),
-        (("Job",), 10, 5),
-    ]
+def test_the_strongest_bound_holds_over_all_channels():
+    """Bounds of one value are counted as one: the lowest confidence, over all columns that the adversary knows."""
+    weak = TEMPLATES[0] | {"channel": ["Child"], "confidence": "90%"}
+    _, done = suppress.suppress(bank(), [weak, *TEMPLATES], "Rating")
+    [bound] = [each.bound for each in done.checked]
+    assert (bound.channel, bound.confidence) == (("Child", "Job", "Country", "Rating"), Fraction(3, 4))
 
 
 def test_a_file_that_changes_is_refused(tmp_path, monkeypatch):
@@ -480,24 +465,8 @@ SPELLINGS = ["1000", "1000.0", "1e3", " 1000", "01000", "1,000", "1 000", "+1000
 
 def wages(spellings: list[str]) -> pd.DataFrame:
     """Return 40 cooks and 40 clerks; two thirds of the cooks have one wage, in several spellings."""
-    cooks = [spellings[place % len(spellings)] for place in range(27)] + [str(3000 + each) for each in range(13)]
-    return pd.DataFrame(
-        {"Job": ["Cook"] * 40 + ["Clerk"] * 40, "wage": cooks + [str(5000 + each) for each in range(40)]}
-    )
-
-
-def as_source(frame: pd.DataFrame, kind: str, folder: Any) -> Any:
-    """Return a table as a file or a frame of a type."""
-    path = folder / f"table.{kind}"
-    if kind == "csv":
-        frame.to_csv(path, index=False)
-    elif kind == "parquet":
-        frame.to_parquet(path)
-    else:
-        return {"pandas": frame.copy, "polars": lambda: pl.from_pandas(frame), "pyarrow": lambda: pa.table(frame)}[
-            kind
-        ]()
-    return path
+    cooks = [spellings[place % len(spellings)] for place in range(27)] + [*map(str, range(3000, 3013))]
+    return pd.DataFrame({"Job": ["Cook"] * 40 + ["Clerk"] * 40, "wage": [*cooks, *map(str, range(5000, 5040))]})
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet", "pandas", "polars", "pyarrow"])
@@ -507,17 +476,8 @@ def test_equal_numbers_are_one_value(kind, tmp_path):
     templates = [{"channel": ["Job"], "sensitive": {"wage": ["1000.00"]}, "confidence": "50%"}]
     (found,) = suppress.check(source, templates).violations
     assert (found.bound.value, found.values, found.hits, found.support) == ("1000", ("Cook",), 27, 40)
-    if kind in ("csv", "parquet"):
-        suppress.suppress_file(source, templates, output := tmp_path / f"out.{kind}")
-        released = pd.read_csv(output, dtype=str) if kind == "csv" else pd.read_parquet(output)
-    else:
-        table, _ = suppress.suppress(source, templates)
-        released = table if kind == "pandas" else table.to_pandas()
-    assert sorted(set(released["wage"])) == [
-        "1000",
-        *(str(3000 + each) for each in range(13)),
-        *map(str, range(5000, 5040)),
-    ]
+    released, _ = released_from(source, templates)
+    assert sorted(set(released["wage"])) == ["1000", *map(str, range(3000, 3013)), *map(str, range(5000, 5040))]
     shares = released.assign(hit=released["wage"] == "1000").groupby("Job")["hit"].mean()
     assert shares.max() <= 0.5
 
@@ -570,9 +530,9 @@ def test_a_column_of_counts_is_warned_about(kind, tmp_path):
 
 def test_the_mark_is_not_a_value():
     """If a channel column holds *, or * marks a missing value, another mark is used."""
-    released, done = suppress.suppress(bank().replace({"Job": {"Cook": "*"}}), TEMPLATES, "Rating", **PAPER)
+    released, done = suppress.suppress(bank().replace({"Job": {"Cook": "*"}}), TEMPLATES, "Rating", **DETERMINISTIC)
     assert done.mark == "**"
-    assert set(released["Job"]) == {"*", "Artist", "Doctor", "**"}
+    assert set(released["Job"]) == {"*", "**"}
     assert suppress.suppress(bank(), TEMPLATES, missing="*")[1].mark == "**"
     every = bank().assign(Job=(["*", "**", "***", "(hidden)", "(withheld)", "x"] * 4))
     with pytest.raises(TemplateError, match="hold all of"):
@@ -591,8 +551,6 @@ def test_a_path_is_not_a_table_in_memory(tmp_path):
         ({"channel": ["Job", "Land"]}, "lacks column Land"),
         ({"channel": ["Job", "Rating"]}, "the class Rating is in a channel"),
         ({"sensitive": {"Rating": ["Good"]}}, "the class Rating is sensitive"),
-        ({"channel": ["Job", "Bankruptcy"]}, "Bankruptcy is sensitive and in its own channel"),
-        ({"confidence": "100%"}, "confidence must lie between 0 and 1"),
         ({"sensitive": {"Bankruptcy": ["Later"]}}, "no record has 'Later' in column Bankruptcy"),
         (
             {"confidence": "1%"},
@@ -626,11 +584,19 @@ def test_errors_show_no_cell(tmp_path):
 
 
 def test_check_lists_what_is_above():
-    """The check of the paper's table 1 finds the one inference of its example."""
+    """The check of the paper's table 1 finds the one inference of its example; a release passes."""
     found = suppress.check(bank(), TEMPLATES)
     assert [(each.values, each.support, each.hits) for each in found.violations] == [(("Trader", "UK"), 5, 4)]
     assert not found.passed
-    assert suppress.check(table_2(), TEMPLATES).passed
+    assert suppress.check(only_cooks_shown(), TEMPLATES).passed
+
+
+def test_channels_have_more_combinations_than_64_bits_can_count(rng):
+    """Sixty patterns of fifteen columns, two records each: those with a hit have a share of one half."""
+    columns = {f"c{place}": [f"v{value}" for value in rng.integers(40, size=60)] * 2 for place in range(15)}
+    frame = pd.DataFrame(columns | {"s": ["1"] * 20 + ["0"] * 100})
+    templates = [{"channel": [*columns], "sensitive": {"s": ["1"]}, "confidence": "10%"}]
+    assert [(each.support, each.hits) for each in suppress.check(frame, templates).violations] == [(2, 1)] * 20
 
 
 def test_a_release_is_checked_over_all_channels():

@@ -83,7 +83,7 @@ def some_table(rng):
     return pd.DataFrame({name: words[codes] for name, codes in columns.items()} | {"class": words[first // 2]})
 
 
-@pytest.mark.parametrize("mode", ["local", "paper"])
+@pytest.mark.parametrize("mode", ["local", "deterministic"])
 def test_alpha_of_pycanon_is_the_highest_confidence(rng, mode):
     """With all values of a column bounded, alpha is the highest confidence before and after, and at most h."""
     channel, lowered = ["a", "b", "c"], 0

@@ -49,14 +49,8 @@ confidence = "60%"
 """
 GIVEN = "b", "c", "t", "prices"
 _TYPES = {
-    dict: "object",
-    list: "list",
-    bool: "flag",
-    int: "number",
-    float: "number",
-    str: "text",
-    type(None): "nothing",
-}
+    dict: "object", list: "list", bool: "flag", int: "number", float: "number", str: "text", type(None): "nothing",
+}  # fmt: skip
 # what a step's JSON is frozen as, and its words
 JOURNEY = """
 catalogue: catalogue b.csv -o names.txt
@@ -135,21 +129,14 @@ def names() -> Iterator[str]:
             yield path + _parameters(value)
             for each in sorted(shown & set(dir(value)) if isinstance(value, type) else ()):
                 yield f"{path}.{each}{_parameters(inspect.getattr_static(value, each))}"
-    plan, table, wrong = (
-        ap.plan(3, ap.Guarantee.from_epsilon(2)),
-        ap.numeric.plan_table(tomllib.loads(SCHEMA), ap.Guarantee.from_epsilon(4)),
-        {"wrong": 0},
-    )
-    reports = ap.randomize([["0"]], plan)
-    for call in (
-        lambda: ap.randomize([["0"]], plan, **wrong),
-        lambda: ap.simulate([["0"]], plan, **wrong),
-        lambda: ap.numeric.grow_tree(reports, **wrong),
-        lambda: ap.randomize({"age": [1], "class": ["A"]}, table, **wrong),
-        lambda: ap.simulate({"age": [1], "class": ["A"]}, table, **wrong),
-    ):
+    baskets = [["0"]], ap.plan(3, ap.Guarantee.from_epsilon(2))
+    table = {"age": [1], "class": ["A"]}, ap.numeric.plan_table(tomllib.loads(SCHEMA), ap.Guarantee.from_epsilon(4))
+    for verb, given in (
+        (ap.randomize, baskets), (ap.simulate, baskets), (ap.numeric.grow_tree, (ap.randomize(*baskets),)),
+        (ap.randomize, table), (ap.simulate, table),
+    ):  # fmt: skip
         with pytest.raises(TypeError) as refused:
-            call()
+            verb(*given, wrong=0)
         yield f"ap further arguments: {str(refused.value).partition('there are ')[2]}"
 
 

@@ -52,13 +52,9 @@ SLOW = {"table_parquet", "table_csv", "table_json", "baskets_parquet", "report_f
 
 def quick(examples: int) -> settings:
     """Return settings for a number of examples, the same in each run."""
-    return settings(
-        max_examples=examples,
-        deadline=None,
-        derandomize=True,
-        database=None,
-        suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much],
-    )
+    checks = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
+    options = {"deadline": None, "derandomize": True, "database": None}
+    return settings(max_examples=examples, suppress_health_check=checks, **options)
 
 
 # ---- any bytes

@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tarfile
 import tomllib
 import zipfile
 from pathlib import Path
@@ -104,29 +105,32 @@ def test_the_oldest_libraries_work(built: dict[str, Path], tmp_path: Path) -> No
     oldest = tmp_path / "oldest.txt"
     found = (re.match(r"([\w.-]+)(?:\[\w+\])?>=([\w.]+)", each) for each in bounds)
     oldest.write_text("".join(f"{each[1]}=={each[2]}.*\n" for each in found if each), encoding="utf-8")
-    wanted = [
-        f"{built['wheel']}[{','.join(extras)}]",
-        "pytest",
-        "hypothesis",
-        "mlxtend",
-        "polars",
-        "pyyaml",
-        "-c",
-        oldest,
-    ]
-    python = installed(tmp_path / "v", sys.executable, *wanted)
+    tools = ("pytest", "hypothesis", "mlxtend", "polars", "pyyaml")
+    wheel = f"{built['wheel']}[{','.join(extras)}]"
+    python = installed(tmp_path / "v", sys.executable, wheel, *tools, "-c", oldest)
     run_all(python, tmp_path)
     folders = [ROOT / "tests" / each for each in ("client", "collect", "files", "records", "server", "suppress")]
     subprocess.run([python, "-m", "pytest", "-p", "no:cacheprovider", *folders], cwd=ROOT, check=True)
 
 
 def test_the_wheel_holds_every_file(built: dict[str, Path]) -> None:
-    """It holds modules, templates, and the scripts of a collector's page, equal to those of clients/js."""
+    """It holds modules, templates, compiled loops, and the scripts of a collector's page, equal to those of clients/js.
+
+    The sources of the loops are in the source distribution alone.
+    """
     package, client = ROOT / "assocpriv", ROOT / "clients" / "js" / "src"
     own = [path for path in package.rglob("*") if "__pycache__" not in path.parts and path.is_file()]
+    compiled = {path.name for path in own if path.suffix in (".so", ".pyd")}
+    sources = {str(path.relative_to(ROOT)) for path in own if path.suffix in (".c", ".h")}
+    own = [path for path in own if path.suffix not in (".c", ".h", ".so", ".pyd")]
     wanted = {str(path.relative_to(ROOT)): path.read_bytes() for path in own}
     wanted |= {f"assocpriv/pages/client/{path.relative_to(client)}": path.read_bytes() for path in client.rglob("*.js")}
     with zipfile.ZipFile(built["wheel"]) as opened:
         held = {name: opened.read(name) for name in opened.namelist()}
     assert len([name for name in wanted if name.endswith(".js")]) > 30
     assert {name: held.get(name) for name in wanted} == wanted
+    assert {name.rpartition("/")[2] for name in held if name.endswith((".so", ".pyd"))} == compiled != set()
+    with tarfile.open(built["sdist"]) as archive:
+        names = {name.partition("/")[2] for name in archive.getnames()}
+    assert sources <= names
+    assert not sources & held.keys()

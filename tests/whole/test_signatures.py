@@ -17,12 +17,8 @@ MODULES = (
     ap, ap.catalogues, ap.collect, ap.device, ap.exports, ap.guarantees, ap.guided, ap.numeric, ap.planning,
     ap.simulation, ap.spark, ap.suppress,
 )  # fmt: skip
-EXPLICIT = [
-    each
-    for module in MODULES
-    for each in (getattr(module, name) for name in module.__all__)
-    if inspect.isfunction(each)
-]
+NAMED = [getattr(module, name) for module in MODULES for name in module.__all__]
+EXPLICIT = [each for each in NAMED if inspect.isfunction(each)]
 RIGHT = """
 import assocpriv as ap
 
@@ -54,17 +50,8 @@ ap.association_rules(itemsets, metric="lift")
 ap.mine(reports, "1%").suport_columns()
 """
 VERBS = [
-    "plan",
-    "randomize",
-    "simulate",
-    "mine",
-    "association_rules",
-    "ask",
-    "privacy",
-    "page",
-    "to_baskets",
-    "compare",
-]
+    "plan", "randomize", "simulate", "mine", "association_rules", "ask", "privacy", "page", "to_baskets", "compare",
+]  # fmt: skip
 
 
 def test_every_option_is_a_parameter() -> None:
@@ -81,13 +68,8 @@ def test_every_option_is_a_parameter() -> None:
 def mypy(script: Path) -> set[int]:
     """Return the lines in which mypy finds errors."""
     command = [sys.executable, "-m", "mypy", "--strict", "--no-error-summary", "--follow-imports=silent"]
-    done = subprocess.run(
-        [*command, "--cache-dir", script.parent / "cache", script],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    command += ["--cache-dir", str(script.parent / "cache"), str(script)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     return {int(line.split(":")[1]) for line in done.stdout.splitlines() if ": error:" in line}
 
 
@@ -111,8 +93,12 @@ def test_checkers_find_wrong_options(tmp_path: Path, checker: Callable[[Path], s
 
 
 @pytest.mark.parametrize("verb", VERBS)
-def test_editors_and_notebooks_complete_every_option(verb: str) -> None:
+def test_editors_and_notebooks_complete_every_option(
+    verb: str, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """jedi names each option, from the source alone and of the imported module."""
+    # its cache in the user's folder may be damaged by a process that was killed
+    monkeypatch.setattr(jedi.settings, "cache_directory", tmp_path_factory.getbasetemp() / "jedi")
     code = f"import assocpriv as ap\nap.{verb}("
     names = {name for name, each in inspect.signature(getattr(ap, verb)).parameters.items() if each.kind.value != 2}
     in_editor = jedi.Script(code, path=ROOT / "script.py").complete()

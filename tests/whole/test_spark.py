@@ -283,6 +283,8 @@ def test_files_of_other_attempts_are_left_out(tmp_path: Path, monkeypatch: pytes
     assert [path.name for path in tmp_path.iterdir()] == ["reports"]
 
 
+PERSONS = "bon int, card string, items string"
+OF_PERSONS = {"transaction_column": "bon", "person": "card"}
 BAD: dict[str, tuple[str, list[Any], dict[str, Any], str]] = {
     "no such column": ("names array<string>", [(["1"],)], {}, "cannot be read as baskets: .*items"),
     "another type": ("items string", [(CANARY,)], {}, "cannot be read as baskets: .*CAST"),
@@ -290,24 +292,14 @@ BAD: dict[str, tuple[str, list[Any], dict[str, Any], str]] = {
     "no item": ("who int, items int", [(1, None), (1, 2)], {"transaction_column": "who"}, "is missing"),
     "no transaction": ("who int, items string", [(None, CANARY)], {"transaction_column": "who"}, "without a trans"),
     "no baskets": ("items array<string>", [], {}, "has no baskets"),
-    "several persons": (
-        "bon int, card string, items string",
-        [(1, CANARY, "1"), (1, "b", "2")],
-        {"transaction_column": "bon", "person": "card"},
-        "without a person, or of several",
-    ),
+    "several persons": (PERSONS, [(1, CANARY, "1"), (1, "b", "2")], OF_PERSONS, "without a person, or of several"),
     "a person in two spellings": (
-        "bon int, card string, items string",
+        PERSONS,
         [(1, f"{CANARY} 07", "1"), (2, f"{CANARY}07".upper(), "2"), (3, "8", "1"), (4, "008", "1"), (5, "9", "1")],
-        {"transaction_column": "bon", "person": "card"},
+        OF_PERSONS,
         "2 persons may have several ids",
     ),
-    "a missing person": (
-        "bon int, card string, items string",
-        [(1, "NaN", "1"), (2, "b", "2")],
-        {"transaction_column": "bon", "person": "card"},
-        "1 person id is a missing-value marker",
-    ),
+    "a missing person": (PERSONS, [(1, "NaN", "1"), (2, "b", "2")], OF_PERSONS, "1 person id is a missing-value"),
     "persons of whole baskets": ("items array<string>", [(["1"],)], {"person": "items"}, "name transaction_column"),
 }
 

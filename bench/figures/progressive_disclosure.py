@@ -1,4 +1,6 @@
-"""Progressive disclosure: the paper's greedy suppression. It gives no guarantee against who knows the algorithm.
+"""Progressive disclosure, the greedy suppression of WFY05, which the figures compare with ours.
+
+It gives no guarantee against an adversary who knows the algorithm, so the package does not offer it.
 
 All values of the masking columns are suppressed first. Then values are disclosed one by one. Among the values after
 which all bounds still hold (valid) and that carry information on the class (beneficial), the next has the highest
@@ -25,14 +27,18 @@ from numpy.typing import NDArray
 
 from assocpriv.guarantees.errors import TemplateError
 from assocpriv.suppress.coded_table import CodedColumn, CodedTable, text_order
-from assocpriv.suppress.inference_templates import ConfidenceBound, remove_redundant
-from assocpriv.suppress.inferences import group_records, masking_columns
-from assocpriv.suppress.local_search import limit_fractions
+from assocpriv.suppress.inference_templates import ConfidenceBound
+from assocpriv.suppress.suppression import group_records, limit_fractions, masking_columns
 
 _TIE_BITS = 1e-12
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
+
+
+def hidden_cells(table: CodedTable, bounds: Sequence[ConfidenceBound], class_column: str | None) -> dict[str, Bools]:
+    """Return which cells are hidden, by column and record."""
+    return {name: each[table.column(name).codes] for name, each in disclose(table, bounds, class_column).items()}
 
 
 def disclose(table: CodedTable, bounds: Sequence[ConfidenceBound], class_column: str | None) -> dict[str, Bools]:
@@ -66,6 +72,24 @@ def disclose(table: CodedTable, bounds: Sequence[ConfidenceBound], class_column:
         if not best[1]:
             return {column.name: hidden[column.name] for column in columns}
         hidden[best[1]][best[2]] = False
+
+
+def remove_redundant(bounds: Sequence[ConfidenceBound]) -> tuple[ConfidenceBound, ...]:
+    """Return the bounds that no other bound implies; of equal ones the first.
+
+    Source: WFY05, lemma 3.1: a bound implies another one of the same value with a smaller channel and a higher
+    confidence.
+    """
+    kept = dict.fromkeys(bounds)
+    return tuple(each for each in kept if not any(_implies(other, each) for other in kept if other != each))
+
+
+def _implies(strong: ConfidenceBound, weak: ConfidenceBound) -> bool:
+    """Return whether a bound makes another one redundant."""
+    channels = set(strong.channel), set(weak.channel)
+    if (strong.column, strong.value) != (weak.column, weak.value) or not channels[0] >= channels[1]:
+        return False
+    return strong.confidence <= weak.confidence
 
 
 def _in_order(column: CodedColumn) -> list[int]:
