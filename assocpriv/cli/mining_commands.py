@@ -60,9 +60,9 @@ def mine(
     errors = ap.tables.ErrorOptions(options["confidence_level"])
     request = ap.tables.MiningRequest(top=wanted, among=shown, errors=errors, **limits)
     frame = ap.tables.mine_table(ap.tables.backends(collections, options["memory_bytes"], opt.Progress()), request)
-    opt.write(output, ap.write_itemsets, frame, force=force)
+    opt.write(output, lambda path: ap.write_itemsets(frame, path, force=force))
     first = max((each.plan for each in collections), key=lambda plan: plan.n_items)  # which the table names first
-    opt.write(html, ap.write_page, frame, first, what="page", force=force)
+    opt.write(html, lambda path: ap.write_page(frame, path, first, force=force), "page")
     if not frame["selected"].any():
         _say_nothing_selected(collections[0].plan, frame, is_given=limits["min_support"] is not None)
     rows = len(frame) if wanted else opt.ROWS if top is None else top
@@ -122,14 +122,14 @@ def rules(
         opt.refuse_given(_OPTIONS_OF_RULES, "does not go with --substitutes")
         [collection] = opt.open_collections((given,), None)
         found = ap.tables.find_substitutes(ap.tables.backends(collection, progress=opt.Progress()))
-        opt.write(output, ap.write_substitutes, found, everything=everything, force=force)
+        opt.write(output, lambda path: ap.write_substitutes(found, path, everything=everything, force=force))
         opt.show(ap.show.itemset_views.substitutes(found, top, everything=everything))
         return
     least, prices = wanted.pop("min_confidence"), wanted.pop("prices")
     frame = ap.tables.read_table(given)
     known = None if prices is None else ap.tables.read_prices(prices)
     derived = ap.tables.derive_rules(frame, least, ap.tables.RuleFilter(**wanted), known)
-    opt.write(output, ap.write_rules, derived, everything=everything, force=force)
+    opt.write(output, lambda path: ap.write_rules(derived, path, everything=everything, force=force))
     if output is not None and output.suffix == ".json":
         opt.say([f"SHA-256 digest: {ap.device.digest_of(output)}"])
     opt.show(ap.show.itemset_views.rules(derived, frame, top, everything=everything))
@@ -193,8 +193,8 @@ def compare(
     for path in (output, html):
         opt.check_output(path, force, [each for side in given for each in side])
     compared = ap.compare(*(side[0] if len(side) == 1 else side for side in given), progress=opt.Progress(), **options)
-    opt.write(output, ap.write_comparison, compared, force=force)
-    opt.write(html, ap.write_page, compared, what="page", force=force)
+    opt.write(output, lambda path: ap.write_comparison(compared, path, force=force))
+    opt.write(html, lambda path: ap.write_page(compared, path, force=force), "page")
     opt.show(ap.show.itemset_views.compared(compared, top))
 
 

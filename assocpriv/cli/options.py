@@ -182,12 +182,10 @@ def in_options(text: str) -> str:
     return re.sub(rf"\b({'|'.join(names)})\b(=(?:'[^']*'|[\w.]+|))?", written, text)
 
 
-def write(
-    output: Path | None, function: Callable[..., None], *result: Any, what: str = "table", **options: Any
-) -> None:
+def write(output: Path | None, function: Callable[[Path], None], what: str = "table") -> None:
     """Write a result also to a file, if one is named, and say so."""
     if output is not None:
-        function(result[0], output, *result[1:], **options)
+        function(output)
         say([f"{what} written to {output}"])
 
 

@@ -42,7 +42,7 @@ def reconstruct(reports: tuple[Path, ...], spark: str | None, output: Path | Non
     opt.check_output(output, force, reports)
     progress = opt.Progress().stage("counting")
     found = ap.reconstruct(opt.open_reports(reports, spark), progress=progress, **options)
-    opt.write(output, type(found).write, found, force=force)
+    opt.write(output, lambda path: found.write(path, force=force))
     opt.show(ap.show.table_views.distributions(found))
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from command_line import GUARANTEE, PLAN_ARGUMENTS, run
 
-SCIPY = {"scipy.special", "scipy.optimize", "scipy.sparse", "scipy.stats"}
-SLOW = {"numba", "llvmlite", "pandas", "pyarrow", "galois", "numpy", "sklearn", "polars"} | SCIPY
+SCIPY = {"scipy.special", "scipy.optimize", "scipy.sparse", "scipy.stats", "scipy.linalg"}
+SLOW = {"pandas", "pyarrow", "galois", "numpy", "sklearn", "polars", "jinja2"} | SCIPY
 SCRIPT = """
 import json, sys
 from assocpriv.cli.main import main
@@ -66,9 +66,10 @@ COMMANDS: dict[str, tuple[set[str], list[list[str]]]] = {
             ["mine", "r.parquet", "--min-support", "20%", "-o", "again.csv", "--force"],
             ["ask", "r.parquet", "--itemset", "1", "--rule", "2 => 3"],
             ["rules", "i.parquet", "--min-confidence", "10%", "-o", "rules.parquet", "--force"],
-            ["inspect", "i.parquet", "--html", "page.html", "--force"],
+
         ],
     ),
+    "pages": (NUMBERS | SCIPY | {"jinja2"}, [["inspect", "i.parquet", "--html", "page.html", "--force"]]),
     "counts and chances": (NUMBERS | SCIPY, [["reconstruct", "released.parquet", "-o", "d.csv", "--force"]]),
 }  # fmt: skip
 
