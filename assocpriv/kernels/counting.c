@@ -133,13 +133,16 @@ WIDE i64 expand_items(const Array *arrays, const i64 *numbers)
     return 0;
 }
 
-/* Add to counts[f], int64 (items,), the number of reports that show item f; otherwise as expand_items. */
+/* Arrays: as expand_items, but a bitmap (blocks, words) and counts (items, 2) in place of rows.
+ * Add to counts[f] the number of reports that show item f, and of those among them that are set in the bitmap.
+ */
 WIDE i64 count_items(const Array *arrays, const i64 *numbers)
 {
     const u64 *planes = arrays[0].data;
     const uint16_t *entries = arrays[1].data;
     u64(*lines)[LANES] = arrays[2].data;
-    i64 *counts = arrays[3].data;
+    const u64 *row = arrays[3].data;
+    i64 *counts = arrays[4].data;
     u64 less[LANES];
     i64 n_planes = arrays[0].shape[1], n_words = arrays[0].shape[2];
     i64 n_items = arrays[1].shape[0], r = arrays[1].shape[1], n_groups = arrays[1].shape[2];
@@ -148,12 +151,16 @@ WIDE i64 count_items(const Array *arrays, const i64 *numbers)
             i64 n_bits = numbers[1] - 64 * (block * n_words + start);
             tabulate(planes + block * n_planes * n_words + start, n_planes, n_words, numbers[2], lines);
             for (i64 item = 0; item < n_items; item++) {
-                i64 total = 0;
+                const u64 *among = row + block * n_words + start;
+                i64 total = 0, within = 0;
                 compare_item((const u64(*)[LANES])lines, entries + item * r * n_groups, r, n_groups, numbers[0], n_bits,
                              less);
                 for (int lane = 0; lane < LANES; lane++)
                     total += popcount(less[lane]);
-                counts[item] += total;
+                for (int lane = 0; lane < LANES; lane++)
+                    within += popcount(less[lane] & among[lane]);
+                counts[2 * item] += total;
+                counts[2 * item + 1] += within;
             }
         }
     return 0;

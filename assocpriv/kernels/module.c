@@ -19,7 +19,7 @@ static const struct {
 } KERNELS[] = {
     {"transpose_reports", "B2 Q3w", 0, transpose_reports},
     {"expand_items", "Q3 H3 Q2wQ3w", 3, expand_items},
-    {"count_items", "Q3 H3 Q2wq1w", 3, count_items},
+    {"count_items", "Q3 H3 Q2wQ2 q2w", 3, count_items},
     {"fill_rows", "q1 q1 q1 Q3w", 0, fill_rows},
     {"count_supersets", "Q3 q2 q1 Q2wq1w", 0, count_supersets},
     {"count_pairs", "Q3 q1w", 3, count_pairs},

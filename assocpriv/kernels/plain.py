@@ -65,15 +65,16 @@ def expand_items(
 
 
 def count_items(
-    planes: Rows, entries: Lines, lines: Rows, counts: Ints, num: int, n_reports: int, group_bits: int
+    planes: Rows, entries: Lines, lines: Rows, row: Rows, counts: Ints, num: int, n_reports: int, group_bits: int
 ) -> int:
-    """Add the number of reports that show each item."""
+    """Add the number of reports that show each item, and of those among them that are set in a row."""
     step = max(1, _AT_ONCE // max(1, planes.shape[0] * planes.shape[2]))
     for start in range(0, len(entries), step):
         some = entries[start : start + step]
         rows = np.empty((planes.shape[0], len(some), planes.shape[2]), dtype=np.uint64)
         expand_items(planes, some, lines, rows, num, n_reports, group_bits)
-        counts[start : start + step] += np.bitwise_count(rows).sum(axis=(0, 2), dtype=np.int64)
+        for column, shown in enumerate((rows, rows & row[:, None])):
+            counts[start : start + step, column] += np.bitwise_count(shown).sum(axis=(0, 2), dtype=np.int64)
     return 0
 
 

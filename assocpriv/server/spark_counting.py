@@ -145,6 +145,11 @@ class _Counter(ItemsetCounter):
         """Return the number of responses showing all items of each itemset, int64 (itemsets,)."""
         return self._add_up(partial(_count_supersets, itemsets), len(itemsets))
 
+    def count_with(self, items: Ints, other: int) -> tuple[Ints, Ints]:
+        """Return the counts of items and of pairs with another item, int64 (items,) each."""
+        both = self._add_up(partial(_count_with, items, other), 2 * len(items)).reshape(2, -1)
+        return both[0], both[1]
+
     def _add_up(self, count: "Callable[[Responses], Ints]", n_counts: int) -> Ints:
         work = partial(_count_in_part, getattr(self._chosen, "selecting", None), self._number, count)
         found: Ints = getattr(self._chosen, "reports", self._chosen).add_up(work, n_counts)
@@ -166,6 +171,10 @@ def _count_responses(responses: Responses) -> Ints:
 
 def _count_supersets(itemsets: Ints, responses: Responses) -> Ints:
     return LocalCounter(responses).count(itemsets)
+
+
+def _count_with(items: Ints, other: int, responses: Responses) -> Ints:
+    return np.concatenate(LocalCounter(responses).count_with(items, other))
 
 
 def _sum_counts(read: _Read, count: _Count, n_counts: int, batches: Iterator[Any]) -> Ints:

@@ -196,10 +196,10 @@ def test_report_items_agrees_with_the_bitmaps(rng, name, n_reports):
     assert not shown[:, n_reports:].any()
     for t, report in enumerate(reports):
         assert plan.items.form.items(report) == frozenset(items[shown[:, t] == 1].tolist())
-    planes, counts = planes_of(packed, plan.items), np.zeros(len(items), dtype=np.int64)
+    planes, counts = planes_of(packed, plan.items), np.zeros((len(items), 2), dtype=np.int64)
     assert planes.shape[1] == form_of(plan.items).n_planes == plan.items.padded_items
-    list(ItemTables(plan.items, items).count_in_steps(planes, n_reports, counts))
-    assert np.array_equal(counts, shown.sum(axis=1))
+    list(ItemTables(plan.items, items).count_in_steps(planes, n_reports, counts, planes[:, items[:1]]))
+    assert np.array_equal(counts, np.column_stack([shown.sum(axis=1), (shown & shown[0]).sum(axis=1)]))
 
 
 @pytest.mark.parametrize("memory_bytes", [None, 1])

@@ -122,6 +122,11 @@ class ItemTables:
             self._entries = np.concatenate(parts)
 
     @property
+    def n_items(self) -> int:
+        """Number of items."""
+        return len(self._items)
+
+    @property
     def work(self) -> int:
         """Words combined for each word of a plane."""
         return self._entries.size if self._is_seeded else len(self._items)
@@ -149,18 +154,26 @@ class ItemTables:
                 np.take(here, self._items[items], axis=1, out=part, mode="clip")  # another mode would copy them twice
             yield part.size * (self.work // max(1, len(self._items)))
 
-    def count_in_steps(self, planes: Rows, n_reports: int, counts: NDArray[np.int64]) -> Iterator[int]:
-        """Add to counts, int64 (items,), how many reports show each item, without making bitmaps.
+    def count_in_steps(
+        self, planes: Rows, n_reports: int, counts: NDArray[np.int64], row: Rows | None = None
+    ) -> Iterator[int]:
+        """Add to counts, int64 (items, 2), how many reports show each item, without making bitmaps.
 
+        The second number is that of reports that are set in a bitmap, uint64 (blocks, 1, words), too; None for none.
         Yield the number of words combined in each step.
         """
         lines = self._lines()
+        among = np.zeros_like(planes[:, :1]) if row is None else row
         for block, here, items in self._steps(planes):
             if self._is_seeded:
-                left = n_reports - block * planes.shape[2] * WORD_BITS
-                kernels.count_items(here, self._entries[items], lines, counts[items], self._num, left, self._group_bits)
+                left, numbers = n_reports - block * planes.shape[2] * WORD_BITS, counts[items]
+                kernels.count_items(
+                    here, self._entries[items], lines, among[block], numbers, self._num, left, self._group_bits
+                )
             else:
-                counts[items] += np.bitwise_count(here[:, self._items[items]]).sum(axis=(0, 2), dtype=np.int64)
+                shown = here[:, self._items[items]]
+                for column, each in enumerate((shown, shown & among[block])):
+                    counts[items, column] += np.bitwise_count(each).sum(axis=(0, 2), dtype=np.int64)
             yield len(counts[items]) * planes.shape[2] * (self.work // max(1, len(self._items)))
 
     def _lines(self) -> Rows:

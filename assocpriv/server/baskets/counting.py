@@ -191,6 +191,10 @@ class ItemsetCounter(ABC):
     def count(self, itemsets: Ints) -> Ints:
         """Return the number of reports showing all items of each itemset, int64 (candidates,)."""
 
+    def count_with(self, items: Ints, other: int) -> tuple[Ints, Ints]:
+        """Return the counts of items, int64 (items,) rising, and of pairs of each with a larger one, (items,) each."""
+        return self.count(items[:, None]), self.count(np.column_stack([items, np.full(len(items), other)]))
+
     def count_candidates(self, itemsets: Ints, smaller: Candidates | None = None) -> Candidates:
         """Count itemsets of one size, given the counts of all their (k−1)-subsets; single items need none."""
         k = itemsets.shape[1]
@@ -287,30 +291,27 @@ class LocalCounter(ItemsetCounter):
             supersets = SupersetCounter(places_in(self._row_items, itemsets), len(self._row_items))
             count = _in_reports(lambda part, to: supersets.count_in_steps(part.rows, to), supersets.work)
             return add_up(count, self._rows, len(itemsets), progress)
-        many = len(itemsets) > self._n_planes
-        if many and itemsets.shape[1] == 2 and (itemsets[:, 1] == itemsets[0, 1]).all():
-            return self._count_pairs_with(itemsets[:, 0], itemsets[0, 1:], progress)
         tables = ItemTables(self._responses.report_type, items)
         if itemsets.shape[1] == 1:
-            count = _in_reports(lambda part, to: tables.count_in_steps(part.rows, part.n_reports, to), tables.work)
-            return self._add_up_planes(count, 0, progress, len(items))[places_in(items, itemsets[:, 0])]
+            return np.asarray(self._count_items(tables, None)[places_in(items, itemsets[:, 0]), 0])
         return self._count_itemsets(tables, items, itemsets, progress)
 
-    def _count_pairs_with(self, items: Ints, other: Ints, progress: _Callback) -> Ints:
-        """Count pairs of each item with one ``other``, (1,), without bitmaps: set reports without the other to 0.
+    def count_with(self, items: Ints, other: int) -> tuple[Ints, Ints]:
+        """Return the counts of items and of pairs with another item, from one pass without bitmaps of the items."""
+        shown = ItemTables(self._responses.report_type, np.array([other]))
+        both = self._count_items(ItemTables(self._responses.report_type, items), shown)
+        return both[:, 0], both[:, 1]
 
-        The seed 0 shows every item, as 0 is below any number; the number of such reports is subtracted. Where reports
-        are not seeds, pairs are counted in the planes themselves, and there are fewer pairs than planes.
-        """
-        report_type = self._responses.report_type
-        tables, shown = ItemTables(report_type, items), ItemTables(report_type, other)
+    def _count_items(self, tables: ItemTables, other: ItemTables | None) -> Ints:
+        """Count items, alone and with another one, int64 (items, 2)."""
 
         def count(part: _Part, counts: Ints) -> Iterator[int]:
-            row = shown.rows(part.rows, part.n_reports)
-            yield from tables.count_in_steps(part.rows & row, part.n_reports, counts)
-            counts -= part.n_reports - int(np.bitwise_count(row).sum(dtype=np.int64))
+            row = None if other is None else other.rows(part.rows, part.n_reports)
+            yield from tables.count_in_steps(part.rows, part.n_reports, counts.reshape(-1, 2), row)
 
-        return self._add_up_planes(_in_reports(count, tables.work), self._n_planes, progress, len(items))
+        progress = self._progress_callback("counting itemsets of 1")
+        work = _in_reports(count, tables.work)
+        return self._add_up_planes(work, 0, progress, 2 * tables.n_items).reshape(-1, 2)
 
     def _count_itemsets(self, tables: ItemTables, items: Ints, itemsets: Ints, progress: _Callback) -> Ints:
         supersets = SupersetCounter(places_in(items, itemsets), len(items))

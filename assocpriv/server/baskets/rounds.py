@@ -54,11 +54,14 @@ class FirstCounts:
 
     @classmethod
     def from_counter(cls, counter: ItemsetCounter, n_entries: int, m: int, *, pairs: bool) -> "FirstCounts":
-        """Count in three passes: pairs with one item in common are the fastest."""
-        singles = counter.count(np.arange(n_entries + m, dtype=np.int64)[:, None])
+        """Count entries with their pairs in one pass, and then padding items."""
+        entries, padding = np.arange(n_entries, dtype=np.int64), n_entries + np.arange(m, dtype=np.int64)
         small = np.zeros(n_entries, dtype=np.int64)
         if pairs:
-            small = counter.count(np.column_stack([np.arange(n_entries), np.full(n_entries, n_entries)]))
+            singles, small = counter.count_with(entries, n_entries)
+            singles = np.append(singles, counter.count(padding[:, None]))
+        else:
+            singles = counter.count(np.append(entries, padding)[:, None])
         return cls(singles, small, _count_pairs(counter, singles[n_entries:], n_entries))
 
 

@@ -108,9 +108,11 @@ def test_items_show_in_the_reports_that_show_them(rng, caches, code, insert):
     rows = naive.bits_of(naive.lines_of(naive.report_rows(packed, plan.items, items)))
     assert np.array_equal(rows[:, :70], shown)
     assert not rows[:, 70:].any()
-    counts = np.arange(30, dtype=np.int64)
-    list(ItemTables(plan.items, items).count_in_steps(report_planes(packed), 70, counts))
-    assert np.array_equal(counts, np.arange(30) + shown.sum(axis=1))
+    before = np.arange(60, dtype=np.int64).reshape(30, 2)
+    counts, planes, tables = before.copy(), report_planes(packed), ItemTables(plan.items, items)
+    row = ItemTables(plan.items, items[3:4]).rows(planes, 70)
+    list(tables.count_in_steps(planes, 70, counts, row))
+    assert np.array_equal(counts - before, np.column_stack([shown.sum(axis=1), (shown & shown[3]).sum(axis=1)]))
 
 
 @pytest.mark.parametrize("code", ["bch", "none"])

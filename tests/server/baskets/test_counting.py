@@ -91,12 +91,14 @@ def test_any_number_of_reports(rng, plan, count):
 @pytest.mark.parametrize("count", [0, 65, 300_001])
 @pytest.mark.parametrize("form", ["none", "bch", "reed-solomon"])
 def test_pairs_with_one_item_in_common(rng, form, count):
-    """Many are counted without bitmaps, after seeds without that item are set to 0; a second count is equal."""
+    """They are counted with the single items, without bitmaps; a second count is equal."""
     plan = naive.small_plan(form, 200, 3, 2, insert=(3, 2))
     packed, one = random_reports(rng, plan, count), 150
     pairs, counter = np.column_stack([np.arange(one), np.full(one, one)]), LocalCounter(responses_of(plan, packed))
     wanted = count_one_by_one(packed, plan, pairs)
-    assert [counter.count(pairs).tolist() for _ in range(2)] == [wanted, wanted]
+    alone = count_one_by_one(packed, plan, pairs[:, :1])
+    for _ in range(2):
+        assert [each.tolist() for each in counter.count_with(pairs[:, 0], one)] == [alone, wanted]
     assert counter.count(pairs[:0]).tolist() == []
 
 
