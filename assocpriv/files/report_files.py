@@ -198,6 +198,12 @@ def write_reports(
     return written
 
 
+def hold_reports(reports: Reports, memory_bytes: int) -> Reports:
+    """Return a collection in memory, if its reports take at most these bytes, else as it is."""
+    fits = reports.paths and len(reports) * reports.plan.report_bytes <= memory_bytes
+    return Reports(reports.plan, reports.packed) if fits else reports
+
+
 def rebatch(pieces: Iterable[NDArray[np.uint8]], size: int) -> Iterator[NDArray[np.uint8]]:
     """Join small pieces, such as those of many small files, to batches of at most ``size``; no piece is larger."""
     held: list[NDArray[np.uint8]] = []

@@ -21,11 +21,12 @@ from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
+from typing import Any, NamedTuple, Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from assocpriv.files.report_files import Reports, hold_reports
 from assocpriv.kernels.parallel import add_up, cores, default_memory
 from assocpriv.plans.baskets.basket_plan import Plan
 from assocpriv.plans.baskets.generator import WORD_BITS
@@ -33,14 +34,12 @@ from assocpriv.plans.baskets.operator import SupportModel
 from assocpriv.plans.baskets.report_type import ReportType
 from assocpriv.server.baskets.bitmaps import ItemTables, Rows, SupersetCounter, form_of, items_of, places_in, planes_of
 
-if TYPE_CHECKING:
-    from assocpriv.files.report_files import Reports
-
 Ints = NDArray[np.int64]
 Progress = Callable[[str, int, int], None]
 _Callback = Callable[[float], None] | None
 SELECTING, _OUT_OF = 3, 10
 _LEAST_PART = 1 << 12
+_MOST_HELD = 1 << 26  # bytes of reports that are read in well under a second, and several times
 _MOST_PART = 1 << 17  # reports; long enough that the overhead of a thread task is negligible
 MOST_CANDIDATES = 250_000
 _CANDIDATE_BYTES = 2_000  # measured: memory of a candidate while its support is estimated
@@ -426,10 +425,13 @@ class LocalBackend:
 
     @classmethod
     def from_reports(
-        cls, reports: "Reports", memory_bytes: int | None = None, progress: Progress | None = None
+        cls, reports: Reports, memory_bytes: int | None = None, progress: Progress | None = None
     ) -> "LocalBackend":
-        """Return the backend for a collection in memory or in files."""
-        return cls(reports.plan.require_type(Plan), cast("ReportSource", reports), memory_bytes, progress)
+        """Return the backend for a collection in memory or in files; a few are read once, and kept."""
+        plan = reports.plan.require_type(Plan)
+        memory = default_memory() if memory_bytes is None else memory_bytes
+        held = hold_reports(reports, min(_MOST_HELD, memory // 8))
+        return cls(plan, cast("ReportSource", held), memory_bytes, progress)
 
     @property
     def most_candidates(self) -> int:
