@@ -77,6 +77,7 @@ def mine(
         EstimateError: no reports, sizes that the plan cannot estimate, or a name ``among`` outside the catalogue.
         PlanError: reports of another plan type; :func:`reconstruct` takes those of tables.
         WireError: damaged files.
+        TypeError: no reports, or an argument of another class.
 
     Warns:
         UserWarning: too few reports to detect much, or itemsets that were not counted.
@@ -100,7 +101,21 @@ def mine(
 
 
 def mine_table(opened: "list[CountingBackend]", request: "MiningRequest") -> "LightFrame":
-    """Return the table of :func:`mine`, without pandas."""
+    """Return the table of :func:`mine`, without pandas.
+
+    Args:
+        opened: a counter of reports for each collection, as of :func:`backends`.
+        request: what to mine.
+
+    Returns:
+        One row an itemset, as of :func:`mine`.
+
+    Raises:
+        EstimateError: as :func:`mine`.
+
+    Warns:
+        UserWarning: as :func:`mine`.
+    """
     from assocpriv.files.mined_tables import describe_limits, mining_facts
 
     request.among.check([each.plan for each in opened])
@@ -124,7 +139,21 @@ def backends(
     memory_bytes: int | None = None,
     progress: Callable[[str, int, int], None] | None = None,
 ) -> "list[CountingBackend]":
-    """Return a counter of reports for each collection."""
+    """Return a counter of reports for each collection.
+
+    Args:
+        reports: reports, files or collections, as for :func:`mine`.
+        memory_bytes: memory for reports, bitmaps and candidates; a quarter of the free memory by default.
+        progress: called with (stage, done, total).
+
+    Returns:
+        The counters, one a plan, in the order of the collections.
+
+    Raises:
+        PlanError: reports of another plan type, or ``memory_bytes`` out of range.
+        TypeError: neither reports nor paths.
+        WireError: damaged files, or two collections of the same plan in memory.
+    """
     if memory_bytes is not None:
         memory_bytes = check_range("memory_bytes", memory_bytes, 1, MOST_MEMORY)
     return [backend(each, memory_bytes, progress) for each in as_collections(reports)]

@@ -175,7 +175,8 @@ def forecast(plan: PublishedPlan, reports: int) -> "Forecast | TableFacts | Guid
         the guarantee by column. For guided plans: how often guidance is published. ``to_frame()`` gives a table.
 
     Raises:
-        PlanError: plans of this type are not known here.
+        PlanError: plans of this type are not known here, or ``reports`` is out of range.
+        TypeError: no plan, or ``reports`` is no whole number.
 
     >>> import assocpriv as ap
     >>> made = ap.plan(1000, ap.Guarantee("5%", "50%"))

@@ -291,6 +291,12 @@ def send_queued(
 def read_key(path: str | PathLike[str]) -> str:
     """Return the key in a file, stripped of white space; its content is never shown.
 
+    Args:
+        path: the file, one line of printable characters.
+
+    Returns:
+        The key.
+
     Raises:
         FileError: it cannot be read, or holds no key.
 

@@ -382,6 +382,10 @@ def list_keys(data: str | PathLike[str]) -> list[SourceKey]:
     Args:
         data: the folder of the collection.
 
+    Returns:
+        One entry a key: ``number``, ``name``, ``quota`` in reports (None: no limit), ``revoked``, and the key's
+        ``sha256``.
+
     Raises:
         FileError: no such folder, or the keys cannot be read.
 
@@ -476,7 +480,15 @@ def end_collection(data: str | PathLike[str], *, store: str | None = None, allow
     """Close a collection's batches, delete its submission ids, and accept no more reports.
 
     Args:
-        data, store, allow_small: as for :func:`close_batches`, and so the result and the errors.
+        data: the folder of the collection, which must not be served.
+        store: URL of the collection's PostgreSQL database, as for :func:`close_batches`.
+        allow_small: also close a batch below the minimum size, as for :func:`close_batches`.
+
+    Returns:
+        How many reports were in open batches.
+
+    Raises:
+        FileError: as :func:`close_batches`.
 
     >>> from tempfile import mkdtemp
     >>> import assocpriv as ap

@@ -193,6 +193,7 @@ def randomize(
             written.
         FileError: The folder exists, or cannot be written.
         SparkError: Spark failed; nothing is written.
+        TypeError: no plan.
 
     Warns:
         UserWarning: The loss by truncation of long baskets.

@@ -135,6 +135,7 @@ def audit(
     Raises:
         PlanError: text that is no plan, or a number out of range.
         FileError: the file cannot be read, or a program cannot be started.
+        TypeError: neither a plan nor the path of one.
 
     >>> import assocpriv as ap
     >>> made = ap.plan(["milk", "tea"], transaction_size=2, guarantee=ap.Guarantee("5%", "50%"))

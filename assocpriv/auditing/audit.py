@@ -62,7 +62,13 @@ _FORM_RECORDS = 1100  # records whose reports' form is checked
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Audit:
-    """The result of an audit; ``plan`` is None where the file holds no usable plan."""
+    """The result of an audit.
+
+    Attributes:
+        request: the options of the audit.
+        plan: the plan; None where the file holds no usable plan.
+        findings: one entry a check: ``check``, ``name``, ``verdict``, ``message``, ``figures`` and ``client``.
+    """
 
     request: AuditRequest
     plan: PublishedPlan | None
@@ -76,7 +82,11 @@ class Audit:
         return short_repr(self, answer, rows)
 
     def to_frame(self) -> "pd.DataFrame":
-        """Return a row a finding."""
+        """Return a row a finding.
+
+        Returns:
+            A pandas frame with the columns ``verdict``, ``check``, ``name``, ``client`` and ``message``.
+        """
         rows = ((each.verdict, each.check, each.name, each.client, each.message) for each in self.findings)
         return rows_frame("verdict check name client message", rows)
 

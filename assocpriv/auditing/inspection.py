@@ -31,11 +31,17 @@ PLAN, REPORTS, ITEMSETS, MODEL = "plan", "reports", "itemsets", "model"
 
 @dataclass(frozen=True, slots=True)
 class FileContent:
-    """The content of a path: ``kind`` is ``plan``, ``reports``, ``itemsets`` or ``model`` (a decision tree).
+    """The content of a path.
 
-    Itemsets come as ``table``, as the file holds them, and as ``itemsets``, a data frame. Reports come with their plan,
-    their number, the number of files, the number in a collector's open batch (``open``), and the result of the
-    manipulation tests, if these were requested.
+    Attributes:
+        kind: ``plan``, ``reports``, ``itemsets`` or ``model`` (a decision tree).
+        plan: the plan, of reports theirs.
+        reports: number of reports.
+        files: number of files.
+        table: itemsets as the file holds them; ``itemsets`` is a data frame of them.
+        model: the decision tree.
+        manipulation: the result of the manipulation tests, if these were requested.
+        open: number of reports in a collector's open batch.
     """
 
     kind: str
@@ -62,7 +68,11 @@ class FileContent:
         }[self.kind], rows)  # fmt: skip
 
     def to_frame(self) -> "pd.DataFrame":
-        """Return one row: the kind and the numbers of reports, files, reports in an open batch, and itemsets."""
+        """Return one row: the kind and the numbers of reports, files, reports in an open batch, and itemsets.
+
+        Returns:
+            A pandas frame with the columns ``kind``, ``plan_id``, ``reports``, ``files``, ``open`` and ``itemsets``.
+        """
         plan_id = self.plan and self.plan.plan_id
         row = (self.kind, plan_id, self.reports, self.files, self.open, len(self.table or ()))
         return rows_frame("kind plan_id reports files open itemsets", [row])
@@ -94,6 +104,7 @@ def inspect(
     Raises:
         FileError: The path holds none of these, with the reason for each kind; or no reports that can be tested.
         PlanError: The file claims to be a plan and is not a valid one.
+        TypeError: Not a path.
 
     >>> from tempfile import mkdtemp
     >>> import assocpriv as ap

@@ -101,6 +101,7 @@ class Collector:
             collector sees what, but not who.
         pinned_keys: SHA-256, in hexadecimal digits, of the collector's key configurations: no other key is used with a
             relay. Without them the relay's key must be one that the collector, asked directly, publishes, too.
+        clock: the time for sending, which tests replace.
 
     Raises:
         CollectorError: an address that is no such URL, or not a safe one; a key that no header can hold, or with a
@@ -148,14 +149,18 @@ class Collector:
     def ask(
         self, path: str, *, most_bytes: int, body: bytes | None = None, headers: Mapping[str, str] | None = None
     ) -> HttpResponse:
-        """Return the response to GET, or to POST of a body: the same bytes at every attempt, encrypted anew for a
-        relay.
+        """Return the response to GET, or to POST of a body.
+
+        Each attempt sends the same bytes; for a relay they are encrypted anew.
 
         Args:
             path: on the collector, as "/plan".
             most_bytes: largest length of a response's body.
             body: to POST; None to GET.
             headers: of the request.
+
+        Returns:
+            The response: ``status``, ``headers`` by lower-case names, and ``body`` in bytes.
 
         Raises:
             CollectorError: no response in time, one that is too long, or a redirect.

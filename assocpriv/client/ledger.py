@@ -113,7 +113,12 @@ class BudgetSpent:
         return short_repr(self, f"{pluralize(self.reports, 'report')}, {spent}", rows)
 
     def to_frame(self) -> "Frame":
-        """Return a row a plan: the number of its reports, and their γ and ε together."""
+        """Return a row a plan: the number of its reports, and their γ and ε together.
+
+        Returns:
+            A frame with the columns ``plan_id``, ``reports``, ``amplification``, ``epsilon`` (in nats) and
+            ``uncovered``.
+        """
         rows = (
             (each.plan_id, each.reports, *gamma_and_epsilon(each.amplification), each.uncovered) for each in self.plans
         )
@@ -354,6 +359,12 @@ class Ledger:
     A report for a collector stays queued in the ledger, with the random id of its submission, until a collector
     acknowledges it: so it can be sent again as the same bytes, and is never lost.
 
+    Args:
+        path, file, limit: given by :meth:`open`, which makes ledgers.
+
+    Raises:
+        TypeError: it is not made by :meth:`open`.
+
     >>> from tempfile import mkdtemp
     >>> import assocpriv as ap
     >>> made = ap.plan(["milk", "tea"], transaction_size=2, guarantee=ap.Guarantee("5%", "50%"))
@@ -428,19 +439,50 @@ class Ledger:
         self.close()
 
     def has(self, plan: PublishedPlan, period: str) -> bool:
-        """Return whether the report of a reporting period exists; refuse as :meth:`report` where none may be made."""
+        """Return whether the report on a reporting period exists.
+
+        Args:
+            plan: the published plan.
+            period: the reporting period, as for :meth:`report`.
+
+        Returns:
+            True if it exists; False if it does not and may be made.
+
+        Raises:
+            BudgetError: it does not exist and may not be made, as for :meth:`report`.
+            PlanError: as for :meth:`report`.
+            TypeError: no plan, or the period is no text.
+        """
         return self._found(PublishedPlan.require(plan), hash_period(period)) is not None
 
     def reports_made(self, plan: PublishedPlan) -> int:
-        """Return the number of reports that this device has made under a plan."""
+        """Return the number of reports that this device has made under a plan.
+
+        Args:
+            plan: the published plan.
+
+        Returns:
+            The number of reports, from 0.
+        """
         return self._book.spent[plan.plan_id]
 
     def remaining(self, plan: PublishedPlan) -> int:
-        """Return the number of further reports that this device can make under a plan."""
+        """Return the number of further reports that this device can make under a plan.
+
+        Args:
+            plan: the published plan.
+
+        Returns:
+            A number from 0 to the plan's ``reports_per_person``, which a limit of the device may lower.
+        """
         return remaining_reports(self._book, plan, self._limit)
 
     def spent(self) -> BudgetSpent:
-        """Return the privacy budget spent by all reports, as :func:`assocpriv.device.spent_budget` does for a file."""
+        """Return the privacy budget spent by all reports, as :func:`assocpriv.device.spent_budget` does for a file.
+
+        Returns:
+            The number of reports, ε and γ of all together, and the plans; against the limit if the ledger has one.
+        """
         return self._book.spent_budget(self._limit)
 
     def report(self, record: Any, plan: PublishedPlan, *, period: str, entropy: Entropy | None = None) -> bytes:
@@ -472,6 +514,18 @@ class Ledger:
 
         It is among :meth:`queued` until :meth:`acknowledge`. A report that :meth:`report` returned earlier is queued by
         this call, too.
+
+        Args:
+            record: as for :meth:`report`.
+            plan: the published plan.
+            period: the reporting period, as for :meth:`report`.
+            entropy: source of every draw; the operating system's by default.
+
+        Returns:
+            The report, with the random id of its submission.
+
+        Raises:
+            BudgetError, BasketError, FileError, PlanError, TypeError: as for :meth:`report`.
         """
         entry = self._made(record, plan, period, entropy, queued=True)
         with self._guard:
@@ -483,11 +537,22 @@ class Ledger:
             return found
 
     def queued(self) -> tuple[Submission, ...]:
-        """Return the reports that no collector has acknowledged yet, the oldest first."""
+        """Return the reports that no collector has acknowledged yet, the oldest first.
+
+        Returns:
+            The queued reports; :meth:`acknowledge` removes one.
+        """
         return self._book.queued()
 
     def acknowledge(self, submission: Submission) -> None:
-        """Record that a collector has a report; it is not sent again."""
+        """Record that a collector has a report; it is not sent again.
+
+        Args:
+            submission: a report of :meth:`queued`; another one changes nothing.
+
+        Raises:
+            FileError: the ledger is closed or cannot be written.
+        """
         with self._guard:
             self._check_ready()
             if submission in self._book.queued():
@@ -498,6 +563,18 @@ class Ledger:
 
         It is drawn uniformly from the ``delay`` seconds after ``now`` and recorded, so later calls return the same
         time. It is drawn again if that time is before ``earliest``, or later than any new one, as after a wrong clock.
+
+        Args:
+            submission: a report of :meth:`queued`.
+            delay: length of the span to draw from, in seconds, 1 or more.
+            now: the present time, in seconds since 1970.
+            earliest: the earliest time to keep, in seconds since 1970.
+
+        Returns:
+            The time to send, in whole seconds since 1970.
+
+        Raises:
+            FileError: the ledger is closed or cannot be written.
         """
         with self._guard:
             self._check_ready()

@@ -93,7 +93,13 @@ def _category(value: Any, column: CategoryInput) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Suggestion:
-    """Items to suggest, the antecedents in the basket that they follow from, and the rule's confidence."""
+    """Items to suggest for a basket.
+
+    Attributes:
+        items: names to suggest.
+        because: the antecedents in the basket that they follow from.
+        confidence: the rule's confidence, in 0..1.
+    """
 
     items: tuple[str, ...]
     because: frozenset[str]
@@ -101,8 +107,7 @@ class Suggestion:
 
 
 def recommend(basket: Collection[str | int], rules: Iterable[Rule], top: int = 3) -> list[Suggestion]:
-    """Return suggestions for a basket: for rules whose antecedents it holds, in their order, the consequents that it
-    lacks.
+    """Return suggestions for a basket: consequents that it lacks, of rules whose antecedents it holds.
 
     An item is suggested once, by the first rule with it. Nothing leaves the device: all devices get the same rules.
 

@@ -78,9 +78,12 @@ class SentReport:
 
 @dataclass(frozen=True, slots=True)
 class QueueResult:
-    """Numbers of queued reports that were sent, and that stay queued because this collector collects another plan.
+    """The result of sending queued reports.
 
-    ``later`` has the send times of scheduled reports, in seconds since 1970, the earliest first.
+    Attributes:
+        sent: number of queued reports that were sent.
+        other_plans: number of reports that stay queued because this collector collects another plan.
+        later: send times of scheduled reports, in seconds since 1970, the earliest first.
     """
 
     sent: int

@@ -78,7 +78,13 @@ class GatheredPlan:
 
 @dataclass(frozen=True, slots=True)
 class GatherResult:
-    """The result of a run for each plan, and the refused files: all are counted, the first hundred listed."""
+    """The result of a run.
+
+    Attributes:
+        collections: the result for each plan.
+        refused_count: number of refused files.
+        refused: the refused files with the reason, at most a hundred.
+    """
 
     collections: tuple[GatheredPlan, ...]
     refused_count: int

@@ -41,7 +41,18 @@ _LOG = logging.getLogger("assocpriv")
 
 @dataclass(frozen=True, slots=True)
 class SourceKey:
-    """The stored data of a key. A number is never reused; ``quota`` None means no limit."""
+    """The stored data of a key; a number is never reused.
+
+    Attributes:
+        number: number of the key, from 1.
+        name: what the key is for, as the name of a till.
+        sha256: SHA-256 of the key, 64 hexadecimal digits.
+        quota: largest number of reports with the key; None for no limit.
+        revoked: whether the key is no longer accepted.
+
+    Raises:
+        FileError: a value outside its range.
+    """
 
     number: int
     name: str

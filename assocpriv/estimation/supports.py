@@ -421,7 +421,10 @@ def read_share(value: "float | str", what: str) -> Fraction:
 
 @dataclass(frozen=True, slots=True)
 class ErrorOptions:
-    """The probability of intervals, given as 0.95, ``"95%"`` or ``"19/20"``.
+    """The probability of intervals.
+
+    Args:
+        confidence_level: the probability, as 0.95, ``"95%"`` or ``"19/20"``; kept as a float.
 
     Raises:
         EstimateError: the level does not lie between 0 and 1.

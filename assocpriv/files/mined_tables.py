@@ -87,7 +87,12 @@ _KINDS = {np.float64: "fiu", np.bool_: "b", np.int64: "iu"}  # of numbers accept
 
 @dataclass(frozen=True, slots=True)
 class LightFrame:
-    """Columns of equal length by name: numbers, booleans, or objects such as sets of names; ``attrs`` as in pandas."""
+    """A table without pandas: columns of equal length by name.
+
+    Attributes:
+        columns: arrays of shape (rows,): numbers, booleans, or objects such as sets of names.
+        attrs: facts about the table, as in pandas.
+    """
 
     columns: dict[str, NDArray[Any]]
     attrs: dict[str, Any] = field(default_factory=dict)
@@ -97,6 +102,12 @@ class LightFrame:
         """Return a LightFrame unchanged, or convert a pandas frame with its attributes, or a polars frame.
 
         Lists of names, as files hold item sets, become sets.
+
+        Args:
+            frame: a LightFrame, or a frame of pandas or polars.
+
+        Returns:
+            The table.
         """
         if isinstance(frame, LightFrame):
             return frame
@@ -108,11 +119,22 @@ class LightFrame:
 
     @classmethod
     def from_columns(cls, columns: Mapping[str, Any]) -> "LightFrame":
-        """Make a table of arrays or lists; values that are not numbers are kept as objects."""
+        """Make a table of arrays or lists; values that are not numbers are kept as objects.
+
+        Args:
+            columns: arrays or lists of equal length, by name.
+
+        Returns:
+            The table, without ``attrs``.
+        """
         return cls({name: as_column(values) for name, values in columns.items()})
 
     def to_pandas(self) -> "pd.DataFrame":
-        """Return the table as a pandas data frame; columns for machines go to its ``attrs``, by their rows' numbers."""
+        """Return the table as a pandas data frame; columns for machines go to its ``attrs``, by their rows' numbers.
+
+        Returns:
+            The frame, with the rows in the same order.
+        """
         import pandas as pd
 
         shown = {name: each for name, each in self.columns.items() if name not in MACHINE_COLUMNS}
@@ -138,19 +160,44 @@ class LightFrame:
         return self.columns[name]
 
     def take(self, rows: NDArray[Any] | Sequence[int]) -> "LightFrame":
-        """Return some rows, by their numbers, in this order."""
+        """Return some rows, by their numbers, in this order.
+
+        Args:
+            rows: row numbers from 0, or bool (rows,).
+
+        Returns:
+            The table with these rows and the same ``attrs``.
+        """
         return LightFrame({name: each[rows] for name, each in self.columns.items()}, dict(self.attrs))
 
     def head(self, count: int = 5) -> "LightFrame":
-        """Return the first rows."""
+        """Return the first rows.
+
+        Args:
+            count: number of rows.
+
+        Returns:
+            The table with these rows and the same ``attrs``.
+        """
         return LightFrame({name: each[:count] for name, each in self.columns.items()}, dict(self.attrs))
 
     def assign(self, **columns: Any) -> "LightFrame":
-        """Return a table with these columns added or replaced."""
+        """Return a table with these columns added or replaced.
+
+        Args:
+            columns: arrays or lists of shape (rows,), by name.
+
+        Returns:
+            The table with these columns and the same ``attrs``.
+        """
         return LightFrame(self.columns | LightFrame.from_columns(columns).columns, dict(self.attrs))
 
     def to_dict(self, _orient: str = "records") -> list[dict[str, Any]]:
-        """Return the rows as dictionaries of plain Python values."""
+        """Return the rows as dictionaries of plain Python values.
+
+        Returns:
+            One dictionary a row, by column name.
+        """
         names, columns = list(self.columns), [each.tolist() for each in self.columns.values()]
         return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
 
@@ -604,7 +651,18 @@ def write_itemsets(frame: AnyFrame, path: str | Path, *, force: bool = False) ->
 
 
 def read_table(path: str | Path) -> LightFrame:
-    """Return a table of itemsets from a file, without pandas; raises as :func:`read_itemsets`."""
+    """Return a table of itemsets from a file, without pandas.
+
+    Args:
+        path: a file of .parquet, .csv or .json, as :func:`assocpriv.write_itemsets` writes it.
+
+    Returns:
+        The table, one row an itemset.
+
+    Raises:
+        EstimateError: it is not such a table, or is damaged.
+        FileError: the file cannot be read, or has another extension.
+    """
     source = Path(path)
     if (extension := FORMATS.get(source.suffix.lower())) is None:
         raise FileError(f"{source} is no file of mined itemsets (.parquet, .csv or .json): {gather_hint(source)}")

@@ -37,7 +37,13 @@ _TREE_FIELDS = {
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """An association rule: ``confidence`` is the share of baskets with the antecedents that have the consequents."""
+    """An association rule for devices.
+
+    Attributes:
+        antecedents: names that a basket must hold.
+        consequents: names that the rule suggests, in order.
+        confidence: share of baskets with the antecedents that have the consequents, in 0..1.
+    """
 
     antecedents: frozenset[str]
     consequents: tuple[str, ...]
@@ -64,6 +70,9 @@ def digest_of(path: str | Path) -> str:
 
     Args:
         path: the file.
+
+    Returns:
+        The digest, as :func:`read_device_rules` takes it as ``integrity``.
 
     Raises:
         FileError: it cannot be read.

@@ -54,6 +54,7 @@ def write_plan(plan: PublishedPlan, path: str | Path, *, force: bool = False) ->
 
     Raises:
         FileError: the file exists and ``force`` is not set, or cannot be written.
+        TypeError: no plan.
 
     >>> from tempfile import mkdtemp
     >>> import assocpriv as ap
@@ -247,6 +248,7 @@ def write_catalogue(catalogue: Catalogue, path: str | Path, *, force: bool = Fal
     Raises:
         PlanError: the first name would be read as a column header.
         FileError: the file exists and ``force`` is not set, or cannot be written.
+        TypeError: not a :class:`assocpriv.Catalogue`.
 
     >>> from pathlib import Path
     >>> from tempfile import mkdtemp
@@ -396,6 +398,9 @@ class NameSource:
         Args:
             unlisted: what clients do with items outside the catalogue, as of :class:`Names`.
 
+        Returns:
+            The number of items or their catalogue, and the rules for names.
+
         Raises:
             PlanError: neither ``items`` nor ``catalogue`` is given, or a file cannot be read.
         """
@@ -465,6 +470,9 @@ def check_catalogue(catalogue: Catalogue) -> CatalogueCheck:
 
     Returns:
         The suspicious names; none for a catalogue of numbers.
+
+    Raises:
+        TypeError: not a :class:`assocpriv.Catalogue`.
 
     >>> check_catalogue(Catalogue(["milk", "Milk"])).near_duplicates
     (('Milk', 'milk'),)
@@ -539,6 +547,12 @@ def read_prices(path: str | Path) -> dict[str, float]:
     """Read prices or margins: one item per line, its name and a number; line 1 may be a header.
 
     The file is CSV as spreadsheets save it. If semicolons or tabs separate cells, decimals may have a comma.
+
+    Args:
+        path: the file, as ``bread,0.35`` in each line.
+
+    Returns:
+        The price or margin of each item by name, in the file's currency.
 
     Raises:
         FileError: it cannot be read.

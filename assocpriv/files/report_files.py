@@ -101,6 +101,9 @@ class Reports:
             reports: the reports, ``plan.report_bytes`` bytes each.
             plan: their plan.
 
+        Returns:
+            The collection, in memory.
+
         Raises:
             WireError: a report does not fit the plan; the message gives its position.
         """
@@ -131,6 +134,9 @@ class Reports:
 
         Args:
             size: the largest number of reports per batch.
+
+        Returns:
+            An iterator of these arrays; together they hold every report once.
 
         Raises:
             WireError: a file is damaged, or its reports do not fit the plan.
@@ -615,6 +621,7 @@ def read_messages(path: str | Path, plan: "GuidedPlan") -> Reports:
         FileError: the file cannot be read.
         WireError: there is no message, or a line, which is named, is not a message of the plan.
         PlanError: the plan is not a guided plan.
+        TypeError: no plan.
 
     >>> from tempfile import mkdtemp
     >>> import pandas as pd

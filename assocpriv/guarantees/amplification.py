@@ -328,6 +328,9 @@ def highest_posterior(prior: Fraction, amplification: Fraction) -> Fraction:
         prior: π, the property's prior probability.
         amplification: γ, 1 or more.
 
+    Returns:
+        The posterior, exactly; it is attained.
+
     Raises:
         PlanError: γ is below 1, or the prior is outside 0..1.
 
@@ -345,6 +348,9 @@ def lowest_posterior(prior: Fraction, amplification: Fraction) -> Fraction:
         prior: π, the property's prior probability.
         amplification: γ, 1 or more.
 
+    Returns:
+        The posterior, exactly; it is attained.
+
     Raises:
         PlanError: as :func:`highest_posterior`.
 
@@ -360,6 +366,9 @@ def epsilon_from_amplification(amplification: Fraction) -> float:
 
     Args:
         amplification: γ, 1 or more.
+
+    Returns:
+        ε in nats, from 0.
 
     Raises:
         PlanError: γ is below 1.
@@ -410,6 +419,9 @@ def amplification_from_epsilon(epsilon_limit: "str | float | Fraction") -> Fract
     Args:
         epsilon_limit: ε in nats, as ``"2.9"``, 2.9 or a Fraction; a float is read as its shortest decimal form.
 
+    Returns:
+        The limit as an exact fraction, 1 or more.
+
     Raises:
         PlanError: the value is no number from 0 to 700.
 
@@ -435,6 +447,9 @@ def compose(amplifications: Iterable[Fraction]) -> Fraction:
 
     Args:
         amplifications: the γ of each report, 1 or more.
+
+    Returns:
+        The product, exactly; 1 for no report.
 
     Raises:
         PlanError: a γ is below 1.
@@ -473,6 +488,9 @@ def posterior_curve(amplification: Fraction, priors: Iterable[Fraction]) -> tupl
         amplification: γ, 1 or more.
         priors: prior probabilities of a property.
 
+    Returns:
+        One entry a prior, in order: ``prior``, ``lowest`` and ``highest``, exactly.
+
     Raises:
         PlanError: γ is below 1, or a prior is outside 0..1.
 
@@ -493,6 +511,9 @@ def largest_rise(amplification: Fraction) -> float:
     Args:
         amplification: γ, 1 or more.
 
+    Returns:
+        A difference of probabilities, in 0..1.
+
     Raises:
         PlanError: γ is below 1.
 
@@ -512,6 +533,9 @@ def information_limit(amplification: Fraction, *, base: float = BITS) -> float:
     Args:
         amplification: γ, 1 or more.
         base: of the logarithm; 2 gives bits, math.e nats.
+
+    Returns:
+        The limit in units of ``base``, bits by default; 0 for γ = 1.
 
     Raises:
         PlanError: γ is below 1, or the base is not above 1.
@@ -579,11 +603,28 @@ class Channel:
         return [p * row[output] for p, row in zip(self.prior, self.transition, strict=True)]
 
     def probability(self, values: Collection[int]) -> Number:
-        """Return the prior probability of a property, given as the set of values x that have it."""
+        """Return the prior probability of a property.
+
+        Args:
+            values: the property, as the set of values x that have it.
+
+        Returns:
+            A probability in 0..1.
+        """
         return sum((self.prior[x] for x in values), Fraction(0))
 
     def posterior(self, output: int) -> tuple[Number, ...]:
-        """Return P[X = x | y] for every x; raise PlanError for an output of probability 0."""
+        """Return the posterior of the private value, given an output.
+
+        Args:
+            output: position of the output y, from 0.
+
+        Returns:
+            P[X = x | y] for every x, in the prior's order; they add up to 1.
+
+        Raises:
+            PlanError: the output has probability 0.
+        """
         joint = self._joint(output)
         total = sum(joint, Fraction(0))
         if not total:
@@ -591,7 +632,14 @@ class Channel:
         return tuple(part / total for part in joint)
 
     def posterior_range(self, values: Collection[int]) -> tuple[Number, Number]:
-        """Return the smallest and the largest posterior of a property, over all outputs of positive probability."""
+        """Return the smallest and the largest posterior of a property, over all outputs of positive probability.
+
+        Args:
+            values: the property, as the set of values x that have it.
+
+        Returns:
+            The two posteriors, in 0..1.
+        """
         inside, found = set(values), []
         for joint in map(self._joint, range(len(self.transition[0]))):
             if total := sum(joint, Fraction(0)):
@@ -599,7 +647,18 @@ class Channel:
         return min(found), max(found)
 
     def breaks(self, guarantee: Guarantee, values: Collection[int]) -> bool:
-        """Return whether some output breaks a guarantee, up or down, for a property (EGS03, definitions 1–3)."""
+        """Return whether some output breaks a guarantee, up or down, for a property.
+
+        Args:
+            guarantee: ρ1-to-ρ2 privacy.
+            values: the property, as the set of values x that have it.
+
+        Returns:
+            True if some output raises the property's probability from at most ρ1 to at least ρ2, or lowers it from at
+            least ρ2 to at most ρ1.
+
+        Source: EGS03, definitions 1–3.
+        """
         before, (lowest, highest) = self.probability(values), self.posterior_range(values)
         low, high = guarantee.prior, guarantee.posterior
         return before <= low < high <= highest or lowest <= low < high <= before

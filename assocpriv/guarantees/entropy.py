@@ -57,7 +57,14 @@ class WordEntropy:
         return int.from_bytes(self.words(count).astype("<u8").tobytes(), "little")
 
     def below(self, n: int) -> int:
-        """Return a uniform integer in [0, n)."""
+        """Return a uniform integer in [0, n).
+
+        Args:
+            n: the number of possible integers, 1 or more; for 1 nothing is drawn.
+
+        Returns:
+            The integer, exactly uniform.
+        """
         bits = (n - 1).bit_length()
         if bits == 0:
             return 0
@@ -71,11 +78,27 @@ class WordEntropy:
                 return product >> (WORD_BITS * words)
 
     def pick(self, cumulative: Sequence[int]) -> int:
-        """Return i with probability (cumulative[i] − cumulative[i−1]) / cumulative[-1]."""
+        """Return i with probability (cumulative[i] − cumulative[i−1]) / cumulative[-1].
+
+        Args:
+            cumulative: cumulative integer weights, non-decreasing; the last is 1 or more.
+
+        Returns:
+            A position in ``cumulative``, from 0.
+        """
         return bisect_right(cumulative, self.below(cumulative[-1]))
 
     def random_bits(self, count: int, num: int, bits: int) -> int:
-        """Return ``count`` independent bits, bit i being 1 with probability num / 2^bits."""
+        """Return ``count`` independent bits, bit i being 1 with probability num / 2^bits.
+
+        Args:
+            count: number of bits, from 0.
+            num: numerator of the probability, 0..2^bits.
+            bits: number of random bits for each result.
+
+        Returns:
+            An integer below 2^count, whose bit i is result i.
+        """
         groups = -(-count // WORD_BITS)
         result = 0
         for group, planes in enumerate(self.words(groups * bits).reshape(groups, bits).tolist()):
@@ -108,7 +131,14 @@ class SystemEntropy(WordEntropy):
     is_shared = True
 
     def words(self, count: int) -> "NDArray[np.uint64]":
-        """Return ``count`` words from the operating system, uint64 of shape (count,)."""
+        """Return uniform 64-bit words from the operating system.
+
+        Args:
+            count: number of words, from 0.
+
+        Returns:
+            uint64 (count,).
+        """
         import numpy as np
 
         return np.frombuffer(secrets.token_bytes(count * 8), dtype="<u8").astype(np.uint64, copy=False)

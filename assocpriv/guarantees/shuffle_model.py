@@ -123,6 +123,12 @@ class CentralGuarantee:
         A batch may hold all R. Exchanging them in turn is R steps, each of one report among ``people``, so
         P_0 ≤ e^ε' P_1 + δ' ≤ … gives ε = Rε' and δ = δ'(1 + e^ε' + … + e^((R−1)ε')). In several batches it is less.
 
+        Args:
+            reports_per_person: R, 1 or more.
+
+        Returns:
+            ε' in nats and δ', a probability.
+
         >>> [f"{each:.3g}" for each in CentralGuarantee(Fraction(1), Fraction(1, 10**8), 100_000).limits_per_report(2)]
         ['0.5', '3.78e-09']
         """
@@ -132,6 +138,14 @@ class CentralGuarantee:
 
     def holds(self, amplification: Fraction, blanket: Fraction, reports_per_person: int = 1) -> bool:
         """Return whether it is proved for reports of this γ and blanket; floats are rounded to the safe side.
+
+        Args:
+            amplification: γ of one report, 1 or more.
+            blanket: lower bound λ of Σ_y min_x P[x → y], in 0..1.
+            reports_per_person: R, the number of reports of one person, 1 or more.
+
+        Returns:
+            True if it is proved; False if it is not, which is no proof of the contrary.
 
         >>> guarantee = CentralGuarantee(Fraction(1), Fraction(1, 10**8), 100_000)
         >>> guarantee.holds(Fraction(19), Fraction(1, 10)), guarantee.holds(Fraction(19**3), Fraction(1, 10))
@@ -151,6 +165,13 @@ class CentralGuarantee:
     def least_blanket(self, amplification: Fraction, reports_per_person: int = 1) -> Fraction | None:
         """Return nearly the smallest blanket for which it is proved at this γ: 0 if any suffices, None if none does.
 
+        Args:
+            amplification: γ of one report, 1 or more.
+            reports_per_person: R, the number of reports of one person, 1 or more.
+
+        Returns:
+            A blanket in 0..1 for which :meth:`holds` is true, or None.
+
         >>> guarantee = CentralGuarantee(Fraction(1), Fraction(1, 10**8), 100_000)
         >>> [round(float(guarantee.least_blanket(Fraction(gamma))), 2) for gamma in (19, 2980)]
         [0.0, 0.44]
@@ -167,13 +188,28 @@ class CentralGuarantee:
         return high
 
     def to_json(self) -> dict[str, Any]:
-        """Return the guarantee as JSON content."""
+        """Return the guarantee as JSON content.
+
+        Returns:
+            The fields: ``epsilon``, ``delta`` and ``colluding`` as exact text, ``reports`` and ``delay`` as whole
+            numbers.
+        """
         written = {name: format_fraction(getattr(self, name)) for name in self.fractions}
         return written | {name: getattr(self, name) for name in self.numbers}
 
     @classmethod
     def from_json(cls, content: object) -> "CentralGuarantee":
-        """Read what :meth:`to_json` wrote."""
+        """Read what :meth:`to_json` wrote.
+
+        Args:
+            content: JSON content, an object with all fields of the guarantee.
+
+        Returns:
+            The guarantee, checked.
+
+        Raises:
+            PlanError: content of another form, or a value outside its range.
+        """
         if not isinstance(content, dict) or set(content) != {*cls.fractions, *cls.numbers}:
             names = ", ".join(sorted({*cls.fractions, *cls.numbers}))
             raise PlanError(f"a plan's central guarantee must have exactly the fields {names}")

@@ -393,7 +393,11 @@ class PlannedCollection:
         ])  # fmt: skip
 
     def lines(self) -> list[str]:
-        """Return the expected error by itemset size as text."""
+        """Return the expected error by itemset size as text.
+
+        Returns:
+            One line an itemset size, without line feeds.
+        """
         return [
             f"{name_itemsets(k)}: standard error {100 * each.total:.2f} percentage points at a support of "
             f"{each.support:.1%}"
@@ -401,7 +405,13 @@ class PlannedCollection:
         ]
 
     def to_frame(self) -> "pd.DataFrame":
-        """Return a row an itemset size: a common support, its standard error and that by cause, in whole baskets."""
+        """Return a row an itemset size: a common support, its standard error and that by cause, in whole baskets.
+
+        Returns:
+            A pandas frame with the columns ``itemset_size``, ``support``, ``std_error``, ``randomization_error``,
+            ``truncation_error`` and ``detection_threshold``, all but the first shares of whole baskets; NaN without a
+            threshold.
+        """
         thresholds = whole_basket_thresholds(self.plan, self.reports, self.request.sizes)
         columns = "itemset_size support std_error randomization_error truncation_error detection_threshold"
         return display.rows_frame(columns, (
@@ -624,7 +634,12 @@ class GuaranteeExample:
 
 @dataclass(frozen=True, slots=True)
 class GuaranteeExamples:
-    """Example guarantees from strict to lenient, or a plan's guarantee."""
+    """Example guarantees from strict to lenient, or a plan's guarantee.
+
+    Attributes:
+        guarantees: each guarantee with a verdict and its detection thresholds.
+        plan: the plan whose guarantee it is; None for examples.
+    """
 
     guarantees: tuple[GuaranteeExample, ...]
     plan: Plan | None = None
@@ -643,7 +658,12 @@ class GuaranteeExamples:
         return display.short_repr(self, pluralize(len(self.guarantees), "guarantee"), rows)
 
     def to_frame(self) -> "pd.DataFrame":
-        """Return a row a guarantee; ``thresholds`` of each have its cost."""
+        """Return a row a guarantee; ``thresholds`` of each have its cost.
+
+        Returns:
+            A pandas frame with the columns ``prior``, ``posterior``, ``epsilon`` (in nats), ``amplification_limit`` and
+            ``verdict``.
+        """
         known = [(each.guarantee, each.verdict) for each in self.guarantees]
         return display.rows_frame("prior posterior epsilon amplification_limit verdict", (
             (float(each.prior), float(each.posterior), each.epsilon, float(each.amplification_limit), verdict)
@@ -663,6 +683,7 @@ def explain_guarantees(plan: Plan | None = None) -> GuaranteeExamples:
 
     Raises:
         PlanError: the plan is of another type.
+        TypeError: no plan.
 
     >>> import assocpriv as ap
     >>> ap.planning.explain_guarantees().guarantees[3].verdict

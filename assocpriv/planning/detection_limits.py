@@ -152,7 +152,12 @@ class Privacy:
         return display.short_repr(self, f"one report: {display.bound_text(self.one.amplification)}", rows)
 
     def to_frame(self) -> "pd.DataFrame":
-        """Return a row a prior, with the posteriors after one report, and after several together."""
+        """Return a row a prior, with the posteriors after one report, and after several together.
+
+        Returns:
+            A pandas frame with the columns ``prior``, ``lowest_posterior`` and ``highest_posterior``, and both
+            with the ending ``_together``, all in 0..1.
+        """
         return self.one.to_frame().merge(self.together.to_frame(), on="prior", suffixes=("", "_together"))
 
 
@@ -250,7 +255,12 @@ class PlanReports:
 
 @dataclass(frozen=True, slots=True)
 class ComposedPlans:
-    """The guarantee of one person's reports under several plans: for each plan, and for all together."""
+    """The guarantee of one person's reports under several plans.
+
+    Attributes:
+        plans: the number of reports and the guarantee under each plan.
+        together: the guarantee of all reports together.
+    """
 
     plans: tuple[PlanReports, ...]
     together: ComposedGuarantee
@@ -266,7 +276,12 @@ class ComposedPlans:
         return display.short_repr(self, f"{count} together: {display.bound_text(self.together.amplification)}", rows)
 
     def to_frame(self) -> "pd.DataFrame":
-        """Return a row a plan; ``together.to_frame()`` has the posteriors."""
+        """Return a row a plan; ``together.to_frame()`` has the posteriors.
+
+        Returns:
+            A pandas frame with the columns ``plan_id``, ``reports``, ``reports_per_person``, ``covered``,
+            ``amplification`` and ``epsilon`` (in nats).
+        """
         columns = "plan_id reports reports_per_person covered amplification epsilon"
         return display.rows_frame(columns, (
             (each.plan.plan_id, each.together.reports, each.plan.reports_per_person, each.covered,
@@ -430,7 +445,12 @@ class Forecast:
         ])  # fmt: skip
 
     def to_frame(self) -> "pd.DataFrame":
-        """Return a row an itemset size; supports are shares of cut baskets, NaN where nothing is detectable."""
+        """Return a row an itemset size; supports are shares of cut baskets, NaN where nothing is detectable.
+
+        Returns:
+            A pandas frame with the columns ``itemset_size``, ``candidates`` (a count), ``detectable_support`` and
+            ``detection_threshold``.
+        """
         return display.rows_frame("itemset_size candidates detectable_support detection_threshold", (
             (k, comb(self.plan.n_items, k), *map(display.share_or_nan, (chosen, self.detectable.threshold[k])))
             for k, chosen in self.detectable.chosen.items()
@@ -494,7 +514,7 @@ class PlanForDetection:
 
     @property
     def guarantee(self) -> amplifications.Guarantee:
-        """The guarantee, for all reports of one person."""
+        """The ρ1-to-ρ2 guarantee, for all reports of one person."""
         return self.plan.guarantee
 
     _repr_html_ = display.html_renderer("assocpriv.show.plan_views:solution")
@@ -507,7 +527,11 @@ class PlanForDetection:
         return display.short_repr(self, what, [why, *self.choice.lines()])
 
     def to_frame(self) -> "pd.DataFrame":
-        """Return the expected errors of the plan, a row an itemset size."""
+        """Return the expected errors of the plan, a row an itemset size.
+
+        Returns:
+            A pandas frame, as of :meth:`PlannedCollection.to_frame`.
+        """
         return self.choice.to_frame()
 
 
@@ -525,6 +549,7 @@ def reports_to_detect(plan: Plan, support: "float | str | Fraction") -> dict[int
 
     Raises:
         PlanError: the support is outside (0, 1].
+        TypeError: no plan.
 
     >>> import assocpriv as ap
     >>> made = ap.plan(["milk", "tea"], ap.Guarantee("5%", "50%"), transaction_size=2, paper=True)

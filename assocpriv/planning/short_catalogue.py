@@ -156,7 +156,12 @@ class Refinement:
         ])  # fmt: skip
 
     def to_frame(self) -> "pd.DataFrame":
-        """Return one row: the effect of the short catalogue, and ε of the second plan and of both plans."""
+        """Return one row: the effect of the short catalogue, and ε of the second plan and of both plans.
+
+        Returns:
+            A pandas frame with the columns ``items``, ``share``, ``items_per_basket``, ``relative_error``, ``pays``,
+            ``reports``, ``epsilon`` and ``epsilon_both`` (in nats).
+        """
         short, limits = self.short, (self.plan.guarantee.amplification_limit, self.amplification_limit)
         epsilons = (round_epsilon_up(limit) for limit in limits)
         columns = "items share items_per_basket relative_error pays reports epsilon epsilon_both"
@@ -183,6 +188,7 @@ def refine(
     Raises:
         EstimateError: the table is of another plan, or has fewer than two single items.
         PlanError: a number is out of range, or no operator fits.
+        TypeError: no plan.
 
     >>> import assocpriv as ap
     >>> made = ap.plan(["milk", "tea", "rye"], ap.Guarantee("5%", "50%"))

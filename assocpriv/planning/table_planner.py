@@ -386,6 +386,7 @@ def plan_table(
 
     Raises:
         PlanError: the schema is invalid, or there is a guarantee but no protected column.
+        TypeError: text instead of a list of columns, or a guarantee of another class.
 
     Warns:
         UserWarning: values of a column differ only in case, Unicode form, blanks or leading zeros.
@@ -738,7 +739,14 @@ class ColumnFacts:
 
 @dataclass(frozen=True)
 class TableFacts:
-    """The guarantee of a plan of a table, and the cost of each number of columns per report."""
+    """The guarantee of a plan of a table, and the cost of each number of columns per report.
+
+    Attributes:
+        plan: the plan.
+        reports: expected number of reports.
+        columns: the guarantee of each column.
+        costs: the cost of each number of columns per report.
+    """
 
     plan: TablePlan
     reports: int
@@ -756,7 +764,12 @@ class TableFacts:
         return display.short_repr(self, f"{pluralize(self.reports, 'report')}, {display.plan_bound(self.plan)}", rows)
 
     def to_frame(self) -> "pd.DataFrame":
-        """Return a row a column: its release and guarantee, and the scale of its noise."""
+        """Return a row a column: its release and guarantee, and the scale of its noise.
+
+        Returns:
+            A pandas frame with the columns ``column``, ``kind``, ``release``, ``amplification``, ``epsilon`` (in nats),
+            ``scale`` (in the column's unit) and ``distance``.
+        """
         return display.rows_frame("column kind release amplification epsilon scale distance", (
             (each.column.name, each.column.kind, each.release, *display.gamma_and_epsilon(each.amplification),
              each.scale, each.distance)
@@ -854,7 +867,12 @@ def _overlap(masses: NDArray[np.float64], starts: NDArray[np.int64], deviation: 
 
 @dataclass(frozen=True, slots=True)
 class GuidedFacts:
-    """A plan of guided perturbation with an expected number of reports."""
+    """A plan of guided perturbation with an expected number of reports.
+
+    Attributes:
+        plan: the plan.
+        reports: expected number of reports.
+    """
 
     plan: GuidedPlan
     reports: int
@@ -879,7 +897,11 @@ class GuidedFacts:
         ])  # fmt: skip
 
     def to_frame(self) -> "pd.DataFrame":
-        """Return a row an attribute, with its number of values, each a bit of a report."""
+        """Return a row an attribute, with its number of values, each a bit of a report.
+
+        Returns:
+            A pandas frame with the columns ``column`` and ``values``.
+        """
         return display.rows_frame("column values", ((each.name, each.inputs) for each in self.plan.attributes))
 
 

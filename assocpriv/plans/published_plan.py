@@ -126,7 +126,11 @@ class PublishedPlan(ABC):
         return f"ε ≤ {self.guarantee.epsilon}{of_all} (γ < {limit:g}{weak})"
 
     def check_batch(self, reports: int, done: str) -> None:
-        """Check that a batch has at least the minimum size; ``done`` is a past participle for the error message.
+        """Check that a batch has at least the minimum size.
+
+        Args:
+            reports: number of reports of the batch.
+            done: a past participle for the error message, as ``"closed"``.
 
         Raises:
             PrivacyLimitError: there are fewer reports, or as :meth:`check_central`.
@@ -180,7 +184,12 @@ class PublishedPlan(ABC):
 
     @abstractmethod
     def check_form(self, packed: NDArray[np.uint8], source: str = "", first: int = 0) -> None:
-        """Check that clients of the plan can have sent the reports, uint8 of shape (n, report_bytes).
+        """Check that clients of the plan can have sent the reports.
+
+        Args:
+            packed: reports, uint8 (n, report_bytes).
+            source: text for the error message before the report's number, as a file's name.
+            first: number of the first report for the error message.
 
         Raises:
             WireError: the message names ``source`` and the first invalid report, counted from ``first``.
@@ -188,12 +197,23 @@ class PublishedPlan(ABC):
 
     @abstractmethod
     def to_fields(self) -> dict[str, Any]:
-        """Return the fields of ``field_names``, and any of ``optional_names`` that are set, as JSON content."""
+        """Return the fields of ``field_names``, and any of ``optional_names`` that are set, as JSON content.
+
+        Returns:
+            The fields by name.
+        """
 
     @classmethod
     @abstractmethod
     def from_fields(cls, fields: dict[str, Any]) -> Self:
-        """Read a plan from its fields with the envelope's; only optional ones may be missing."""
+        """Read a plan from its fields with the envelope's; only optional ones may be missing.
+
+        Args:
+            fields: the plan's fields with those of the envelope, as JSON content.
+
+        Returns:
+            The plan, checked.
+        """
 
     def _check_guarantee(self) -> None:
         """Check that all reports of one person together keep the guarantee."""
@@ -211,14 +231,31 @@ class PublishedPlan(ABC):
         return {name: format_fraction(getattr(self.guarantee, name)) for name in ("prior", "posterior")}
 
     def check_shape(self, packed: NDArray[np.uint8]) -> None:
-        """Check that reports are uint8 of shape (n, report_bytes); else compiled code would read beyond its tables."""
+        """Check the type and shape of reports; with others compiled code would read beyond its tables.
+
+        Args:
+            packed: reports, to be uint8 of shape (n, report_bytes).
+
+        Raises:
+            WireError: another type or shape.
+        """
         if packed.dtype != "uint8" or packed.ndim != 2 or packed.shape[1] != self.report_bytes:
             got = f"{packed.dtype} of shape {packed.shape}"
             length = pluralize(self.report_bytes, "byte")
             raise WireError(f"reports of this plan are rows of {length} (uint8), got {got}")
 
     def require_type(self, wanted: type[AnyPlan]) -> AnyPlan:
-        """Return this plan; raise PlanError if it is not of the wanted class."""
+        """Return this plan if it is of the wanted class.
+
+        Args:
+            wanted: the class, as :class:`assocpriv.Plan`.
+
+        Returns:
+            The same plan.
+
+        Raises:
+            PlanError: a plan of another type.
+        """
         if not isinstance(self, wanted):
             raise PlanError(
                 f"a plan of the type {self.kind} cannot be used here; give one of the type {' or '.join(wanted.kinds)} "
@@ -228,14 +265,29 @@ class PublishedPlan(ABC):
 
     @classmethod
     def require(cls, plan: object) -> Self:
-        """Return a plan of this class; raise PlanError for another plan type, TypeError for what is no plan."""
+        """Return a plan if it is of this class.
+
+        Args:
+            plan: what a caller gave as the plan.
+
+        Returns:
+            The same plan.
+
+        Raises:
+            PlanError: a plan of another type.
+            TypeError: no plan.
+        """
         if not isinstance(plan, PublishedPlan):
             hint = "its attribute plan is one" if hasattr(plan, "plan") else "read_plan reads one from a file"
             raise TypeError(f"plan must be a {cls.__name__} ({hint}), got a {type(plan).__name__}")
         return plan.require_type(cls)
 
     def to_json(self) -> dict[str, Any]:
-        """Return the plan as JSON content."""
+        """Return the plan as JSON content.
+
+        Returns:
+            The fields with ``format``, ``version``, ``kind`` and ``reports_per_person``.
+        """
         envelope = {"format": FORMAT, "version": VERSION, "kind": self.kind}
         return envelope | self.to_fields() | {"reports_per_person": self.reports_per_person}
 
@@ -253,6 +305,12 @@ class PublishedPlan(ABC):
     def from_json(cls, content: object) -> Self:
         """Read JSON content that :meth:`to_json` wrote.
 
+        Args:
+            content: JSON content, an object.
+
+        Returns:
+            The plan, checked.
+
         Raises:
             PlanError: the content is no plan, or its format, version or type is unknown.
         """
@@ -268,6 +326,12 @@ class PublishedPlan(ABC):
     @classmethod
     def parse(cls, text: str) -> Self:
         """Read a plan from JSON text.
+
+        Args:
+            text: JSON, as :attr:`canonical_json`; blanks and the order of fields do not matter.
+
+        Returns:
+            The plan, checked.
 
         Raises:
             PlanError: the text is no JSON, or as :meth:`from_json`.

@@ -109,7 +109,14 @@ class Baskets:
         return Baskets(self.catalogue, self.offsets[start : max(start, stop) + 1], self.items)
 
     def take(self, rows: NDArray[np.int64]) -> "Baskets":
-        """Return the baskets with the indices ``rows``, int64 of shape (n,)."""
+        """Return the baskets at chosen positions.
+
+        Args:
+            rows: positions of baskets from 0, int64 (n,), in any order and with repeats.
+
+        Returns:
+            The n baskets in the order of ``rows``, over the same catalogue.
+        """
         sizes = self.sizes[rows]
         offsets = np.append(0, np.cumsum(sizes))
         places = np.repeat(self.offsets[rows] - offsets[:-1], sizes) + np.arange(offsets[-1])

@@ -63,7 +63,15 @@ class SparkReports:
 
     @classmethod
     def from_files(cls, reports: Reports, spark: "SparkSession") -> "SparkReports":
-        """Return reports that tasks read from their files, under the paths that the files have on the driver."""
+        """Return reports that tasks read from their files, under the paths that the files have on the driver.
+
+        Args:
+            reports: The reports, in files and in memory.
+            spark: The Spark session.
+
+        Returns:
+            The reports.
+        """
         groups: list[tuple[Path, int, int]] = []
         first = len(reports.in_memory)
         for path in reports.paths:
@@ -79,6 +87,14 @@ class SparkReports:
     def from_frame(cls, frame: "DataFrame", plan: "PublishedPlan", column: str = COLUMN) -> "SparkReports":
         """Return reports in a column of a DataFrame; this counts them once.
 
+        Args:
+            frame: A DataFrame of Spark.
+            plan: The plan of the reports.
+            column: Name of the column, of type binary.
+
+        Returns:
+            The reports.
+
         Raises:
             WireError: There is no such column, or it does not hold reports of the plan.
         """
@@ -91,7 +107,16 @@ class SparkReports:
         return cls(chosen, read, int(n_reports[0]), empty, in_order=False)
 
     def add_up(self, count: _Count, n_counts: int) -> Ints:
-        """Return the sum of ``count`` over all pieces of the reports, int64 (n_counts,)."""
+        """Return the sum of ``count`` over all pieces of the reports, int64 (n_counts,).
+
+        Args:
+            count: A function that returns int64 (n_counts,) for the number of the first report of a piece and the
+                piece.
+            n_counts: Number of sums.
+
+        Returns:
+            The sums, int64 (n_counts,).
+        """
         total = add_up(self._tasks, partial(_sum_counts, self._read, count, n_counts), n_counts)
         packed = self._local.in_memory
         return total + count(0, Reports(self.plan, packed)) if len(packed) else total

@@ -42,7 +42,12 @@ _UNFIT = re.compile(  # what XML cannot hold, and what turns the direction of na
 class Chart:
     """A chart, which shows itself in notebooks; ``svg`` is its text. Of nothing it says so.
 
-    ``keys`` are words by the class of what they stand for, ``notes`` sentences; both stand below a chart by itself.
+    Attributes:
+        title: the title, which screen readers read, too.
+        height, width: size of the drawing in pixels.
+        inner: the drawing in SVG; empty if there is nothing to draw.
+        keys: words of the legend, each with the class of the marks that it stands for.
+        notes: sentences that stand below a chart by itself.
     """
 
     title: str
@@ -84,6 +89,10 @@ class Chart:
 
     def save(self, path: str | Path, *, force: bool = False) -> None:
         """Write it as a file of SVG, which browsers, word processors and drawing programs open.
+
+        Args:
+            path: the file, with the extension .svg.
+            force: replace an existing file.
 
         Raises:
             FileError: the file exists and ``force`` is not set, does not end in .svg, or cannot be written.

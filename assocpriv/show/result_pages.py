@@ -73,6 +73,7 @@ def page(
     Raises:
         EstimateError: no result of this package, or a joint distribution of two columns.
         PlanError: not the plan of these reports.
+        TypeError: ``plan`` is neither a plan nor the path of one.
 
     >>> import assocpriv as ap
     >>> made = ap.plan(["milk", "tea"], transaction_size=2, guarantee=ap.Guarantee("5%", "50%"))
@@ -284,6 +285,7 @@ def chart(
 
     Raises:
         EstimateError: an unknown kind or column, or no result of this package.
+        TypeError: ``kind`` is no text.
 
     >>> import assocpriv as ap
     >>> plan = ap.plan(["tea", "milk", "rye"], ap.Guarantee("5%", "50%"), mean_size=2)

@@ -55,6 +55,9 @@ def sample_sizes(
         progress: Called with (bytes read, bytes of the file).
         incomplete: As for ``read_baskets``.
 
+    Returns:
+        The counts: ``sizes`` by number of items, and ``read``, what was read and dropped.
+
     Raises:
         BasketError: A sample that cannot be read, or without any item of the catalogue.
     """
@@ -92,7 +95,13 @@ class CatalogueDraft:
 
 @dataclass(frozen=True, slots=True)
 class CatalogueUse:
-    """Baskets compared with a catalogue: numbers of baskets, of unknown items, and of unused catalogue names."""
+    """Baskets compared with a catalogue.
+
+    Attributes:
+        baskets: Number of baskets.
+        unknown: Number of items in baskets that are not in the catalogue.
+        unused: Number of names of the catalogue that are in no basket.
+    """
 
     baskets: int
     unknown: int
@@ -203,11 +212,16 @@ def try_catalogue(
     """Compare baskets with a catalogue.
 
     Args:
-        catalogue: the catalogue.
-        sources, layout, progress, incomplete: as for :func:`draft_catalogue`, and so the errors.
+        catalogue: The catalogue.
+        sources: Files, or data that ``to_baskets`` takes.
+        layout, progress, incomplete: As for :func:`draft_catalogue`.
 
     Returns:
         The numbers of ``baskets``, of ``unknown`` items in them, and of ``unused`` names of the catalogue.
+
+    Raises:
+        BasketError: As ``read_baskets``.
+        TypeError: No catalogue.
 
     >>> import assocpriv as ap
     >>> use = ap.catalogues.try_catalogue(ap.Catalogue(["tea", "rye"]), [[["tea", "milk"], ["tea"]]])

@@ -120,6 +120,8 @@ class Simulation:
         found_count: number of truly frequent itemsets that were selected.
         false_count: number of selected itemsets with a true support below the minimum.
         read: counts of skipped items, and of baskets by size.
+        reports: the reports.
+        truth: the true supports.
     """
 
     itemsets: "pd.DataFrame"
@@ -141,7 +143,11 @@ class Simulation:
         ])  # fmt: skip
 
     def to_frame(self) -> "pd.DataFrame":
-        """Return the mined itemsets with their true supports; ``missed`` has the others that are frequent."""
+        """Return the mined itemsets with their true supports; ``missed`` has the others that are frequent.
+
+        Returns:
+            The pandas frame ``itemsets``.
+        """
         import pandas as pd
 
         return pd.DataFrame(self.itemsets)
@@ -282,7 +288,16 @@ class DemoSettings:
 
 @dataclass(frozen=True, slots=True)
 class DemoStart:
-    """A demo before the collection: raw baskets, the plan with its detection limits, and the files to write."""
+    """A demo before the collection.
+
+    Attributes:
+        settings: the settings.
+        paths: the files to write.
+        baskets: the raw baskets.
+        prospects: the plan with its detection limits.
+        loss: the support that truncation to M items loses.
+        seconds: time of each stage so far, in seconds.
+    """
 
     settings: DemoSettings
     paths: tuple[Path, ...]
@@ -292,7 +307,14 @@ class DemoStart:
     seconds: dict[str, float]
 
     def finish(self, progress: Progress) -> "Demo":
-        """Randomize, mine, compare with the truth and write the files."""
+        """Randomize, mine, compare with the truth and write the files.
+
+        Args:
+            progress: called with (stage, done, total).
+
+        Returns:
+            The results, with the truth.
+        """
         plan, settings = self.prospects.plan, self.settings
         simulation = simulate(self.baskets, plan, settings.min_support, seed=settings.seed, progress=progress)
         clock = [perf_counter()]
@@ -311,7 +333,14 @@ class DemoStart:
 
 @dataclass(frozen=True, slots=True)
 class Demo:
-    """The result of a demo with the truth; ``rules`` also have their ``true_confidence``."""
+    """The result of a demo with the truth.
+
+    Attributes:
+        start: the demo before the collection.
+        simulation: reports and mined itemsets, with the truth.
+        rules: rules of the itemsets, with their ``true_confidence``.
+        seconds: time of each stage, in seconds.
+    """
 
     start: DemoStart
     simulation: Simulation

@@ -369,7 +369,17 @@ class LevelTrial:
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """The results of a simulation: one level per number of eigenvectors, and the accuracy with raw tuples."""
+    """The results of a simulation of guided perturbation.
+
+    Attributes:
+        plan: The plan.
+        request: The options.
+        people: Number of people who answer, in each round.
+        held_out: Number of people who are held back to test classifiers, in each round.
+        original_accuracy: Accuracy of a classifier trained on raw tuples, a share.
+        majority: Share of the most frequent class among the people held back.
+        levels: The results of each level, one per number of eigenvectors.
+    """
 
     plan: GuidedPlan
     request: TrialRequest
@@ -388,7 +398,12 @@ class Trial:
         ])  # fmt: skip
 
     def to_frame(self) -> "pd.DataFrame":
-        """Return a row a level: what it discloses and the accuracy of a classifier, with standard errors."""
+        """Return a row a level: what it discloses and the accuracy of a classifier, with standard errors.
+
+        Returns:
+            A pandas frame with the columns ``level``, ``mu``, ``disclosure``, ``disclosure_bound``,
+            ``information_low``, ``information_high``, ``accuracy``, ``estimate``, and ``…_std_error`` of means.
+        """
         return rows_frame(
             "level mu disclosure disclosure_std_error disclosure_bound information_low information_high accuracy "
             "accuracy_std_error estimate estimate_std_error",

@@ -400,8 +400,12 @@ ATTRIBUTES = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgrawalSettings:
-    """Settings of :func:`generate_agrawal`: the function that determines the class, the number of records, and the
-    seed.
+    """Settings of :func:`generate_agrawal_file`.
+
+    Attributes:
+        function: The function that determines the class, 1..5.
+        n_records: Number of records, 2..2^31.
+        seed: Random seed, 0..2^128 − 1.
 
     Raises:
         RecordError: a number outside its range.

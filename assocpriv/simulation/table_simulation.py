@@ -65,7 +65,15 @@ class ColumnTrial:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class TableSimulation:
-    """The result of a plan on given records: columns with the truth, reading counts, and the seconds of each stage."""
+    """The result of a plan on given records, with the truth.
+
+    Attributes:
+        reports: The reports.
+        found: The reconstructed distributions.
+        columns: Each column's reconstruction with the truth, by name.
+        read: Counts of what was read.
+        seconds: Time of each stage, in seconds.
+    """
 
     reports: Reports
     found: Distributions
@@ -81,7 +89,12 @@ class TableSimulation:
         ])  # fmt: skip
 
     def to_frame(self) -> "pd.DataFrame":
-        """Return a row a column: the distance of its estimated distribution from the true one, and both means."""
+        """Return a row a column: the distance of its estimated distribution from the true one, and both means.
+
+        Returns:
+            A pandas frame with the columns ``column``, ``reports``, ``distance``, ``covered``, ``tested``, ``missing``,
+            ``true_missing``, ``mean``, ``mean_std_error`` and ``true_mean``.
+        """
         columns = "column reports distance covered tested missing true_missing mean mean_std_error true_mean"
         return rows_frame(columns, (_trial_row(name, each) for name, each in self.columns.items()))
 

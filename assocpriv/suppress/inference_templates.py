@@ -164,6 +164,7 @@ def read_templates(source: "str | PathLike[str] | Iterable[Template | Mapping[st
 
     Raises:
         TemplateError: The source cannot be read, holds no template, or an invalid one, named by its place.
+        TypeError: Neither a list nor the path of a file.
 
     >>> import assocpriv as ap
     >>> templates = [{"channel": ["Job"], "sensitive": {"Status": ["Ill"]}, "confidence": 0.1}]
@@ -196,6 +197,12 @@ def are_over_items(templates: Any) -> bool:
 
     Args:
         templates: Templates as :func:`read_templates` takes them.
+
+    Returns:
+        True for templates over items, False for templates over columns.
+
+    Raises:
+        TemplateError, TypeError: As :func:`read_templates`.
 
     >>> import assocpriv as ap
     >>> ap.suppress.are_over_items([{"channel": ["beer"], "sensitive": ["test"], "confidence": 0.5}])

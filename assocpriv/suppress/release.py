@@ -136,9 +136,16 @@ class SuppressionRequest:
 class CheckResult:
     """The inferences of data above their bounds, highest confidence first.
 
-    ``is_release``: channel cells hold a mark, or no basket has some item of a channel, so that bounds were counted over
-    all columns of all channels; ``absent`` are these items. ``weights`` are columns that may give the number of people
-    of a row.
+    Attributes:
+        things: what is counted: ``"records"`` or ``"baskets"``.
+        records: number of records or baskets.
+        bins: labels of the intervals of each column that was cut into them.
+        bounds: the bounds of all templates.
+        violations: the inferences above their bounds.
+        is_release: whether channel cells hold a mark, or no basket has some item of a channel; then bounds were counted
+            over all columns of all channels.
+        absent: items of channels that no basket has.
+        weights: columns that may give the number of people of a row.
     """
 
     things: str
@@ -159,7 +166,12 @@ class CheckResult:
         return short_repr(self, f"{count}, {above if rows else 'no inference above its bound'}", rows)
 
     def to_frame(self) -> "pd.DataFrame":
-        """Return a row an inference above its bound."""
+        """Return a row an inference above its bound.
+
+        Returns:
+            A pandas frame with the columns ``column``, ``value``, ``channel``, ``support`` (a count), ``confidence``
+            and ``bound`` (shares).
+        """
         return rows_frame("column value channel support confidence bound", map(_inference_row, self.violations))
 
     @property
@@ -170,7 +182,23 @@ class CheckResult:
 
 @dataclass(frozen=True, slots=True)
 class ReleaseReport:
-    """The figures of a release; ``checked`` has the inferences counted in the released data."""
+    """The figures of a release.
+
+    Attributes:
+        things: what is released: ``"records"`` or ``"baskets"``.
+        records: number of records or baskets.
+        class_column: the column of a classifier, if one was named.
+        mark: the text in hidden cells.
+        bounds: the bounds of all templates.
+        before: the highest confidence in the data before the release, for each bound.
+        checked: the inferences counted in the released data, one a bound.
+        details: the choice of cells or items, and what it costs, as JSON content.
+        number: number of the release under its key.
+        bins: labels of the intervals of each column that was cut into them.
+        respelled: columns rewritten because they write a value in several ways.
+        dropped: columns left out of the release.
+        weights: columns that may give the number of people of a row.
+    """
 
     things: str
     records: int
@@ -196,7 +224,12 @@ class ReleaseReport:
         ])  # fmt: skip
 
     def to_frame(self) -> "pd.DataFrame":
-        """Return a row a bound: its inference of highest confidence in the released data."""
+        """Return a row a bound: its inference of highest confidence in the released data.
+
+        Returns:
+            A pandas frame with the columns ``column``, ``value``, ``channel``, ``support`` (a count), ``confidence``
+            and ``bound`` (shares).
+        """
         return rows_frame("column value channel support confidence bound", map(_inference_row, self.checked))
 
 
@@ -308,6 +341,7 @@ def suppress(
             identifies the row.
         RecordError: As :func:`check`.
         FileError: The released table violates a bound, or the key cannot be read.
+        TypeError: A path; :func:`suppress_file` takes files.
 
     >>> import pandas as pd
     >>> import assocpriv as ap

@@ -142,8 +142,11 @@ def stream_transactions(paths: Paths, plan: "Plan", options: ReadOptions = STRIC
 class BasketCounts:
     """Counts of baskets that became a plan's transactions: what was dropped, and how many have each size.
 
-    ``sizes`` are those of reported baskets after the plan's mapping; they determine the truncation loss
-    (planning/expected_error.py). ``people`` is the number of persons, None if each basket counts as another person's.
+    Attributes:
+        read: what was read, and what was dropped while reading.
+        sizes: number of reported baskets by number of items, after the plan's mapping; they determine the truncation
+            loss (planning/expected_error.py).
+        people: number of persons; None if each basket counts as another person's.
     """
 
     read: ReadCounts

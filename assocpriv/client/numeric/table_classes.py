@@ -32,7 +32,15 @@ _ENDINGS = (".csv", ".parquet", ".pq")
 
 @dataclass(slots=True)
 class PredictionCounts:
-    """Numbers of records, of records by predicted class, and by column of missing, unseen and out-of-range values."""
+    """Counts of the records that a tree classified, and of their values that it did not know.
+
+    Attributes:
+        records: number of records.
+        classes: number of records by predicted class.
+        missing: number of missing values by column.
+        unseen: number of values by column that are none of its categories.
+        outside: number of values by column beyond its range.
+    """
 
     records: int = 0
     classes: Counter[str] = field(default_factory=Counter)

@@ -120,11 +120,25 @@ class Plan(PublishedPlan):
         return [(self.share(each), each.view.describe(each.transaction_size)) for each in self.report_types]
 
     def share(self, report_type: ReportType) -> Fraction:
-        """Return the probability that a device draws a report type."""
+        """Return the probability that a device draws a report type.
+
+        Args:
+            report_type: one of ``report_types``.
+
+        Returns:
+            The probability, exactly.
+        """
         return Fraction(report_type.weight, self.total_weight)
 
     def largest_report_type(self, view_kind: str) -> ReportType | None:
-        """Return the report type with the largest weight among those with a kind of view; the first of equal ones."""
+        """Return the report type with the largest weight among those with one kind of view; the first of equal ones.
+
+        Args:
+            view_kind: the kind of view, as ``"items"`` or ``"sizes"``.
+
+        Returns:
+            The report type; None if no report type has such a view.
+        """
         found = [report_type for report_type in self.report_types if report_type.view.kind == view_kind]
         return max(found, key=lambda report_type: report_type.weight) if found else None
 
@@ -179,12 +193,26 @@ class Plan(PublishedPlan):
         return self.number_bytes + max(report_type.form.length for report_type in self.report_types)
 
     def pack_report(self, number: int, response: bytes) -> bytes:
-        """Return the report with a report type's number and response."""
+        """Return the report with a report type's number and response.
+
+        Args:
+            number: position of the report type in ``report_types``.
+            response: the response's bytes, at most as long as the longest response of the plan.
+
+        Returns:
+            The report, ``report_bytes`` bytes; short responses are filled with zeros.
+        """
         length = self.report_bytes - self.number_bytes
         return number.to_bytes(self.number_bytes, "little") + response.ljust(length, b"\0")
 
     def unpack_report(self, report: bytes) -> tuple[ReportType, bytes]:
         """Return the report type and the response in a report.
+
+        Args:
+            report: the report's bytes.
+
+        Returns:
+            The report type, and the bytes of its response.
 
         Raises:
             WireError: no client of the plan can have sent the bytes.
@@ -196,20 +224,44 @@ class Plan(PublishedPlan):
         return self.report_types[number], self.responses_in(packed, number)[0].tobytes()
 
     def type_numbers(self, packed: NDArray[np.uint8]) -> NDArray[np.int64]:
-        """Return the report types' numbers of packed reports, int64 (n,)."""
+        """Return the report type's number of each packed report.
+
+        Args:
+            packed: reports, uint8 (n, report_bytes).
+
+        Returns:
+            Positions in ``report_types``, int64 (n,).
+        """
         if not self.number_bytes:
             return np.zeros(len(packed), dtype=np.int64)
         return packed[:, 0].astype(np.int64)
 
     def responses_in(self, packed: NDArray[np.uint8], number: int) -> NDArray[np.uint8]:
-        """Return the responses of one report type, uint8 (responses, bytes), among packed reports."""
+        """Return the responses of one report type among packed reports.
+
+        Args:
+            packed: reports, uint8 (n, report_bytes).
+            number: position of the report type in ``report_types``.
+
+        Returns:
+            uint8 (responses, bytes), in the order of the reports; ``bytes`` is the length of the type's response.
+        """
         start, length = self.number_bytes, self.report_types[number].form.length
         if not start:
             return packed
         return np.ascontiguousarray(packed[packed[:, 0] == number, start : start + length])
 
     def check_form(self, packed: NDArray[np.uint8], source: str = "", first: int = 0) -> None:
-        """Raise WireError for reports that no client can have sent: unknown report types or invalid bits."""
+        """Check that clients of the plan can have sent the reports: known report types and valid bits.
+
+        Args:
+            packed: reports, uint8 (n, report_bytes).
+            source: text for the error message before the report's number, as a file's name.
+            first: number of the first report for the error message.
+
+        Raises:
+            WireError: no client can have sent a report; the message names ``source`` and the first such report.
+        """
         self._check(packed, lambda row: f"{source}report {first + row}")
 
     def _check(self, packed: NDArray[np.uint8], naming: Callable[[int], str]) -> None:
@@ -225,7 +277,11 @@ class Plan(PublishedPlan):
     # ---- text
 
     def to_fields(self) -> dict[str, Any]:
-        """Return the plan's fields as JSON content."""
+        """Return the plan's fields as JSON content.
+
+        Returns:
+            The fields of ``field_names``, and ``central`` if the plan has a central guarantee.
+        """
         return {
             "catalogue": self.catalogue.to_json(),
             "report_types": [report_type.to_json(self.total_weight) for report_type in self.report_types],
@@ -242,7 +298,18 @@ class Plan(PublishedPlan):
 
     @classmethod
     def from_fields(cls, fields: dict[str, Any]) -> "Plan":
-        """Read what :meth:`to_fields` wrote."""
+        """Read what :meth:`to_fields` wrote.
+
+        Args:
+            fields: the plan's fields with those of the envelope, as JSON content; ``central`` may be missing.
+
+        Returns:
+            The plan, checked.
+
+        Raises:
+            PlanError: a field of another form, or fields that contradict each other.
+            PrivacyLimitError: the amplification is not below the guarantee's limit.
+        """
         catalogue = Catalogue.from_json(fields["catalogue"])
         if not isinstance(fields["report_types"], list) or len(fields["report_types"]) > MOST_REPORT_TYPES:
             raise PlanError(f"plan field report_types must be a list of at most {MOST_REPORT_TYPES}")
@@ -283,6 +350,7 @@ def report_items(report: bytes, plan: Plan) -> frozenset[str]:
 
     Raises:
         WireError: no client of the plan can have sent the bytes.
+        TypeError: the report is not bytes, or the plan is none.
 
     >>> import assocpriv as ap
     >>> made = ap.plan(["milk", "tea"], transaction_size=2, guarantee=ap.Guarantee("5%", "50%"))

@@ -50,6 +50,7 @@ class Catalogue(Sequence[str]):
 
     Raises:
         PlanError: there is no name, or one is repeated, empty, or has control characters or blanks around it.
+        TypeError: one text instead of a list of names.
 
     >>> import assocpriv as ap
     >>> items = ap.Catalogue(["tea", "milk"])
@@ -73,7 +74,17 @@ class Catalogue(Sequence[str]):
 
     @classmethod
     def numbered(cls, count: int) -> "Catalogue":
-        """Return the catalogue of ``count`` items named 0 … count−1."""
+        """Return the catalogue of ``count`` items named 0 … count−1.
+
+        Args:
+            count: number of items, 1..2^20.
+
+        Returns:
+            The catalogue; it does not store the names.
+
+        Raises:
+            PlanError: the count is no whole number in this range.
+        """
         made = cls.__new__(cls)
         made._count = check_integer(count, "catalogue count", 1, MAX_ITEMS)
         made._names = made._index = None
@@ -116,12 +127,26 @@ class Catalogue(Sequence[str]):
         return self._index
 
     def to_json(self) -> dict[str, Any]:
-        """Return the catalogue as canonical JSON content."""
+        """Return the catalogue as canonical JSON content.
+
+        Returns:
+            ``{"count": n}`` if the items are named 0 … n−1, else ``{"names": [...]}``.
+        """
         return {"count": self._count} if self._names is None else {"names": list(self._names)}
 
     @classmethod
     def from_json(cls, content: object) -> "Catalogue":
-        """Read what :meth:`to_json` wrote."""
+        """Read what :meth:`to_json` wrote.
+
+        Args:
+            content: JSON content, an object with either ``count`` or ``names``.
+
+        Returns:
+            The catalogue, equal to the one written.
+
+        Raises:
+            PlanError: content of another form, or names that a catalogue cannot have.
+        """
         if isinstance(content, dict) and set(content) == {"count"}:
             return cls.numbered(content["count"])
         if isinstance(content, dict) and set(content) == {"names"} and isinstance(content["names"], list):
@@ -232,7 +257,15 @@ class Names:
                 )
 
     def check_catalogue(self, catalogue: Catalogue) -> None:
-        """Raise PlanError if an item is left out, or if there are too many names in all."""
+        """Check that these rules fit a catalogue.
+
+        Args:
+            catalogue: the plan's items.
+
+        Raises:
+            PlanError: an item is left out, or items, names with a parent and names left out are more than 2^20
+                together.
+        """
         if self.are_plain:
             return
         if len(catalogue) + len(self.parents) + len(self.left_out) > MAX_ITEMS:
@@ -241,7 +274,15 @@ class Names:
             raise PlanError("a name that is left out must not be an item")
 
     def roll_up(self, name: str, known: Mapping[str, int]) -> int:
-        """Return the number of the nearest known ancestor-or-self; LEFT_OUT if such a name is nearer, else UNKNOWN."""
+        """Return the id of the item that a name counts as: the nearest item among the name and its ancestors.
+
+        Args:
+            name: a name of a basket.
+            known: ids of the items by name, as ``Catalogue.index_of``.
+
+        Returns:
+            The id, from 0; LEFT_OUT (−2) if a name of ``left_out`` is nearer, UNKNOWN (−1) if there is neither.
+        """
         while name not in known:
             if name in self._dropped:
                 return LEFT_OUT
@@ -251,12 +292,26 @@ class Names:
         return known[name]
 
     def to_json(self) -> dict[str, Any]:
-        """Return the rules as canonical JSON content."""
+        """Return the rules as canonical JSON content.
+
+        Returns:
+            The object ``unlisted``, ``parents`` (child to parent) and ``left_out`` (a list).
+        """
         return {"unlisted": self.unlisted, "parents": self.parent_of, "left_out": list(self.left_out)}
 
     @classmethod
     def from_json(cls, content: object) -> "Names":
-        """Read what :meth:`to_json` wrote."""
+        """Read what :meth:`to_json` wrote.
+
+        Args:
+            content: JSON content, an object with ``unlisted``, ``parents`` and ``left_out``.
+
+        Returns:
+            The rules, equal to those written.
+
+        Raises:
+            PlanError: content of another form, or fields that contradict each other.
+        """
         fields = check_fields(content, "the names", {"unlisted", "parents", "left_out"})
         if not isinstance(fields["parents"], dict):
             raise PlanError("plan field parents must be an object, child to parent")

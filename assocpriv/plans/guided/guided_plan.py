@@ -114,6 +114,12 @@ _HALF, _SHIFT = 1 << 23, 24
 class CutColumn(NumericColumn):
     """Numbers as the intervals between increasing cut points.
 
+    Attributes:
+        name: name of the column.
+        mechanism: how an interval is released.
+        optional: whether a value may be missing.
+        cuts: increasing cut points, in the column's unit.
+
     Raises:
         PlanError: cut points do not increase, or two are the same double.
     """
@@ -135,24 +141,52 @@ class CutColumn(NumericColumn):
         return np.array([-_LARGEST, *map(float, self.cuts), _LARGEST])
 
     def cell_of(self, number: float) -> int | None:
-        """Return the interval of a number, or None if it is not finite."""
+        """Return the interval of a number.
+
+        Args:
+            number: a number in the column's unit.
+
+        Returns:
+            The interval, from 0; None if the number is not finite.
+        """
         if not abs(number) <= _LARGEST:
             return None
         return bisect_right(self.edges.tolist(), number, 1, len(self.cuts) + 1) - 1
 
     def cells_of(self, numbers: NDArray[np.float64]) -> tuple[NDArray[np.int32], int]:
-        """Return the interval of each number, int32 (n,), as described in the base class."""
+        """Return the interval of each number, and how many are infinite.
+
+        Args:
+            numbers: numbers in the column's unit, float64 (n,); NaN is a missing value.
+
+        Returns:
+            Intervals, int32 (n,), the number of intervals for NaN; and the number of infinite values.
+        """
         cells = np.searchsorted(self.edges[1:-1], numbers, side="right").astype(np.int32)
         cells[np.isnan(numbers)] = self.inputs
         return cells, int(np.isinf(numbers).sum())
 
     def to_fields(self) -> dict[str, Any]:
-        """Return the column's own fields as JSON content."""
+        """Return the column's own fields as JSON content.
+
+        Returns:
+            The field ``cuts``, a list of numbers as exact text.
+        """
         return {"cuts": [format_fraction(cut) for cut in self.cuts]}
 
     @classmethod
     def from_fields(cls, fields: dict[str, Any]) -> "CutColumn":
-        """Read the column's fields."""
+        """Read the column's fields.
+
+        Args:
+            fields: the column's fields with ``name``, as JSON content.
+
+        Returns:
+            The column, checked.
+
+        Raises:
+            PlanError: a field of another form, or cut points that do not increase.
+        """
         texts = _checked_list(fields["cuts"], "cuts", 1, MOST_VALUES - 1)
         return _cut(fields["name"], tuple(read_bound(text, "cuts") for text in texts))
 
@@ -164,6 +198,9 @@ def number(name: str, cuts: Sequence[float | Fraction]) -> CutColumn:
         name: name of the column.
         cuts: increasing cut points in the column's unit; a float means its shortest decimal form. A number at a cut
             point belongs to the interval above it.
+
+    Returns:
+        The column, for the ``attributes`` of a plan; it has one interval more than cut points.
 
     Raises:
         PlanError: cut points do not increase, or two are the same double.
@@ -186,6 +223,9 @@ def category(name: str, values: Sequence[str]) -> CategoryColumn:
         name: name of the column.
         values: two or more different values.
 
+    Returns:
+        The column, for the ``attributes`` of a plan.
+
     Raises:
         PlanError: values are equal, or are no text of 1 to 200 printable characters.
 
@@ -202,6 +242,9 @@ def class_label(name: str, labels: Sequence[str]) -> LabelColumn:
     Args:
         name: name of the column.
         labels: the classes, two or more different ones.
+
+    Returns:
+        The column, for the ``label`` of a plan.
 
     Raises:
         PlanError: as :func:`category`.
@@ -369,6 +412,7 @@ class GuidedPlan(PublishedPlan):
     Raises:
         PlanError: fields contradict each other.
         PrivacyLimitError: γ of all reports of a person is not strictly below the guarantee's limit.
+        TypeError: an attribute is no column.
 
     Source: ZWZ05, section 4; EGS03, section 4, for γ.
 
@@ -460,7 +504,14 @@ class GuidedPlan(PublishedPlan):
         return tuple(f"{column.name}={value}" for column in self.attributes for value in _value_names(column))
 
     def to_bits(self, positions: NDArray[np.integer[Any]]) -> NDArray[np.uint8]:
-        """Return tuples as bits, uint8 (n, w), from the values' positions, (n, attributes)."""
+        """Return tuples as bits: 1 for the value that each attribute has, 0 for its others.
+
+        Args:
+            positions: position of each attribute's value, integers (n, attributes).
+
+        Returns:
+            Bits, uint8 (n, w).
+        """
         bits = np.zeros((len(positions), self.width), dtype=np.uint8)
         np.put_along_axis(bits, positions + self.offsets, 1, axis=1)
         return bits
@@ -511,7 +562,16 @@ class GuidedPlan(PublishedPlan):
         return SERIAL_BYTES + self.label_bytes + -(-self.width // 8)
 
     def pack(self, serial: int, classes: NDArray[np.integer[Any]], bits: NDArray[np.uint8]) -> NDArray[np.uint8]:
-        """Return reports, uint8 (n, report_bytes), from classes, (n,), and released bits, uint8 (n, w)."""
+        """Return reports with released classes and bits.
+
+        Args:
+            serial: serial number of the answered guidance, from 1.
+            classes: positions of the classes, integers (n,).
+            bits: released bits, uint8 (n, w), each 0 or 1.
+
+        Returns:
+            Reports, uint8 (n, report_bytes).
+        """
         packed = np.empty((len(bits), self.report_bytes), dtype=np.uint8)
         packed[:, :SERIAL_BYTES] = np.frombuffer(serial.to_bytes(SERIAL_BYTES, "little"), dtype=np.uint8)
         for byte in range(self.label_bytes):
@@ -520,7 +580,14 @@ class GuidedPlan(PublishedPlan):
         return packed
 
     def unpack(self, packed: NDArray[np.uint8]) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.uint8]]:
-        """Return serial numbers and classes, int64 (n,), and bits, uint8 (n, w), of reports."""
+        """Return the parts of reports.
+
+        Args:
+            packed: reports, uint8 (n, report_bytes).
+
+        Returns:
+            Serial numbers and positions of classes, int64 (n,) each, and released bits, uint8 (n, w).
+        """
         released = packed[:, SERIAL_BYTES + self.label_bytes :]
         return *self._heads(packed), np.unpackbits(released, axis=1, count=self.width, bitorder="little")
 
@@ -531,7 +598,16 @@ class GuidedPlan(PublishedPlan):
         return serials, octets[:, SERIAL_BYTES:] @ (1 << 8 * np.arange(self.label_bytes))
 
     def check_form(self, packed: NDArray[np.uint8], source: str = "", first: int = 0) -> None:
-        """Raise WireError for a serial number 0, an unknown class, or bits set beyond the last."""
+        """Check that clients of the plan can have sent the reports: serial number from 1, known class, no spare bits.
+
+        Args:
+            packed: reports, uint8 (n, report_bytes).
+            source: text for the error message before the report's number, as a file's name.
+            first: number of the first report for the error message.
+
+        Raises:
+            WireError: no client can have sent a report; the message names ``source`` and the first such report.
+        """
         serials, classes = self._heads(packed)
         spare = packed[:, -1].astype(np.int64) >> (self.width - 1) % 8 + 1
         wrong = np.flatnonzero((serials == 0) | (classes >= len(self.labels)) | (spare != 0))
@@ -544,7 +620,11 @@ class GuidedPlan(PublishedPlan):
     # ---- JSON
 
     def to_fields(self) -> dict[str, Any]:
-        """Return the plan's own fields as JSON content."""
+        """Return the plan's own fields as JSON content.
+
+        Returns:
+            The fields of ``field_names``.
+        """
         safeguard = self.safeguard
         return {
             "attributes": [_attribute_to_json(column) for column in self.attributes],
@@ -557,7 +637,18 @@ class GuidedPlan(PublishedPlan):
 
     @classmethod
     def from_fields(cls, fields: dict[str, Any]) -> "GuidedPlan":
-        """Read what :meth:`to_fields` wrote."""
+        """Read what :meth:`to_fields` wrote.
+
+        Args:
+            fields: the plan's fields with those of the envelope, as JSON content.
+
+        Returns:
+            The plan, checked.
+
+        Raises:
+            PlanError: a field of another form, or fields that contradict each other.
+            PrivacyLimitError: the amplification is not below the guarantee's limit.
+        """
         if not isinstance(fields["attributes"], list):
             raise PlanError("plan field attributes must be a list")
         return cls(
@@ -667,6 +758,9 @@ class Guidance:
             serial: serial number, from 1.
             vectors: orthonormal columns, float64 (w, k*).
 
+        Returns:
+            The guidance, checked against the plan.
+
         Raises:
             GuidanceError: as :meth:`check`.
         """
@@ -684,6 +778,9 @@ class Guidance:
 
         Columns are orthonormal if no entry of VᵀV differs from 2^40·I by more than :func:`_tolerance`, which exceeds
         any rounding error.
+
+        Args:
+            plan: the plan that the guidance should belong to.
 
         Raises:
             GuidanceError: a check fails; the message says which.
@@ -725,7 +822,12 @@ class Guidance:
         return json.dumps(self.to_json(), sort_keys=True, separators=(",", ":"), ensure_ascii=True)
 
     def to_json(self) -> dict[str, Any]:
-        """Return the guidance as JSON content; ``vectors`` is a list of columns."""
+        """Return the guidance as JSON content; ``vectors`` is a list of columns.
+
+        Returns:
+            The fields ``format``, ``version``, ``plan``, ``serial``, ``level`` and ``vectors``. Entries of vectors are
+            whole numbers, in units of 2^−20.
+        """
         return {
             "format": FORMAT,
             "version": VERSION,
@@ -738,6 +840,12 @@ class Guidance:
     @classmethod
     def from_json(cls, content: object) -> "Guidance":
         """Read JSON content that :meth:`to_json` wrote; use :meth:`check` to check it against a plan.
+
+        Args:
+            content: JSON content, an object.
+
+        Returns:
+            The guidance, not yet checked against a plan.
 
         Raises:
             GuidanceError: the content is no guidance, or has an unknown version.
@@ -760,7 +868,17 @@ class Guidance:
 
     @classmethod
     def parse(cls, text: str) -> "Guidance":
-        """Read guidance from JSON text; raise GuidanceError if it is none."""
+        """Read guidance from JSON text; use :meth:`check` to check it against a plan.
+
+        Args:
+            text: JSON, as :attr:`canonical_json`.
+
+        Returns:
+            The guidance, not yet checked against a plan.
+
+        Raises:
+            GuidanceError: the text is no JSON, or as :meth:`from_json`.
+        """
         try:
             content = json_fields(text)
         except ValueError:

@@ -402,7 +402,7 @@ class NumericColumn(Column):
 
     @property
     def ends(self) -> tuple[float, float]:
-        """The smallest and the largest number of the column's range."""
+        """The smallest and the largest number of the column's range, in its unit."""
         return float(self.edges[0]), float(self.edges[-1])
 
     @abstractmethod
@@ -476,7 +476,7 @@ class NumberColumn(NumericColumn):
 
     @property
     def origin(self) -> Fraction:
-        """The lowest edge."""
+        """The lowest edge, in the column's unit."""
         return self.low
 
     @property
@@ -486,21 +486,35 @@ class NumberColumn(NumericColumn):
 
     @property
     def ends(self) -> tuple[float, float]:
-        """The smallest and the largest number of the column's range."""
+        """The smallest and the largest number of the column's range, in its unit."""
         return float(self.low), float(self.high)
 
     @cached_property
     def edges(self) -> NDArray[np.float64]:
-        """Edges of the cells, float64 (cells + 1,): each the double nearest to the exact one."""
+        """Edges of the cells, float64 (cells + 1,), in the column's unit: each the double nearest to the exact one."""
         return np.array([self.edge(place) for place in range(self.inputs + 1)])
 
     def edge(self, place: int) -> float:
-        """Return one edge; a device needs only a few, however many a plan has."""
+        """Return one edge; a device needs only a few, however many a plan has.
+
+        Args:
+            place: number of the edge, 0..cells.
+
+        Returns:
+            The edge in the column's unit, the double nearest to the exact one.
+        """
         low, step, unit = self._lattice
         return (low + place * step) / unit  # true division of integers gives the nearest double
 
     def cell_of(self, number: float) -> int | None:
-        """Return the cell of a number, None beyond the range; equal to the result of a search among ``edges``."""
+        """Return the cell of a number; equal to the result of a search among ``edges``.
+
+        Args:
+            number: a number in the column's unit.
+
+        Returns:
+            The cell, from 0; None beyond the range.
+        """
         if not self.edge(0) <= number <= self.edge(self.inputs):
             return None
         low, step, unit = self._lattice
@@ -513,7 +527,14 @@ class NumberColumn(NumericColumn):
         return cell
 
     def cells_of(self, numbers: NDArray[np.float64]) -> tuple[NDArray[np.int32], int]:
-        """Return the cell of each number, int32 (n,), as described in the base class."""
+        """Return the cell of each number, and how many lie beyond the ends and get the end's cell.
+
+        Args:
+            numbers: numbers in the column's unit, float64 (n,); NaN is a missing value.
+
+        Returns:
+            Cells, int32 (n,), the number of cells for NaN; and the number of values beyond the ends.
+        """
         edges = self.edges
         cells = np.searchsorted(edges[1:-1], numbers, side="right").astype(np.int32)
         cells[np.isnan(numbers)] = self.inputs
@@ -535,7 +556,15 @@ class NumberColumn(NumericColumn):
 
         This is the privacy at a confidence of AS00, section 2.2: for noise the narrowest interval that holds it with
         this probability, for a class that share of its width. It ignores other columns and the distribution of values.
-        Raises PlanError for a column released by a window, whose guarantee is γ.
+
+        Args:
+            confidence: probability that the interval contains the value, 0..1.
+
+        Returns:
+            The width as a share of the range; 0 for cells released one by one as they are.
+
+        Raises:
+            PlanError: the column is released by a window, whose guarantee is γ.
         """
         if isinstance(self.mechanism, Noise):
             return self.mechanism.known_width(confidence) / self.inputs
@@ -544,13 +573,27 @@ class NumberColumn(NumericColumn):
         raise PlanError(f"column {self.name} has the guarantee γ, which does not depend on a confidence")
 
     def to_fields(self) -> dict[str, Any]:
-        """Return the column's own fields as JSON content."""
+        """Return the column's own fields as JSON content.
+
+        Returns:
+            The fields ``low`` and ``high`` as exact text, ``cells`` and ``intervals`` as whole numbers.
+        """
         bounds = {"low": format_fraction(self.low), "high": format_fraction(self.high)}
         return bounds | {"cells": self.inputs, "intervals": self.intervals}
 
     @classmethod
     def from_fields(cls, fields: dict[str, Any]) -> "NumberColumn":
-        """Read the column's fields."""
+        """Read the column's fields.
+
+        Args:
+            fields: the column's fields with ``name``, ``optional`` and ``release``, as JSON content.
+
+        Returns:
+            The column, checked.
+
+        Raises:
+            PlanError: a field of another form, or fields that contradict each other.
+        """
         cells = check_integer(fields["cells"], "cells", 1, MOST_OUTPUTS)
         mechanism = _mechanism_from_json(cells, fields["release"])
         low, high = (read_bound(fields[name], name) for name in ("low", "high"))
@@ -561,7 +604,18 @@ class NumberColumn(NumericColumn):
 class WholeColumn(NumberColumn):
     """Whole numbers low … high: ratings, ages, counts.
 
-    Attributes and errors are those of :class:`NumberColumn`; cells are centred on the values.
+    Cells are centred on the values.
+
+    Attributes:
+        name: name of the column.
+        mechanism: how a cell is released.
+        optional: whether a value may be missing.
+        low, high: the smallest and the largest value, whole numbers from −2^53 to 2^53.
+        intervals: number of intervals for which shares are estimated; it divides the number of cells.
+
+    Raises:
+        PlanError: fields contradict each other.
+        TypeError: a bound is a float, which is not exact.
 
     >>> import assocpriv as ap
     >>> stars = {"kind": "number", "whole": True, "low": 1, "high": 5, "release": "as-is"}
@@ -606,13 +660,27 @@ class WholeColumn(NumberColumn):
         return np.minimum(super().interval_edges, float(self.high) + 0.5)
 
     def cell_of(self, number: float) -> int | None:
-        """Return the cell of a whole number in the range; None for any other."""
+        """Return the cell of a whole number.
+
+        Args:
+            number: a number in the column's unit.
+
+        Returns:
+            The cell, from 0; None beyond the range, and for a fraction.
+        """
         if not self.low <= number <= self.high or not float(number).is_integer():
             return None
         return int((int(number) - self.low) // self.cell_width)
 
     def cells_of(self, numbers: NDArray[np.float64]) -> tuple[NDArray[np.int32], int]:
-        """Return the cell of each number, int32 (n,), as described in the base class; fractions are rounded down."""
+        """Return the cell of each number, and how many lie beyond the ends and get the end's cell.
+
+        Args:
+            numbers: numbers in the column's unit, float64 (n,); fractions are rounded down, NaN is a missing value.
+
+        Returns:
+            Cells, int32 (n,), the number of cells for NaN; and the number of values beyond the ends.
+        """
         low, high = self.ends
         known = ~np.isnan(numbers)
         cells = np.full(len(numbers), self.inputs, dtype=np.int32)
@@ -660,12 +728,26 @@ class CategoryColumn(Column):
             raise PlanError(f"column {self.name} has named values: its mechanism must be clear or a window of width 1")
 
     def to_fields(self) -> dict[str, Any]:
-        """Return the column's own fields as JSON content."""
+        """Return the column's own fields as JSON content.
+
+        Returns:
+            The field ``values``, a list of names.
+        """
         return {"values": list(self.values)}
 
     @classmethod
     def from_fields(cls, fields: dict[str, Any]) -> "CategoryColumn":
-        """Read the column's fields."""
+        """Read the column's fields.
+
+        Args:
+            fields: the column's fields with ``name``, ``optional`` and ``release``, as JSON content.
+
+        Returns:
+            The column, checked.
+
+        Raises:
+            PlanError: a field of another form, or fields that contradict each other.
+        """
         values = fields["values"]
         if not isinstance(values, list) or not 1 <= len(values) <= MOST_OUTPUTS:
             raise PlanError(f"plan field values must be a list of 1 to {MOST_OUTPUTS:,} texts")
@@ -677,7 +759,14 @@ class CategoryColumn(Column):
 class LabelColumn(CategoryColumn):
     """The class label of a record: a category that every report covers.
 
-    Attributes and errors are those of :class:`CategoryColumn`.
+    Attributes:
+        name: name of the column.
+        mechanism: how a class is released.
+        optional: whether a class may be missing.
+        values: the names of the classes, in the order of their codes.
+
+    Raises:
+        PlanError: fields contradict each other.
 
     >>> import assocpriv as ap
     >>> ill = {"kind": "label", "values": ["no", "yes"], "release": "as-is"}
@@ -888,7 +977,14 @@ class TablePlan(PublishedPlan):
         return f"column{'s' * (len(names) > 1)} {', '.join(names)}" if names else ""
 
     def omitted_code(self, place: int) -> int | None:
-        """Return the released code of a column that a report omits; None if every report covers the column."""
+        """Return the released code that marks a column as omitted from a report.
+
+        Args:
+            place: position of the column.
+
+        Returns:
+            The code; None if every report covers the column.
+        """
         return self.columns[place].codes if self.is_sampled and place in self.protected_positions else None
 
     @cached_property
@@ -907,12 +1003,30 @@ class TablePlan(PublishedPlan):
         return self.record_type.itemsize
 
     def codes(self, packed: NDArray[np.uint8], place: int) -> NDArray[np.unsignedinteger[Any]]:
-        """Return a view of one column's released codes, (n,), in packed reports, uint8 (n, report_bytes)."""
+        """Return a view of one column's released codes in packed reports.
+
+        Args:
+            packed: reports, uint8 (n, report_bytes).
+            place: position of the column.
+
+        Returns:
+            Codes, unsigned integers (n,).
+        """
         view: NDArray[np.unsignedinteger[Any]] = np.ascontiguousarray(packed).view(self.record_type)[f"c{place}"][:, 0]
         return view
 
     def check_form(self, packed: NDArray[np.uint8], source: str = "", first: int = 0) -> None:
-        """Raise WireError for a code that its column does not have."""
+        """Check that clients of the plan can have sent the reports: every code is one of its column.
+
+        Args:
+            packed: reports, uint8 (n, report_bytes).
+            source: text for the error message before the report's number, as a file's name.
+            first: number of the first report for the error message.
+
+        Raises:
+            WireError: no client can have sent a report; the message names ``source`` and the first such report of a
+                column.
+        """
         for place, n_codes in enumerate(self.code_counts):
             wrong = np.flatnonzero(self.codes(packed, place) >= n_codes)
             if len(wrong):
@@ -920,7 +1034,17 @@ class TablePlan(PublishedPlan):
                 raise WireError(f"{where} has a code in column {self.columns[place].name} that no client sends")
 
     def place_of(self, name: str) -> int:
-        """Return the position of a column; raise PlanError if no column has this name."""
+        """Return the position of a column.
+
+        Args:
+            name: name of the column.
+
+        Returns:
+            The position, from 0.
+
+        Raises:
+            PlanError: no column has this name.
+        """
         if name not in self.names:
             raise PlanError(f"the plan has no column {name[:80]!r}; its columns are {shortened(self.names)}")
         return self.names.index(name)
@@ -931,7 +1055,11 @@ class TablePlan(PublishedPlan):
         return tuple(column.name for column in self.columns)
 
     def to_fields(self) -> dict[str, Any]:
-        """Return the plan's own fields as JSON content."""
+        """Return the plan's own fields as JSON content.
+
+        Returns:
+            The fields of ``field_names``.
+        """
         return {
             "columns": [column_to_json(column) for column in self.columns],
             "columns_per_report": self.columns_per_report,
@@ -940,7 +1068,18 @@ class TablePlan(PublishedPlan):
 
     @classmethod
     def from_fields(cls, fields: dict[str, Any]) -> "TablePlan":
-        """Read what :meth:`to_fields` wrote."""
+        """Read what :meth:`to_fields` wrote.
+
+        Args:
+            fields: the plan's fields with those of the envelope, as JSON content.
+
+        Returns:
+            The plan, checked.
+
+        Raises:
+            PlanError: a field of another form, or fields that contradict each other.
+            PrivacyLimitError: the amplification is not below the guarantee's limit.
+        """
         if not isinstance(fields["columns"], list):
             raise PlanError("plan field columns must be a list")
         guarantee = None if fields["guarantee"] is None else guarantee_from_json(fields["guarantee"])

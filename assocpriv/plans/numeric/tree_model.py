@@ -182,19 +182,40 @@ class TreeModel:
         return max(self.depths)
 
     def likeliest(self, node: int) -> int:
-        """Return the position of a node's most probable class; the first of equal ones."""
+        """Return the position of a node's most probable class; the first of equal ones.
+
+        Args:
+            node: position of the node in ``nodes``.
+
+        Returns:
+            A position in ``classes``.
+        """
         shares = self.nodes[node].shares
         return shares.index(max(shares))
 
     def leaf(self, values: Sequence[float]) -> int:
-        """Return the leaf of one record, given a number, a category's position or NaN for each column."""
+        """Return the leaf of one record.
+
+        Args:
+            values: for each column of ``columns`` a number or the position of a category; NaN if missing or unknown.
+
+        Returns:
+            Position of the leaf in ``nodes``.
+        """
         at = 0
         while (split := self.nodes[at].split) is not None:
             at = at + 1 if split.goes_left(values[split.column]) else split.right
         return at
 
     def leaves(self, values: "NDArray[np.float64]") -> "NDArray[np.int64]":
-        """Return the leaves of many records, int64 (n,), for values as in :meth:`leaf`, float64 (n, columns)."""
+        """Return the leaves of many records.
+
+        Args:
+            values: values as for :meth:`leaf`, float64 (n, columns).
+
+        Returns:
+            Positions of leaves in ``nodes``, int64 (n,).
+        """
         import numpy as np
 
         found = np.zeros(len(values), dtype=np.int64)
@@ -281,6 +302,9 @@ def tree_dot(model: TreeModel) -> str:
 
     Args:
         model: the tree.
+
+    Returns:
+        The text of the graph, which ends with a line feed.
 
     >>> import pandas as pd
     >>> import assocpriv as ap

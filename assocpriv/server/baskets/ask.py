@@ -48,8 +48,10 @@ _NEED_MINIMUM = {"probability", "selected", "selected_strict"}
 class AskResult:
     """Estimates for the chosen itemsets and rules, in the order in which they were given.
 
-    ``itemsets`` has the columns of a mined table except those that need a minimum support; ``rules`` has those of mined
-    rules, likewise. ``facts`` name the reports and plans; as JSON content they are also the tables' ``attrs``.
+    Attributes:
+        itemsets: Supports, with the columns of a mined table except those that need a minimum support.
+        rules: Confidences, with the columns of mined rules, likewise.
+        facts: The reports and plans; as JSON content they are also the tables' ``attrs``.
     """
 
     itemsets: LightFrame
@@ -73,7 +75,11 @@ class AskResult:
         return short_repr(self, f"{counts}; {pluralize(self.facts.reports, 'report')}", rows)
 
     def to_frame(self) -> "pd.DataFrame":
-        """Return a row an itemset; ``rules.to_pandas()`` has the rules."""
+        """Return a row an itemset; ``rules.to_pandas()`` has the rules.
+
+        Returns:
+            A pandas frame with the columns of ``itemsets``.
+        """
         return self.itemsets.to_pandas()
 
 
@@ -84,6 +90,15 @@ def ask(
     errors: "ErrorOptions",
 ) -> AskResult:
     """Estimate the supports of itemsets and the confidences of rules, in one pass over the reports.
+
+    Args:
+        backends: A counter of reports for each collection, as of :func:`assocpriv.tables.backends`.
+        itemsets: Itemsets, each a list or set of names.
+        rules: Rules, each a pair of an antecedent and a consequent, lists or sets of names.
+        errors: The probability of intervals.
+
+    Returns:
+        Supports and confidences in the order given, as shares of whole baskets, with standard errors and intervals.
 
     Raises:
         EstimateError: There are no reports; a name is unknown or repeated; an itemset or a rule is larger than the

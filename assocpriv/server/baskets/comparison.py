@@ -149,7 +149,12 @@ class Comparison:
         return short_repr(self, answer, rows)
 
     def to_frame(self) -> "pd.DataFrame":
-        """Return a row an itemset, with separate columns for each side; ``rules.to_pandas()`` has the rules."""
+        """Return a row an itemset, with separate columns for each side; ``rules.to_pandas()`` has the rules.
+
+        Returns:
+            A pandas frame in the order of ``itemsets``, with ``support NAME``, ``ci_low NAME``, ``ci_high NAME`` and
+            ``above_minimum NAME`` for each name of a side.
+        """
         flat = to_flat_table(self).head(len(self.itemsets))
         kept = [name for name in flat.columns if name not in ("of", *SIDES)]
         return LightFrame({name.replace("value ", "support ", 1): flat[name] for name in kept}).to_pandas()

@@ -397,7 +397,12 @@ class CountingBackend(Protocol):
     def open(self, part: Part, report_type: ReportType | None = None) -> Source:
         """Return a counter of the responses of a report type in a part, and the model of its operator.
 
-        The default is the report type about items with the largest share.
+        Args:
+            part: The part of the reports to count.
+            report_type: The report type; by default the one about items with the largest share.
+
+        Returns:
+            The counter, and the model.
         """
 
 

@@ -88,6 +88,15 @@ _STEP = 1.02  # ratio of successive minimum supports tried
 class MiningRequest:
     """What to mine, with the arguments of :func:`assocpriv.mine`.
 
+    Attributes:
+        min_support: S in (0, 1], as 0.02 or ``"2%"``; None or ``"auto"``: the smallest distinguishable from noise.
+        top: instead of a minimum support, the number of itemsets of largest support.
+        max_itemset: maximum itemset size; None: the plan's ``itemset_size``.
+        fdr: expected share of false itemsets among those marked significant, as 0.05 or ``"5%"``; None: no tests.
+        fdr_by: ``split`` or ``all``: which reports choose, and which measure and test.
+        errors: the probability of intervals.
+        among: with ``top``, count only the itemsets that match.
+
     Raises:
         EstimateError: arguments that contradict each other, or a number out of range.
     """
@@ -135,7 +144,17 @@ class MiningRequest:
         return self.fdr_level is not None and self.fdr_by == SPLIT
 
     def largest(self, plan: "Plan") -> int:
-        """Return the largest itemset size to mine; EstimateError if the plan cannot estimate it."""
+        """Return the largest itemset size to mine.
+
+        Args:
+            plan: the plan of the reports.
+
+        Returns:
+            Number of items, from 1 to the plan's transaction size.
+
+        Raises:
+            EstimateError: the plan cannot estimate itemsets of this size.
+        """
         return check_max_itemset(plan, self.max_itemset)
 
 

@@ -96,6 +96,15 @@ def derive_rules(
     :func:`assocpriv.association_rules` describes the table. ``attrs`` hold how many rules are selected, how many of
     these are expected to be false, and how many the filter hides.
 
+    Args:
+        itemsets: a mined table, a LightFrame or a frame of pandas or polars.
+        min_confidence: in [0, 1], as 0.6 or ``"60%"``.
+        wanted: which rules to return, and in which order; None: all.
+        prices: price or margin of each item, for the value of rules; None: no such columns.
+
+    Returns:
+        A row a rule, without pandas.
+
     Raises:
         EstimateError: the table does not carry what is needed, or a number is out of range.
     """

@@ -60,8 +60,19 @@ def find_substitutes(
 ) -> LightFrame:
     """Return pairs that are bought together less than expected under independence, as :func:`assocpriv.substitutes`.
 
+    Args:
+        backends: A counter of reports for each collection, as of :func:`assocpriv.tables.backends`.
+        below: Upper bound on the lift, as 0.8 or ``"80%"`` of the expected support.
+        categories: The category of each item; only pairs within a category are considered. None: the plan's taxonomy,
+            or all pairs without one.
+        errors: The probability of intervals.
+
+    Returns:
+        A row a detectable pair, by probability, with the columns of :func:`assocpriv.substitutes`, without pandas.
+
     Raises:
         EstimateError: There are no reports, the plan does not estimate pairs, or the bound is out of range.
+        TypeError: The categories are no mapping.
     """
     if categories is not None and not hasattr(categories, "get"):
         raise TypeError(f"categories must be a mapping from items to categories, got a {type(categories).__name__}")

@@ -202,7 +202,10 @@ def write_fimi(itemsets: "pd.DataFrame", path: "str | Path", *, force: bool = Fa
     """Write selected itemsets as FIMI's miners do: ``1 2 3 (120)``, a line each.
 
     Args:
-        itemsets, path, force: as for :func:`write_spmf`, and so the errors.
+        itemsets, path, force: as for :func:`write_spmf`.
+
+    Raises:
+        FileError, EstimateError: as for :func:`write_spmf`.
 
     >>> from pathlib import Path
     >>> from tempfile import mkdtemp
@@ -249,13 +252,28 @@ class ItemsetFilter:
         _check_order(self.sort, ["support", "size", "name"])
 
     def check(self, plans: "Sequence[PublishedPlan]") -> None:
-        """Raise EstimateError for names that no plan has, since a misspelt name would look like an empty result."""
+        """Check that every name of ``contains`` is an item, since a misspelt name would look like an empty result.
+
+        Args:
+            plans: plans of baskets; a name must be in the catalogue of at least one.
+
+        Raises:
+            EstimateError: no plan has the name.
+            PlanError: a plan of another type.
+        """
         for name in map(str, self.contains):
             if not any(name in plan.require_type(Plan).catalogue.index_of for plan in plans):
                 raise EstimateError(f"{name!r} is not in the plan's catalogue")
 
     def matches(self, frame: LightFrame) -> Mask:
-        """Return which rows match, bool (rows,)."""
+        """Return which rows of a table match.
+
+        Args:
+            frame: a table of itemsets, with the columns ``itemsets`` and ``length``.
+
+        Returns:
+            bool (rows,).
+        """
         return _contain_all(frame["itemsets"], self.contains) & _match_size(frame["length"], self.size, "the size")
 
 
@@ -288,7 +306,14 @@ class RuleFilter:
         _check_order(self.sort, [*METRICS, "size", "name"])
 
     def select(self, rules: LightFrame) -> LightFrame:
-        """Return the matching rules in the requested order; redundancy is judged among all rules given."""
+        """Return the matching rules in the requested order; redundancy is judged among all rules given.
+
+        Args:
+            rules: a table of rules, as of :func:`assocpriv.tables.derive_rules`.
+
+        Returns:
+            The matching rows, with the same columns.
+        """
         sides = rules["antecedents"], rules["consequents"]
         wanted = _contain_all(sides[0], self.antecedent) & _contain_all(sides[1], self.consequent)
         whole = [left | right for left, right in zip(*sides, strict=True)]

@@ -215,7 +215,11 @@ class MinerState:
     _repr_html_ = html_renderer("assocpriv.show.table_views:collected")
 
     def to_frame(self) -> "pd.DataFrame":
-        """Return a row a class and value: the value's estimated share in the class."""
+        """Return a row a class and value: the value's estimated share in the class.
+
+        Returns:
+            A pandas frame with the columns ``class``, ``value`` and ``share``; from few tuples a share may be below 0.
+        """
         return rows_frame("class value share", (
             (label, value, share)
             for label, shares in zip(self.plan.labels, self.shares.tolist(), strict=True)
@@ -263,7 +267,15 @@ class MinerState:
         return self.precision + _PRIOR * np.eye(self.plan.width)
 
     def deviations(self, rng: np.random.Generator, more: Floats | float = 0.0) -> Floats:
-        """Return random errors of the shares, float64 (classes, w), with ``more`` added to the precision."""
+        """Draw random errors of the shares, as a normal approximation has them.
+
+        Args:
+            rng: The source of the draws.
+            more: Precision to add to that of each class, a number or float64 that broadcasts to (classes, w, w).
+
+        Returns:
+            Errors of the shares, float64 (classes, w); those of an attribute's values add up to 0.
+        """
         lower = np.linalg.cholesky(self._posterior + more)
         drawn = rng.standard_normal((len(lower), self.plan.width, 1))
         errors = np.linalg.solve(np.swapaxes(lower, 1, 2), drawn)[:, :, 0].astype(np.float64)
@@ -357,7 +369,13 @@ def choose_level(values: Floats, plan: GuidedPlan) -> int:
 
 @dataclass(frozen=True, slots=True)
 class LevelAccuracy:
-    """Estimated accuracy of naive Bayes on raw tuples, a share, and its standard error; level 0 means now."""
+    """Estimated accuracy of naive Bayes on raw tuples.
+
+    Attributes:
+        level: Level of the guidance that people answer next; 0 for the responses received so far.
+        accuracy: Share of tuples that are classified correctly.
+        std_error: Its standard error, a share.
+    """
 
     level: int
     accuracy: float

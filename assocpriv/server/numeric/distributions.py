@@ -250,7 +250,15 @@ class JointDistribution:
 class Distributions:
     """Distributions of all columns, over all records and by class, or the joint distribution of two columns.
 
-    ``left_out`` has the reason for each class that is not in ``classes``; ``plan_id`` is that of the reports' plan.
+    Attributes:
+        reports: Number of reports.
+        confidence_level: Of intervals and bands, in (0, 1).
+        columns: The distribution of each column over all records, by name; empty with a joint distribution.
+        by: The label or category of the classes; None without classes.
+        classes: The distributions of the other columns in each class, by class and name.
+        left_out: The reason for each class that is not in ``classes``.
+        joint: The joint distribution of two columns, if it was requested.
+        plan_id: Id of the reports' plan, 64 hexadecimal digits.
     """
 
     reports: int
@@ -274,7 +282,11 @@ class Distributions:
         return self.columns[name]
 
     def to_frame(self) -> "pd.DataFrame":
-        """Return a row for each interval or value, for each class if there are any; or for each pair of a joint."""
+        """Return a row for each interval or value, for each class if there are any; or for each pair of a joint.
+
+        Returns:
+            A pandas frame; shares are of records.
+        """
         return _frame(self._table())
 
     def _table(self) -> LightFrame:
@@ -289,7 +301,11 @@ class Distributions:
         return concat_frames(tables)
 
     def record(self) -> dict[str, Any]:
-        """Return the distributions as JSON content."""
+        """Return the distributions as JSON content.
+
+        Returns:
+            The object that :meth:`write` writes as JSON.
+        """
         found: dict[str, Any] = {
             "plan_id": self.plan_id,
             "reports": self.reports,
@@ -308,6 +324,10 @@ class Distributions:
 
     def write(self, path: str | Path, *, force: bool = False) -> None:
         """Write :meth:`to_frame` as Parquet or CSV, or :meth:`record` as JSON, chosen by extension.
+
+        Args:
+            path: The file to write: .parquet, .csv or .json.
+            force: Replace an existing file.
 
         Raises:
             FileError: The extension is unknown, the file exists and ``force`` is not set, or it cannot be written.

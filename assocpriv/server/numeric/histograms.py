@@ -185,6 +185,7 @@ def released_frame(reports: Reports) -> "pd.DataFrame":
 
     Raises:
         PlanError: The reports are of another plan type.
+        TypeError: Not a :class:`assocpriv.Reports`.
 
     >>> import pandas as pd
     >>> import assocpriv as ap

@@ -98,7 +98,14 @@ class ReleasedTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
         self.random_state = random_state
 
     def fit(self, X: Any, y: ArrayLike) -> "ReleasedTreeClassifier":
-        """Grow the tree on released values X, (n, columns), and released classes y, (n,).
+        """Grow the tree on released values and classes.
+
+        Args:
+            X: Released values, a frame or an array of shape (n, columns), as described in the class.
+            y: Released classes, (n,).
+
+        Returns:
+            The fitted estimator itself.
 
         Raises:
             EstimateError: There is only one class, there are no records or more intervals than records, or a value is
@@ -152,13 +159,33 @@ class ReleasedTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
         return found
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Return the most probable class of raw records, (n,)."""
+        """Return the most probable class of each raw record.
+
+        Args:
+            X: Raw values, a frame or an array of shape (n, columns).
+
+        Returns:
+            Classes, (n,), as in ``classes_``.
+
+        Raises:
+            EstimateError, ValueError: X has other columns than in :meth:`fit`.
+        """
         leaves = self._leaves(X)
         best = np.array([self.model_.likeliest(place) for place in range(len(self.model_.nodes))])
         return np.asarray(self.classes_[best[leaves]])
 
     def predict_proba(self, X: Any) -> Floats:
-        """Return the shares of the classes in the leaves of raw records, float64 (n, classes)."""
+        """Return the shares of the classes in the leaf of each raw record.
+
+        Args:
+            X: Raw values, a frame or an array of shape (n, columns).
+
+        Returns:
+            float64 (n, classes), in the order of ``classes_``; each row adds up to 1.
+
+        Raises:
+            EstimateError, ValueError: As :meth:`predict`.
+        """
         leaves = self._leaves(X)
         return np.array([node.shares for node in self.model_.nodes])[leaves]
 
@@ -168,11 +195,19 @@ class ReleasedTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
         return self.model_.leaves(raw)
 
     def export_text(self) -> str:
-        """Return the tree as indented lines."""
+        """Return the tree as indented lines.
+
+        Returns:
+            The lines, joined by line feeds.
+        """
         return "\n".join(tree_model.tree_lines(self._named_model()))
 
     def export_dot(self) -> str:
-        """Return the tree in the DOT language of Graphviz."""
+        """Return the tree in the DOT language of Graphviz.
+
+        Returns:
+            The text of the graph, as of :func:`assocpriv.numeric.tree_dot`.
+        """
         return tree_model.tree_dot(self._named_model())
 
     def _named_model(self) -> tree_model.TreeModel:
