@@ -1,8 +1,8 @@
 /* Counting: reports become bitmaps, and set bits are counted.
  *
  * Bit i of a bitmap is bit i mod 64 of word i div 64. Bitmaps lie in blocks, (blocks, rows, words). Single items are
- * counted while bitmaps are made, itemsets by the bits that are set in several rows at once. Reports of tables need no
- * bitmaps: histograms count their codes. server/baskets/bitmaps.py describes the method.
+ * counted while bitmaps are made, itemsets by the bits that are set in several rows at once. Reports of tables need
+ * no bitmaps: histograms count their codes. server/baskets/bitmaps.py describes the method.
  */
 
 #include "kernels.h"
@@ -31,9 +31,10 @@ INLINE void transpose_squares(u64 square[64][LANES])
 }
 
 /* Turn reports, uint8 (n, bytes), into bit planes, (blocks, 8·bytes, words): plane b holds bit b of every report.
- * Eight bytes of 64 reports are a square of bits; LANES squares are transposed together. words is a multiple of LANES.
+ * Eight bytes of 64 reports are a square of bits; LANES squares are transposed together. words is a multiple of
+ * LANES.
  */
-WIDE i64 transpose_reports(const Array *arrays, const i64 *numbers)
+WIDE(transpose_reports)
 {
     const uint8_t *packed = arrays[0].data;
     u64 *planes = arrays[1].data;
@@ -105,16 +106,16 @@ INLINE void compare_item(const u64 (*lines)[LANES], const uint16_t *entries, i64
     }
 }
 
-/* Arrays: planes (blocks, p, words) of seeds, entries uint16 (items, r, groups), scratch lines (groups · 2^group_bits,
- * LANES), rows (blocks, items, words); numbers: num, n_reports, group_bits.
+/* Arrays: planes (blocks, p, words) of seeds, entries uint16 (items, r, groups), scratch lines (groups ·
+ * 2^group_bits, LANES), rows (blocks, items, words); numbers: num, n_reports, group_bits.
  *
- * Write the bitmap of each item: bit i says whether report i shows the item; bits from n_reports on are 0. An item is
- * present iff its r inner products with the seed, read as an integer, are below num. Seed bits are taken group_bits at a
- * time: all XORs of a group's planes are tabulated, so that a product is the XOR of one table line per group (the method
- * of the four Russians). entries holds these lines: group g's bits of a column, plus g · 2^group_bits. The number of
- * groups is a multiple of GROUPS; added ones refer to line 0, which is zero.
+ * Write the bitmap of each item: bit i says whether report i shows the item; bits from n_reports on are 0. An item
+ * is present iff its r inner products with the seed, read as an integer, are below num. Seed bits are taken
+ * group_bits at a time: all XORs of a group's planes are tabulated, so that a product is the XOR of one table line
+ * per group (the method of the four Russians). entries holds these lines: group g's bits of a column, plus g ·
+ * 2^group_bits. The number of groups is a multiple of GROUPS; added ones refer to line 0, which is zero.
  */
-WIDE i64 expand_items(const Array *arrays, const i64 *numbers)
+WIDE(expand_items)
 {
     const u64 *planes = arrays[0].data;
     const uint16_t *entries = arrays[1].data;
@@ -136,7 +137,7 @@ WIDE i64 expand_items(const Array *arrays, const i64 *numbers)
 /* Arrays: as expand_items, but a bitmap (blocks, words) and counts (items, 2) in place of rows.
  * Add to counts[f] the number of reports that show item f, and of those among them that are set in the bitmap.
  */
-WIDE i64 count_items(const Array *arrays, const i64 *numbers)
+WIDE(count_items)
 {
     const u64 *planes = arrays[0].data;
     const uint16_t *entries = arrays[1].data;
@@ -201,8 +202,8 @@ INLINE void count_four(const u64 *left, const u64 *const right[4], i64 n_words, 
     found[0] = n0, found[1] = n1, found[2] = n2, found[3] = n3;
 }
 
-/* Count the bits of each of four left rows AND each of four right ones, in passes over pairs of left rows: sums of more
- * rows do not fit into registers.
+/* Count the bits of each of four left rows AND each of four right ones, in passes over pairs of left rows: sums of
+ * more rows do not fit into registers.
  */
 INLINE void count_sixteen(const u64 *const left[4], const u64 *const right[4], i64 n_words, i64 *found)
 {
@@ -243,7 +244,9 @@ INLINE i64 find_runs(i64 first, const i64 *shared, i64 n_sets, i64 last, Runs *r
     return stop;
 }
 
-/* Take the next four last items of the runs, and each one's candidate at [4·run + place], −1 for none; return how many. */
+/* Take the next four last items of the runs, and each one's candidate at [4·run + place], −1 for none; return how
+ * many.
+ */
 INLINE int take_last(const i64 *itemsets, i64 k, Runs *runs, i64 items[4], i64 targets[16])
 {
     for (int place = 0; place < 16; place++)
@@ -265,14 +268,14 @@ INLINE int take_last(const i64 *itemsets, i64 k, Runs *runs, i64 items[4], i64 t
     return 4;
 }
 
-/* Arrays: rows (blocks, items, words), itemsets (candidates, k) of row numbers, k ≥ 1, shared (candidates,): how many
- * first items equal those of the previous candidate; scratch parts (4 + k, words); counts (candidates,).
+/* Arrays: rows (blocks, items, words), itemsets (candidates, k) of row numbers, k ≥ 1, shared (candidates,): how
+ * many first items equal those of the previous candidate; scratch parts (4 + k, words); counts (candidates,).
  *
  * Add to counts[c] the number of bits set in all the rows of itemsets[c]. Intersections are kept along the tree of
- * candidates, so that in lexicographic order each is computed once. Up to four sets of k − 1 items that share k − 2 are
- * counted together, with four last items at a time.
+ * candidates, so that in lexicographic order each is computed once. Up to four sets of k − 1 items that share k − 2
+ * are counted together, with four last items at a time.
  */
-WIDE i64 count_supersets(const Array *arrays, const i64 *numbers)
+WIDE(count_supersets)
 {
     const u64 *rows = arrays[0].data;
     const i64 *itemsets = arrays[1].data, *shared = arrays[2].data;
@@ -322,11 +325,11 @@ WIDE i64 count_supersets(const Array *arrays, const i64 *numbers)
 
 /* Arrays: rows (blocks, items, words), counts (items · (items − 1) / 2,); numbers: panel, start, stop.
  *
- * Add the number of bits set in both rows of every pair to counts, in the order 01, 02, …, 12, … Only pairs are counted
- * whose later row lies in start … stop − 1, multiples of the panel or the end. Tiles of 4 × 4 rows share their loads;
- * panels of rows, a multiple of 4, stay in cache while a block is counted.
+ * Add the number of bits set in both rows of every pair to counts, in the order 01, 02, …, 12, … Only pairs are
+ * counted whose later row lies in start … stop − 1, multiples of the panel or the end. Tiles of 4 × 4 rows share
+ * their loads; panels of rows, a multiple of 4, stay in cache while a block is counted.
  */
-WIDE i64 count_pairs(const Array *arrays, const i64 *numbers)
+WIDE(count_pairs)
 {
     const u64 *rows = arrays[0].data;
     i64 *counts = arrays[1].data;
@@ -380,10 +383,11 @@ INLINE i64 tally_one(const uint8_t *packed, i64 n, i64 n_bytes, const i64 *axis,
 
 /* Arrays: packed uint8 (n, bytes), axes (histograms, 2, AXIS), places, scratch found (2, most codes + 1), counts.
  *
- * Add the codes of packed reports to each histogram; return how many codes are invalid. A histogram has one column or
- * two. axes holds for each column: the code's offset in a report, 1 if the code has two bytes, the number of codes, where
- * in places they begin, and where in counts the histogram begins. places holds how far each code moves the position in
- * the histogram. A histogram of one column has a negative offset for the second. An invalid code counts as the last one.
+ * Add the codes of packed reports to each histogram; return how many codes are invalid. A histogram has one column
+ * or two. axes holds for each column: the code's offset in a report, 1 if the code has two bytes, the number of
+ * codes, where in places they begin, and where in counts the histogram begins. places holds how far each code moves
+ * the position in the histogram. A histogram of one column has a negative offset for the second. An invalid code
+ * counts as the last one.
  */
 i64 tally_codes(const Array *arrays, const i64 *numbers)
 {
@@ -415,10 +419,10 @@ i64 tally_codes(const Array *arrays, const i64 *numbers)
 /* Arrays: text uint8 (n,), ids int32 with room for ⌈n/2⌉ numbers, sizes int32 with room for the lines, result (2,);
  * number: max_digits ≤ 9.
  *
- * Write the numbers in lines of text to ids, and the count in each line to sizes. The text ends with a newline; numbers
- * of 1 to max_digits digits are separated by blanks and tabs; a carriage return may come right before a newline. The
- * result is how many numbers were written, and the position of the first invalid byte, or −1; a digit is invalid if its
- * number is too long.
+ * Write the numbers in lines of text to ids, and the count in each line to sizes. The text ends with a newline;
+ * numbers of 1 to max_digits digits are separated by blanks and tabs; a carriage return may come right before a
+ * newline. The result is how many numbers were written, and the position of the first invalid byte, or −1; a digit
+ * is invalid if its number is too long.
  */
 i64 parse_numbers(const Array *arrays, const i64 *numbers)
 {

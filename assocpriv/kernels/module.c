@@ -1,5 +1,5 @@
-/* The module of compiled kernels. It checks the arrays' types, dimensions, order and writability, and runs a kernel without
- * the interpreter's lock. kernels/plain.py has the same functions in numpy; compiled.pyi their types.
+/* The module of compiled kernels. It checks the arrays' types, dimensions, order and writability, and runs a kernel
+ * without the interpreter's lock. kernels/plain.py has the same functions in numpy; compiled.pyi their types.
  */
 
 #define PY_SSIZE_T_CLEAN
@@ -9,8 +9,8 @@
 
 enum { MOST_ARRAYS = 17, MOST_NUMBERS = 5 };
 
-/* Arrays in order, three characters each: the element's type as in struct (Q, q, i, H, B, d), the number of dimensions, and w
- * if the kernel writes to it, otherwise a blank; then the number of whole numbers.
+/* Arrays in order, three characters each: the element's type as in struct (Q, q, i, H, B, d), the number of
+ * dimensions, and w if the kernel writes to it, otherwise a blank; then the number of whole numbers.
  */
 static const struct {
     const char *name, *arrays;
@@ -39,7 +39,8 @@ static int has_type(const Py_buffer *view, char type)
 {
     char given = view->format[0];
     const char *kinds = type == 'd' ? "d" : type == 'q' || type == 'i' ? "bhilq" : "BHILQ";
-    return given && strchr(kinds, given) && !view->format[1] && view->itemsize == (strchr("qQd", type) ? 8 : type == 'i' ? 4 : type == 'H' ? 2 : 1);
+    int size = strchr("qQd", type) ? 8 : type == 'i' ? 4 : type == 'H' ? 2 : 1;
+    return given && strchr(kinds, given) && !view->format[1] && view->itemsize == size;
 }
 
 static int read_array(PyObject *given, const char *type, Py_buffer *view, Array *array)
@@ -48,8 +49,8 @@ static int read_array(PyObject *given, const char *type, Py_buffer *view, Array 
     if (PyObject_GetBuffer(given, view, flags) < 0)
         return -1;
     if (view->ndim != type[1] - '0' || !has_type(view, type[0])) {
-        PyErr_Format(PyExc_TypeError, "an array of type %c and %c dimensions is needed, not %s and %d", type[0], type[1],
-                     view->format, view->ndim);
+        PyErr_Format(PyExc_TypeError, "an array of type %c and %c dimensions is needed, not %s and %d", type[0],
+                     type[1], view->format, view->ndim);
         PyBuffer_Release(view);
         return -1;
     }

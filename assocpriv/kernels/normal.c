@@ -34,11 +34,13 @@ i64 mixture_probabilities(const Array *arrays, const i64 *numbers)
 static double scaled_tail(double z)
 {
     double square = 1 / (z * z);
-    return z < LARGE ? exp(z * z) * erfc(z) : (1 - square / 2 * (1 - 1.5 * square * (1 - 2.5 * square))) / (z * ROOT_PI);
+    if (z < LARGE)
+        return exp(z * z) * erfc(z);
+    return (1 - square / 2 * (1 - 1.5 * square * (1 - 2.5 * square))) / (z * ROOT_PI);
 }
 
-/* Arrays (n,): x, sd, low, high; density, mean, variance. Write log mean density, mean and variance of normals around x
- * truncated to [low, high].
+/* Arrays (n,): x, sd, low, high; density, mean, variance. Write log mean density, mean and variance of normals
+ * around x truncated to [low, high].
  */
 i64 truncate_normals(const Array *arrays, const i64 *numbers)
 {

@@ -1,12 +1,12 @@
-/* Randomization of records with given random words, exactly as the client for single reports randomizes them; and ranks
- * of sets, which some reports are.
+/* Randomization of records with given random words, exactly as the client for single reports randomizes them; and
+ * ranks of sets, which some reports are.
  *
- * Draws use words exactly as in guarantees/entropy.py. Kernels for records stop before a record that the words do not
- * suffice for; their result is [words used, status], and they return the number of records done. Transaction t is
- * items[offsets[t] : offsets[t+1]], increasing.
+ * Draws use words exactly as in guarantees/entropy.py. Kernels for records stop before a record that the words do
+ * not suffice for; their result is [words used, status], and they return the number of records done. Transaction t
+ * is items[offsets[t] : offsets[t+1]], increasing.
  *
- * Seeds with given inner products with some items' columns solve linear equations over GF(2). Reports of a fixed size are
- * ranks of sets of items, handled 64 at a time (guarantees/exact_numbers.py has the formula).
+ * Seeds with given inner products with some items' columns solve linear equations over GF(2). Reports of a fixed
+ * size are ranks of sets of items, handled 64 at a time (guarantees/exact_numbers.py has the formula).
  */
 
 #include <stddef.h>
@@ -79,8 +79,8 @@ INLINE void multiply(const u64 *factor, const u64 *bound, i64 n, u64 *product)
     }
 }
 
-/* Bounds of draws: each with its rejection limit 2^(64 words) mod bound, (bounds, 2, words), its bits, and whether it is a
- * power of two, (bounds, 2); scratch for a drawn number and its product with a bound.
+/* Bounds of draws: each with its rejection limit 2^(64 words) mod bound, (bounds, 2, words), its bits, and whether
+ * it is a power of two, (bounds, 2); scratch for a drawn number and its product with a bound.
  */
 typedef struct {
     const u64 *bounds;
@@ -146,8 +146,8 @@ INLINE void fit_items(const i64 *items, i64 length, i64 n_items, i64 m, Source *
 
 /* ---- reports of a kept subset, as bits or by a seed */
 
-/* Return the first subset whose cumulative weight exceeds a draw of some bits; `draw` is scratch. The number of subsets is
- * a power of two; the last total exceeds all draws and is skipped.
+/* Return the first subset whose cumulative weight exceeds a draw of some bits; `draw` is scratch. The number of
+ * subsets is a power of two; the last total exceeds all draws and is skipped.
  */
 INLINE i64 pick_subset(const u64 *cumulative, i64 n, i64 n_words, i64 bits, Source *source, u64 *draw)
 {
@@ -179,8 +179,8 @@ INLINE void draw_noise(i64 num, i64 bits, i64 length, Source *source, u64 *repor
         report[length / 64] &= ((u64)1 << length % 64) - 1;
 }
 
-/* Equations of a slot: (words, rows) of an item's columns of the code and, in more words, which equations were added to
- * each; `pivots` (rows,) are seed bits that occur in one equation each.
+/* Equations of a slot: (words, rows) of an item's columns of the code and, in more words, which equations were added
+ * to each; `pivots` (rows,) are seed bits that occur in one equation each.
  */
 typedef struct {
     u64 *equations, *sums;
@@ -222,8 +222,8 @@ INLINE int eliminate(const System *system, const i64 *items, i64 r, const u64 *c
     return 1;
 }
 
-/* Change the pivots' bits of a uniform seed, which makes it uniform among the seeds with the required products. `vector`
- * is the seed and, after its words, these products.
+/* Change the pivots' bits of a uniform seed, which makes it uniform among the seeds with the required products.
+ * `vector` is the seed and, after its words, these products.
  */
 INLINE void solve_seed(const System *system, u64 *vector)
 {
@@ -244,8 +244,8 @@ INLINE void solve_seed(const System *system, u64 *vector)
     }
 }
 
-/* Write each item's r-bit value, uniform below num if kept, uniform from num up if dropped, with equally many words; the
- * digits follow each other, most significant first.
+/* Write each item's r-bit value, uniform below num if kept, uniform from num up if dropped, with equally many words;
+ * the digits follow each other, most significant first.
  */
 INLINE void draw_values(i64 m, i64 mask, i64 num, i64 r, Source *source, i64 *values)
 {
@@ -274,15 +274,16 @@ INLINE i64 slot_of(const i64 *items, i64 m, i64 n_slots)
     return (i64)(mixed >> 32) & (n_slots - 1);
 }
 
-/* Arrays: offsets, items, words, cumulative (2^m, words of weight_bits) from the least significant word, masks (2^m,),
- * columns (items, r, w), or empty for reports without a generator; scratch fit (room for the largest transaction, at least
- * m), values (m,), vector (words of a report and of a bit for each of the m·r equations, or of a weight,), solved (slots,
- * m), −1 at first, equations (slots, words of both, m·r), pivots (slots, m·r), sums (m·r,); fitted (n, m), reports (n, w),
- * result (2,). Numbers: n_items, insert_num, insert_bits, weight_bits, report_bits.
+/* Arrays: offsets, items, words, cumulative (2^m, words of weight_bits) from the least significant word, masks
+ * (2^m,), columns (items, r, w), or empty for reports without a generator; scratch fit (room for the largest
+ * transaction, at least m), values (m,), vector (words of a report and of a bit for each of the m·r equations, or of
+ * a weight,), solved (slots, m), −1 at first, equations (slots, words of both, m·r), pivots (slots, m·r), sums
+ * (m·r,); fitted (n, m), reports (n, w), result (2,). Numbers: n_items, insert_num, insert_bits, weight_bits,
+ * report_bits.
  *
  * Slots, a power of two, keep solved equations, which later transactions with the same items use.
  */
-WIDE i64 randomize_transactions(const Array *arrays, const i64 *numbers)
+WIDE(randomize_transactions)
 {
     const i64 *offsets = arrays[0].data, *items = arrays[1].data, *masks = arrays[4].data;
     const u64 *cumulative = arrays[3].data, *columns = arrays[5].data;
@@ -335,8 +336,8 @@ WIDE i64 randomize_transactions(const Array *arrays, const i64 *numbers)
 
 /* ---- ranks of 64 sets at a time: bit i of a word belongs to the i-th */
 
-/* C(c, i) at [c, i], (items, ℓ + 1, words), from the least significant word; `widths` says how many words hold the rank of
- * any set of the numbers 0 … c; scratch of (words + 2, 64).
+/* C(c, i) at [c, i], (items, ℓ + 1, words), from the least significant word; `widths` says how many words hold the
+ * rank of any set of the numbers 0 … c; scratch of (words + 2, 64).
  */
 typedef struct {
     const u64 *table;
@@ -363,8 +364,8 @@ INLINE void look_up(const Binomials *all, i64 item, i64 part, const u64 *numbers
         values[i] = at[numbers[i] * (u64)all->n_words];
 }
 
-/* Return which of 64 sets have an item as their largest member, and remove it from them. missing (64,) and rest (w, 64)
- * are the number of remaining members of each set, and their rank.
+/* Return which of 64 sets have an item as their largest member, and remove it from them. missing (64,) and rest (w,
+ * 64) are the number of remaining members of each set, and their rank.
  */
 INLINE u64 take_item(const Binomials *all, i64 item, u64 *RESTRICT missing, u64 (*rest)[64])
 {
@@ -392,7 +393,9 @@ INLINE u64 take_item(const Binomials *all, i64 item, u64 *RESTRICT missing, u64 
     return shown;
 }
 
-/* Write the ranks of 64 sets of at most ℓ items; bit i of shown[c] says whether set i has item c; numbers is scratch. */
+/* Write the ranks of 64 sets of at most ℓ items; bit i of shown[c] says whether set i has item c; numbers is
+ * scratch.
+ */
 INLINE void rank_shown(const Binomials *all, const u64 *shown, u64 *RESTRICT numbers, u64 (*ranks)[64])
 {
     u64 *RESTRICT carry = all->lanes[all->n_words], *RESTRICT value = all->lanes[all->n_words + 1];
@@ -423,9 +426,9 @@ INLINE void rank_shown(const Binomials *all, const u64 *shown, u64 *RESTRICT num
     }
 }
 
-/* Add to 64 sets of kept items the other items that each report shows, which lie outside its transaction: bit i of inside[c]
- * and kept[c] is for item c and set i; bit i of others[q] is for the q-th item outside. behind (m + 1,) is scratch:
- * behind[d] marks the sets with d of their m inside items below the current item.
+/* Add to 64 sets of kept items the other items that each report shows, which lie outside its transaction: bit i of
+ * inside[c] and kept[c] is for item c and set i; bit i of others[q] is for the q-th item outside. behind (m + 1,) is
+ * scratch: behind[d] marks the sets with d of their m inside items below the current item.
  */
 INLINE void show_merged(i64 n_items, i64 m, const u64 *inside, u64 *kept, const u64 *others, u64 *behind)
 {
@@ -442,13 +445,13 @@ INLINE void show_merged(i64 n_items, i64 m, const u64 *inside, u64 *kept, const 
     }
 }
 
-/* Arrays: ranks (n, w) of sets of ℓ items, binomials (items, ℓ + 1, w), scratch lanes (2 · w + 3, 64) and widths (items,),
- * planes (blocks, items, words).
+/* Arrays: ranks (n, w) of sets of ℓ items, binomials (items, ℓ + 1, w), scratch lanes (2 · w + 3, 64) and widths
+ * (items,), planes (blocks, items, words).
  *
- * Write the bitmap of every item from ranks. A set of rank x has the largest member c iff x ≥ C(c, ℓ); then x − C(c, ℓ) is
- * the rank of the rest.
+ * Write the bitmap of every item from ranks. A set of rank x has the largest member c iff x ≥ C(c, ℓ); then x − C(c,
+ * ℓ) is the rank of the rest.
  */
-WIDE i64 unrank_reports(const Array *arrays, const i64 *numbers)
+WIDE(unrank_reports)
 {
     const u64 *ranks = arrays[0].data;
     u64(*lanes)[64] = arrays[2].data, *planes = arrays[4].data;
@@ -472,17 +475,19 @@ WIDE i64 unrank_reports(const Array *arrays, const i64 *numbers)
     return 0;
 }
 
-/* Arrays: offsets, items, words, cumulative (choices, words): the weights of keeping fewest, fewest + 1, … items; bounds
- * (choices + 2, 2, words) and lengths (choices + 2, 2) of draws, the first for the number of kept items, the next for the
- * added items, the last a multiple of these; masks (2^m,) of kept places by size; binomials (items, ℓ + 1, w); scratch fit
- * (room for the largest transaction, at least m), firsts (m + 2,), drawn numbers (4, words), bit planes (4, items), lanes
- * (2·w + 3, 64), widths (items,); fitted (n, m), reports (n, w), result (2,). Numbers: n_items, fewest.
+/* Arrays: offsets, items, words, cumulative (choices, words): the weights of keeping fewest, fewest + 1, … items;
+ * bounds (choices + 2, 2, words) and lengths (choices + 2, 2) of draws, the first for the number of kept items, the
+ * next for the added items, the last a multiple of these; masks (2^m,) of kept places by size; binomials (items, ℓ +
+ * 1, w); scratch fit (room for the largest transaction, at least m), firsts (m + 2,), drawn numbers (4, words), bit
+ * planes (4, items), lanes (2·w + 3, 64), widths (items,); fitted (n, m), reports (n, w), result (2,). Numbers:
+ * n_items, fewest.
  */
-WIDE i64 randomize_sets(const Array *arrays, const i64 *numbers)
+WIDE(randomize_sets)
 {
     const i64 *offsets = arrays[0].data, *items = arrays[1].data, *masks = arrays[6].data;
     i64 *fit = arrays[8].data, *firsts = arrays[9].data, *fitted = arrays[14].data, *result = arrays[16].data;
-    i64 n = arrays[0].shape[0] - 1, n_items = arrays[7].shape[0], m = arrays[14].shape[1], n_words = arrays[15].shape[1];
+    i64 n = arrays[0].shape[0] - 1, n_items = arrays[7].shape[0], m = arrays[14].shape[1];
+    i64 n_words = arrays[15].shape[1];
     i64 size = arrays[7].shape[1] - 1, length = arrays[10].shape[1];
     u64 *drawn = arrays[10].data, *planes = arrays[11].data, *reports = arrays[15].data;
     u64 *inside = planes, *kept = planes + n_items, *others = planes + 2 * n_items, *behind = planes + 3 * n_items;
@@ -571,14 +576,14 @@ INLINE void sample_columns(const i64 *sampled, i64 n, i64 per_report, Source *so
         skipped[sampled[order[place]]] = place >= per_report;
 }
 
-/* Arrays: inputs int32 (n, columns), words, columns (columns, FIELDS), cumulative, guides, sampled; scratch order (as many
- * as sampled) and skipped (columns,), zeros; reports uint8 (n, bytes), result (2,). Number: per_report.
+/* Arrays: inputs int32 (n, columns), words, columns (columns, FIELDS), cumulative, guides, sampled; scratch order
+ * (as many as sampled) and skipped (columns,), zeros; reports uint8 (n, bytes), result (2,). Number: per_report.
  *
- * Write the reports of records. A column's fields are: form of the mechanism, inputs, outputs, width (of a class, or of a
- * window), weights high and low, total of the weights, start of its cumulative weights, code of an omitted value, bytes,
- * start of its guide, and a shift. The guide says for each drawn >> shift where to start searching the cumulative weights.
- * An input equal to the number of inputs is a missing value. A report covers per_report of the positions sampled; nothing
- * is drawn for this if it covers all.
+ * Write the reports of records. A column's fields are: form of the mechanism, inputs, outputs, width (of a class, or
+ * of a window), weights high and low, total of the weights, start of its cumulative weights, code of an omitted
+ * value, bytes, start of its guide, and a shift. The guide says for each drawn >> shift where to start searching the
+ * cumulative weights. An input equal to the number of inputs is a missing value. A report covers per_report of the
+ * positions sampled; nothing is drawn for this if it covers all.
  */
 i64 randomize_records(const Array *arrays, const i64 *numbers)
 {
