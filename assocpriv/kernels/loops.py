@@ -11,7 +11,8 @@ except ImportError:
     from assocpriv.kernels import plain as kernels  # type: ignore[no-redef]
 
     logging.getLogger("assocpriv").warning(
-        "assocpriv was built without a C compiler, and randomizes about 30 times and counts about 5 times as slowly; "
+        "assocpriv was built without a C compiler: files are randomized hundreds of times and counted about 5 times as "
+        "slowly; "
         "with one (Debian: apt install gcc python3-dev) run: pip install --force-reinstall --no-cache-dir assocpriv"
     )
 
