@@ -5,6 +5,8 @@
  * no bitmaps: histograms count their codes. server/baskets/bitmaps.py describes the method.
  */
 
+#include <stddef.h>
+
 #include "kernels.h"
 
 enum { LANES = 32, GROUPS = 6 };
@@ -106,6 +108,35 @@ INLINE void compare_item(const u64 (*lines)[LANES], const uint16_t *entries, i64
     }
 }
 
+/* Expand each item, to rows, or only to counts, where rows are NULL; see the two kernels below. */
+INLINE void each_item(ARGUMENTS, u64 *rows, const u64 *row, i64 *counts)
+{
+    const u64 *planes = arrays[0].data;
+    const uint16_t *entries = arrays[1].data;
+    u64(*lines)[LANES] = arrays[2].data, shown[LANES];
+    i64 n_planes = arrays[0].shape[1], n_words = arrays[0].shape[2];
+    i64 n_items = arrays[1].shape[0], r = arrays[1].shape[1], n_groups = arrays[1].shape[2];
+    for (i64 block = 0; block < arrays[0].shape[0]; block++)
+        for (i64 start = 0; start < n_words; start += LANES) {
+            i64 n_bits = numbers[1] - 64 * (block * n_words + start);
+            tabulate(planes + block * n_planes * n_words + start, n_planes, n_words, numbers[2], lines);
+            for (i64 item = 0; item < n_items; item++) {
+                u64 *to = rows ? rows + (block * n_items + item) * n_words + start : shown;
+                compare_item((const u64(*)[LANES])lines, entries + item * r * n_groups, r, n_groups, numbers[0], n_bits,
+                             to);
+                i64 total = 0, within = 0;
+                for (int lane = 0; !rows && lane < LANES; lane++) {
+                    total += popcount(shown[lane]);
+                    within += popcount(shown[lane] & row[block * n_words + start + lane]);
+                }
+                if (!rows) {
+                    counts[2 * item] += total;
+                    counts[2 * item + 1] += within;
+                }
+            }
+        }
+}
+
 /* Arrays: planes (blocks, p, words) of seeds, entries uint16 (items, r, groups), scratch lines (groups ·
  * 2^group_bits, LANES), rows (blocks, items, words); numbers: num, n_reports, group_bits.
  *
@@ -117,20 +148,7 @@ INLINE void compare_item(const u64 (*lines)[LANES], const uint16_t *entries, i64
  */
 WIDE(expand_items)
 {
-    const u64 *planes = arrays[0].data;
-    const uint16_t *entries = arrays[1].data;
-    u64(*lines)[LANES] = arrays[2].data;
-    u64 *rows = arrays[3].data;
-    i64 n_planes = arrays[0].shape[1], n_words = arrays[0].shape[2];
-    i64 n_items = arrays[1].shape[0], r = arrays[1].shape[1], n_groups = arrays[1].shape[2];
-    for (i64 block = 0; block < arrays[0].shape[0]; block++)
-        for (i64 start = 0; start < n_words; start += LANES) {
-            i64 n_bits = numbers[1] - 64 * (block * n_words + start);
-            tabulate(planes + block * n_planes * n_words + start, n_planes, n_words, numbers[2], lines);
-            for (i64 item = 0; item < n_items; item++)
-                compare_item((const u64(*)[LANES])lines, entries + item * r * n_groups, r, n_groups, numbers[0], n_bits,
-                             rows + (block * n_items + item) * n_words + start);
-        }
+    each_item(arrays, numbers, arrays[3].data, NULL, NULL);
     return 0;
 }
 
@@ -139,31 +157,7 @@ WIDE(expand_items)
  */
 WIDE(count_items)
 {
-    const u64 *planes = arrays[0].data;
-    const uint16_t *entries = arrays[1].data;
-    u64(*lines)[LANES] = arrays[2].data;
-    const u64 *row = arrays[3].data;
-    i64 *counts = arrays[4].data;
-    u64 less[LANES];
-    i64 n_planes = arrays[0].shape[1], n_words = arrays[0].shape[2];
-    i64 n_items = arrays[1].shape[0], r = arrays[1].shape[1], n_groups = arrays[1].shape[2];
-    for (i64 block = 0; block < arrays[0].shape[0]; block++)
-        for (i64 start = 0; start < n_words; start += LANES) {
-            i64 n_bits = numbers[1] - 64 * (block * n_words + start);
-            tabulate(planes + block * n_planes * n_words + start, n_planes, n_words, numbers[2], lines);
-            for (i64 item = 0; item < n_items; item++) {
-                const u64 *among = row + block * n_words + start;
-                i64 total = 0, within = 0;
-                compare_item((const u64(*)[LANES])lines, entries + item * r * n_groups, r, n_groups, numbers[0], n_bits,
-                             less);
-                for (int lane = 0; lane < LANES; lane++)
-                    total += popcount(less[lane]);
-                for (int lane = 0; lane < LANES; lane++)
-                    within += popcount(less[lane] & among[lane]);
-                counts[2 * item] += total;
-                counts[2 * item + 1] += within;
-            }
-        }
+    each_item(arrays, numbers, NULL, arrays[3].data, arrays[4].data);
     return 0;
 }
 

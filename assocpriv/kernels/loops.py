@@ -12,8 +12,8 @@ except ImportError:
 
     logging.getLogger("assocpriv").warning(
         "assocpriv was built without a C compiler: files are randomized hundreds of times and counted about 5 times as "
-        "slowly; "
-        "with one (Debian: apt install gcc python3-dev) run: pip install --force-reinstall --no-cache-dir assocpriv"
+        "slowly; with one (Debian: apt install gcc python3-dev) run: "
+        "pip install --force-reinstall --no-cache-dir assocpriv"
     )
 
 __all__ = [

@@ -9,7 +9,6 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-Words: TypeAlias = NDArray[np.uint64]
 Rows: TypeAlias = NDArray[np.uint64]  # (blocks, rows, words)
 Ints: TypeAlias = NDArray[np.int64]
 Axes: TypeAlias = NDArray[np.int64]  # (histograms, 2, 5)

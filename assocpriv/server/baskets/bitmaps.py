@@ -184,7 +184,7 @@ class ItemTables:
     def _steps(self, planes: Rows) -> Iterator[tuple[int, Rows, slice]]:
         """Yield blocks, their planes, and some of the items."""
         assert planes.shape[1] == self._n_planes
-        n_items = len(self._items)
+        n_items = self.n_items
         each = max(1, self.work // max(1, n_items)) * max(1, planes.shape[2])
         step = max(_STEP_ITEMS, _STEP_EXPANDED // each)
         for block in range(planes.shape[0]):
