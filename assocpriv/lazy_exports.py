@@ -1,4 +1,4 @@
-"""Load the public names of a module on first use (PEP 562, as SPEC 1 has it); its stub lists them once.
+"""Load modules on first use, and the public names of a module (PEP 562, as SPEC 1 has it), which its stub lists once.
 
 Type checkers and editors read the stub, too. lazy_loader reads such stubs, but keeps what it loaded on the package it
 loads from: ``assocpriv.guided.collect`` would become ``assocpriv.collect``.
@@ -6,8 +6,20 @@ loads from: ``assocpriv.guided.collect`` would become ``assocpriv.collect``.
 
 from collections.abc import Callable, Mapping
 from importlib import import_module
-from types import MappingProxyType
+from types import MappingProxyType, ModuleType
 from typing import Any
+
+
+class LazyModule(ModuleType):
+    """A module that is imported when one of its names is first used."""
+
+    def __getattr__(self, name: str) -> Any:
+        value = getattr(import_module(self.__name__), name)
+        setattr(self, name, value)
+        return value
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return import_module, (self.__name__,)  # Spark pickles functions with their globals
 
 
 def read_stub(

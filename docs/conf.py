@@ -6,6 +6,7 @@ MathML, links to files outside of docs/ become their names, and commands and fun
 
 import re
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any
 
 import click
@@ -15,7 +16,6 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 import assocpriv
-from assocpriv.plans.result_display import load
 
 project, author, copyright = "assocpriv", "the assocpriv developers", "the assocpriv developers"  # noqa: A001
 version = release = assocpriv.__version__
@@ -68,7 +68,7 @@ class _Options(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         """Return a definition list."""
-        command = load(self.arguments[0])
+        command = resolve_name(self.arguments[0])
         context, options = click.Context(command), nodes.definition_list()
         for option in command.params:
             option.hidden = False

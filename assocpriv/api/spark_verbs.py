@@ -205,7 +205,7 @@ def randomize(
     """
     from assocpriv.client.spark_client import randomize_frame
     from assocpriv.files.plan_files import read_plan
-    from assocpriv.planning.expected_error import warn_of_truncation
+    from assocpriv.planning.truncation_loss import warn_of_truncation
     from assocpriv.plans.baskets.basket_plan import Plan
 
     chosen = read_plan(plan, Plan) if isinstance(plan, str | Path) else Plan.require(plan)

@@ -45,7 +45,6 @@ _REASONS = {
     "client/connection.py": "secrets socket time now monotonic",  # pauses before a request is repeated
     "client/upload.py": "open",  # the ledger; here and below given or kept files
     "client/guided/guided_client.py": "open read_bytes",
-    "files/arrow.py": "getattr importlib",  # late modules
     "files/atomic.py": "urandom glob open",  # names of unfinished files
     "files/oblivious_http.py": "secrets open",  # keys of encrypted messages; decryption is called open
     "files/open_batches.py": "secrets listdir read_bytes",  # the identifier of a store
@@ -59,7 +58,7 @@ _REASONS = {
     "plans/registry.py": "getattr importlib",  # parts of plan types, and below renderers
     "plans/baskets/operator.py": "getattr",
     "plans/published_plan.py": "getattr",
-    "plans/result_display.py": "getattr importlib pandas",  # data frames of results, none of which is a report
+    "plans/result_display.py": "pkgutil pandas",  # data frames of results, none of which is a report
     "plans/numeric/tree_model.py": "sys",
     "guarantees/errors.py": "vars",  # options
     "guarantees/shuffle_model.py": "getattr scipy.stats",  # a central guarantee's proof

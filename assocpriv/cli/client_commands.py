@@ -78,7 +78,7 @@ def randomize(records: tuple[Path, ...], plan_path: Path, output: Path | None, *
 
 
 def _randomize(records: Any, plan: Any, output: Path | None, options: dict[str, Any], shown: Any) -> None:
-    progress = opt.Progress().stage("randomizing", in_bytes=True)
+    progress = opt.text.Progress().stage("randomizing", in_bytes=True)
     done = ap.randomize(records, plan, output, progress=progress, **options)
     opt.show(shown.randomized(done, plan, output))
 
@@ -93,7 +93,7 @@ def _answer(table: Path, plan: Any, output: Path | None, options: dict[str, Any]
     try:
         if published is None or output is None:
             raise ap.guided.LevelError("no guidance yet")
-        progress = opt.Progress().stage("answering", in_bytes=True)
+        progress = opt.text.Progress().stage("answering", in_bytes=True)
         guidance = ap.guided.read_guidance(published)
         done: Any = ap.randomize(table, plan, output, guidance=guidance, progress=progress, **options)
     except ap.guided.LevelError as level:

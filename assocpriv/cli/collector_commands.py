@@ -110,7 +110,7 @@ def gather(sources: tuple[Path, ...], plans: tuple[Path, ...], output: Path) -> 
     Next: assocpriv mine collection
     """
     read = [opt.read_plan(path, sources) for path in plans]
-    done = ap.gather(sources, read, output, progress=opt.Progress())
+    done = ap.gather(sources, read, output, progress=opt.text.Progress())
     failed = ap.show.collection_views.failure(done)
     if failed:
         raise opt.WireError(failed)

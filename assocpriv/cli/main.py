@@ -4,11 +4,13 @@ Results go to standard output (text, or one JSON object with ``--json``), notes 
 done, 1 bad input or failure (one line, no traceback), 2 wrong usage.
 """
 
+import os
 import signal
 import sys
 import threading
 from collections import UserDict
 from io import TextIOWrapper
+from pkgutil import resolve_name
 from time import perf_counter
 from types import FrameType
 from typing import Any, NoReturn
@@ -18,7 +20,9 @@ import click
 from assocpriv import __version__
 from assocpriv.cli import options as opt
 from assocpriv.guarantees.errors import AssocprivError
-from assocpriv.plans.result_display import load
+
+# numpy would start a thread per core that waits in a loop; its products here are small, and counting has own threads
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 _MODULES = {
     "privacy_commands": ("audit", "inspect", "privacy"),
@@ -52,7 +56,7 @@ class _Homes(UserDict[str, Any]):
     """Commands by name, each loaded from its home, ``module:function``, when it is asked for."""
 
     def __getitem__(self, name: str) -> Any:
-        return load(self.data[name])
+        return resolve_name(self.data[name])
 
 
 class _Group(opt.Group):
@@ -112,7 +116,7 @@ class _Group(opt.Group):
             if _interrupted.is_set():  # in the middle of an import Python may say something else
                 raise KeyboardInterrupt from error
             raise
-        opt.Progress.make_room()
+        opt.text.Progress.make_room()
         raise opt.Refused(problem)
 
 

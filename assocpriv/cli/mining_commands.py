@@ -59,7 +59,7 @@ def mine(
     limits = {name: options.pop(name) for name in ("min_support", "max_itemset", "fdr")}
     errors = ap.tables.ErrorOptions(options["confidence_level"])
     request = ap.tables.MiningRequest(top=wanted, among=shown, errors=errors, **limits)
-    frame = ap.tables.mine_table(ap.tables.backends(collections, options["memory_bytes"], opt.Progress()), request)
+    frame = ap.tables.mine_table(ap.tables.backends(collections, options["memory_bytes"], opt.text.Progress()), request)
     opt.write(output, lambda path: ap.write_itemsets(frame, path, force=force))
     first = max((each.plan for each in collections), key=lambda plan: plan.n_items)  # which the table names first
     opt.write(html, lambda path: ap.write_page(frame, path, first, force=force), "page")
@@ -75,7 +75,7 @@ def _say_nothing_selected(plan: "ap.Plan", frame: Any, *, is_given: bool) -> Non
         opt.say(["no itemset is selected; leave --min-support out for the smallest support that these reports detect"])
         return
     found = ap.show.plan_views.nothing_found(plan, frame.attrs["assocpriv"]["reports"])
-    opt.say(ap.show.text_renderer.lines(found))
+    opt.say(opt.text.lines(found))
     opt.say(["Next: assocpriv plan --detect SUPPORT, for the reports or the ε that it needs; or show more with --all"])
 
 
@@ -121,7 +121,7 @@ def rules(
     if substitutes:
         opt.refuse_given(_OPTIONS_OF_RULES, "does not go with --substitutes")
         [collection] = opt.open_collections((given,), None)
-        found = ap.tables.find_substitutes(ap.tables.backends(collection, progress=opt.Progress()))
+        found = ap.tables.find_substitutes(ap.tables.backends(collection, progress=opt.text.Progress()))
         opt.write(output, lambda path: ap.write_substitutes(found, path, everything=everything, force=force))
         opt.show(ap.show.itemset_views.substitutes(found, top, everything=everything))
         return
@@ -159,7 +159,7 @@ def ask(
     if not itemsets and not rules:
         raise click.UsageError("give at least one --itemset or --rule")
     chosen = [_names(text, "--itemset") for text in itemsets], [_rule(text) for text in rules]
-    opened = ap.tables.backends(opt.open_collections(reports, spark), progress=opt.Progress())
+    opened = ap.tables.backends(opt.open_collections(reports, spark), progress=opt.text.Progress())
     opt.show(ap.show.itemset_views.answers(ap.tables.ask(opened, *chosen, ap.tables.ErrorOptions(**options))))
 
 
@@ -192,7 +192,9 @@ def compare(
     given = [_side(path) for path in sides]
     for path in (output, html):
         opt.check_output(path, force, [each for side in given for each in side])
-    compared = ap.compare(*(side[0] if len(side) == 1 else side for side in given), progress=opt.Progress(), **options)
+    compared = ap.compare(
+        *(side[0] if len(side) == 1 else side for side in given), progress=opt.text.Progress(), **options
+    )
     opt.write(output, lambda path: ap.write_comparison(compared, path, force=force))
     opt.write(html, lambda path: ap.write_page(compared, path, force=force), "page")
     opt.show(ap.show.itemset_views.compared(compared, top))
@@ -303,7 +305,7 @@ def publish(state: Path, output: Path, level: int | None, force: bool) -> None:
 
     Next: assocpriv randomize table.csv --plan plan.json --guidance guidance.json -o released.parquet
     """
-    with opt.Progress.while_busy("finding directions in which classes differ"):
+    with opt.text.Progress.while_busy("finding directions in which classes differ"):
         done, new = ap.guided.publish_file(state, output, level=level, force=force)
         accuracies = ap.guided.estimate_accuracy(done)
     opt.show(ap.show.table_views.published(done, accuracies, new, output))
@@ -324,6 +326,6 @@ def collect(reports: tuple[Path, ...], state: Path) -> None:
 
     Next: assocpriv guide publish state.json -o guidance.json --force
     """
-    with opt.Progress.while_busy("adding up"):
+    with opt.text.Progress.while_busy("adding up"):
         done = ap.guided.collect_files(reports, state)
     opt.show(ap.show.table_views.collected(done))

@@ -12,19 +12,23 @@ import sys
 import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import IO, Any, TypeVar
+from typing import IO, TYPE_CHECKING, Any, TypeVar
 
 import click
 
 import assocpriv as ap
 from assocpriv.files.atomic import FORMATS, check_writable
-from assocpriv.guarantees.amplification import read_guarantee
 from assocpriv.guarantees.errors import WireError as WireError
 from assocpriv.kernels.parallel import LEAST_MEMORY
-from assocpriv.show import text_renderer
-from assocpriv.show.result_record import Record as Record
-from assocpriv.show.result_record import Say as Say
-from assocpriv.show.text_renderer import Progress as Progress
+from assocpriv.lazy_exports import LazyModule
+
+if TYPE_CHECKING:
+    from assocpriv.show import text_renderer
+    from assocpriv.show.result_record import Record
+
+    text = text_renderer
+else:
+    text = LazyModule("assocpriv.show.text_renderer")  # --help prints without it
 
 _VERBOSITY, _GIVEN, _RUN, _ALL = "assocpriv.verbosity", "assocpriv.given", "assocpriv.run", "assocpriv.all"
 _ALL_COMMANDS = {  # options that mean the same in all commands, before or after the command's name
@@ -113,8 +117,8 @@ def set_verbosity(verbosity: int) -> None:
     """Set how much is printed: -1 without notes and progress, 0 the default, 1 with time and memory."""
     click.get_current_context().meta[_VERBOSITY] = verbosity
     if verbosity < 0:
-        Progress.is_silent = True
-        click.get_current_context().call_on_close(lambda: setattr(Progress, "is_silent", False))
+        text.Progress.is_silent = True
+        click.get_current_context().call_on_close(lambda: setattr(text.Progress, "is_silent", False))
 
 
 def verbosity() -> int:
@@ -137,9 +141,9 @@ def warn(lines: Iterable[str]) -> None:
 def _print(lines: Iterable[str], word: str = "", style: str = "") -> None:
     if sys.stderr is None:  # closed
         return
-    Progress.make_room()
+    text.Progress.make_room()
     for line in map(in_options, lines):
-        text_renderer.talk(line, word, sys.stderr, style)
+        text.talk(line, word, sys.stderr, style)
 
 
 class _Talk(logging.Handler):
@@ -206,7 +210,7 @@ class Refused(click.ClickException):
 
     def show(self, file: IO[Any] | None = None) -> None:
         """Print it on standard error."""
-        text_renderer.talk(self.format_message(), "Error:", sys.stderr if file is None else file, "bold red")
+        text.talk(self.format_message(), "Error:", sys.stderr if file is None else file, "bold red")
 
 
 # ---- results
@@ -215,7 +219,7 @@ class Refused(click.ClickException):
 def print_glossary(context: click.Context, _option: click.Parameter, is_wanted: bool) -> None:
     """Print the terms of docs/glossary.md, and end."""
     if is_wanted:
-        click.echo(text_renderer.read_glossary())
+        click.echo(text.read_glossary())
         context.exit()
 
 
@@ -224,15 +228,15 @@ def wants_json() -> bool:
     return "json" in click.get_current_context().meta[_GIVEN]
 
 
-def show(record: Record) -> None:
+def show(record: "Record") -> None:
     """Print a result's notes and warnings, then the result: one JSON object, or text."""
     for note in record.notes:
-        emit = warn if isinstance(note, Say) and note.kind == "wrong" else say
-        emit(text_renderer.lines(Record(record.content, [note])))
+        emit = warn if isinstance(note, ap.show.result_record.Say) and note.kind == "wrong" else say
+        emit(text.lines(ap.show.result_record.Record(record.content, [note])))
     if wants_json():
         click.echo(json.dumps(record.to_json(), allow_nan=False))
     else:
-        text_renderer.show(record)
+        text.show(record)
 
 
 # ---- options that were given
@@ -471,6 +475,8 @@ def take_guarantee(options: dict[str, Any]) -> "ap.Guarantee | None":
         raise click.UsageError("--epsilon and --posterior both state the guarantee; give one of them")
     if epsilon is None and (prior is None) != (posterior is None):
         raise click.UsageError("--prior and --posterior go together; or give --epsilon alone")
+    from assocpriv.guarantees.amplification import read_guarantee
+
     return read_guarantee(None, epsilon, prior, posterior)
 
 

@@ -90,7 +90,7 @@ def catalogue(
         use = None
         if baskets:
             use = ap.catalogues.try_catalogue(
-                checked.catalogue, baskets, progress=opt.Progress().stage("reading"), **reading
+                checked.catalogue, baskets, progress=opt.text.Progress().stage("reading"), **reading
             )
         opt.show(ap.show.collection_views.check(checked, use))
         return
@@ -102,7 +102,7 @@ def catalogue(
         draft = ap.catalogues.draft_catalogue(min_count=min_count, best=best, sales=sales)
     else:
         draft = ap.catalogues.draft_catalogue(
-            baskets, min_count, progress=opt.Progress().stage("reading"), best=best, **reading
+            baskets, min_count, progress=opt.text.Progress().stage("reading"), best=best, **reading
         )
     if output is not None:
         ap.write_catalogue(draft.catalogue, output, force=force)
@@ -183,7 +183,7 @@ def _plan_baskets(
         choice = found.choice
     else:
         found = None
-        with opt.Progress.while_busy("planning"):
+        with opt.text.Progress.while_busy("planning"):
             choice = ap.plan(items, guarantee, explain=True, **known)
     if output is not None:
         ap.write_plan(choice.plan, output, force=force)
@@ -203,7 +203,7 @@ def _find(items: Any, guarantee: Any, support: str, known: dict[str, Any]) -> An
     opt.refuse_given(("local_cap",), "goes with --central")
     left = {"central", "local_cap", *(name for name in _FOUND if not opt.given(name))}
     known = {name: value for name, value in known.items() if name not in left}
-    return ap.plan(items, guarantee, detect=support, progress=opt.Progress().stage("planning"), **known)
+    return ap.plan(items, guarantee, detect=support, progress=opt.text.Progress().stage("planning"), **known)
 
 
 def _plan_table(
@@ -221,7 +221,7 @@ def _plan_table(
 
 def _sizes_of(path: Path, items: Any, rules: Any, reading: dict[str, Any]) -> Any:
     """Return the sizes of the sample's baskets; print their number, and the items outside the catalogue."""
-    counts = ap.catalogues.sample_sizes(path, items, rules, progress=opt.Progress().stage("reading"), **reading)
+    counts = ap.catalogues.sample_sizes(path, items, rules, progress=opt.text.Progress().stage("reading"), **reading)
     dropped = counts.read.unknown_dropped
     left = f"; items outside the catalogue, not counted: {dropped:,}" if dropped else ""
     opt.say([f"sample of {counts.sizes.total():,} baskets{left}"])
@@ -248,7 +248,7 @@ def refine(itemsets: Path, plan_path: Path, best: int, reports: int | None, outp
     """
     before = opt.read_plan(plan_path, [itemsets], ap.Plan)
     opt.check_output(output, force, [itemsets, plan_path])
-    with opt.Progress.while_busy("planning"):
+    with opt.text.Progress.while_busy("planning"):
         refinement = ap.refine(itemsets, before, best=best, reports=reports)
     ap.write_plan(refinement.plan, output, force=force)
     opt.show(ap.show.plan_views.refinement(refinement))
@@ -316,7 +316,7 @@ def _ask_all() -> _Words:
 
 def _ask_guarantee(words: _Words) -> _Words:
     _print(_ABOUT_GUARANTEES)
-    with opt.Progress.while_busy("planning"):
+    with opt.text.Progress.while_busy("planning"):
         costs = {number: _cost([*words, *_read_choice(number)]) for number in _GUARANTEES}
     for number, (name, prior, posterior) in _GUARANTEES.items():
         _print(f"  {number}  {name:<8} prior {prior}, posterior below {posterior}   {costs[number]}")
@@ -334,7 +334,7 @@ def _ask(question: tuple[str, str], default: str, words: _Words, read: Callable[
     while True:
         try:
             more = words + read(_read_line(f"{asked} [{default}]: ") or default)
-            with opt.Progress.while_busy("planning"):
+            with opt.text.Progress.while_busy("planning"):
                 _choose(more)
         except (click.UsageError, ap.AssocprivError) as error:
             reason = str(error).rstrip(".")

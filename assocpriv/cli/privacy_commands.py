@@ -58,8 +58,8 @@ def privacy(plan: tuple[Path, ...], explain: bool, html: Path | None, force: boo
         _prove(plan, **options)
 
 
-def _written(html: Path) -> opt.Record:
-    return opt.Record({"page": str(html)}, ["page written to {page}"])
+def _written(html: Path) -> "ap.show.result_record.Record":
+    return ap.show.result_record.Record({"page": str(html)}, ["page written to {page}"])
 
 
 def _prove(paths: tuple[Path, ...], priors: tuple[str, ...], times: tuple[int, ...]) -> None:
@@ -110,7 +110,7 @@ def inspect(
         opt.show(_written(html))
         return
     opt.refuse_given(("plan_path",), "goes with --html")
-    content = ap.inspect(path, check_manipulation=check_manipulation, progress=opt.Progress())
+    content = ap.inspect(path, check_manipulation=check_manipulation, progress=opt.text.Progress())
     if content.kind != "plan":
         opt.refuse_given(("reports", "detect"), f"describes a plan; {path} holds {content.description}")
     found = ap.show.audit_views.inspected(content, reports)
@@ -142,7 +142,7 @@ def audit(plan: Path, program: str | None, **options: Any) -> None:
     if program is not None:
         opt.refuse_given(("client",), "names one of our clients; it does not go with --program")
     arguments = None if program is None else _split_command(program)
-    done = ap.audit(plan, program=arguments, progress=opt.Progress(), **options)
+    done = ap.audit(plan, program=arguments, progress=opt.text.Progress(), **options)
     opt.show(ap.show.audit_views.audit(done, len(done.findings)))
     if done.is_broken:
         click.get_current_context().exit(1)

@@ -38,7 +38,7 @@ def demo(output: Path, force: bool, **options: Any) -> None:
     path, reading = options.pop("baskets"), {name: options.pop(name) for name in opt.READING}
     baskets = None if path is None else (path, reading)
     settings = ap.simulation.DemoSettings(baskets=baskets, guarantee=ap.Guarantee("5%", "50%"), **options)
-    progress = opt.Progress()
+    progress = opt.text.Progress()
     start = ap.simulation.start_demo(settings, output, force=force, progress=progress)
     if not opt.wants_json():
         opt.show(ap.show.audit_views.demo_start(start))
@@ -75,14 +75,14 @@ def generate(kind: str, output: Path, force: bool, **options: Any) -> None:
     Next: assocpriv plan, or assocpriv simulate baskets.dat --plan plan.json
     """
     make = _generate_baskets if kind == "quest" else _generate_records
-    make(output, force=force, progress=opt.Progress().stage("generating"), **opt.of_kind(options, kind, _MAKES))
+    make(output, force=force, progress=opt.text.Progress().stage("generating"), **opt.of_kind(options, kind, _MAKES))
 
 
 def _generate_baskets(output: Path, people: int, items: int, mean_size: float, seed: int, **writing: Any) -> None:
     chosen = ap.simulation.QuestSettings(n_baskets=people, n_items=items, mean_size=mean_size, seed=seed)
     count = len(ap.simulation.generate_file(chosen, output, **writing))
     content = {"baskets": count, "items": items, "seed": seed, "output": str(output)}
-    opt.show(opt.Record(content, ["{baskets:#basket} over {items:#item} written to {output}"]))
+    opt.show(ap.show.result_record.Record(content, ["{baskets:#basket} over {items:#item} written to {output}"]))
 
 
 def _generate_records(output: Path, people: int, seed: int, schema: Path | None, **writing: Any) -> None:
@@ -91,7 +91,11 @@ def _generate_records(output: Path, people: int, seed: int, schema: Path | None,
     content = {"records": count, "function": chosen.function, "seed": seed, "output": str(output)}
     content |= {} if schema is None else {"schema": str(schema)}
     written = ["schema written to {schema}"] * (schema is not None)
-    opt.show(opt.Record(content, ["{records:#record} of function {function} written to {output}", *written]))
+    opt.show(
+        ap.show.result_record.Record(
+            content, ["{records:#record} of function {function} written to {output}", *written]
+        )
+    )
 
 
 _TAKES = {  # the options of each plan type
@@ -131,5 +135,5 @@ def simulate(file: Path, plan_path: Path, **options: Any) -> None:
     own = opt.of_kind(options, plan.kind, _TAKES)
     if plan.kind != "baskets":
         own |= opt.table_reading(own)
-    done = ap.simulate(file, plan, progress=opt.Progress(), **own)
+    done = ap.simulate(file, plan, progress=opt.text.Progress(), **own)
     opt.show(ap.show.audit_views.simulation(done, plan))

@@ -40,7 +40,7 @@ def reconstruct(reports: tuple[Path, ...], spark: str | None, output: Path | Non
     Next: assocpriv tree released.parquet --class class -o model.json
     """
     opt.check_output(output, force, reports)
-    progress = opt.Progress().stage("counting")
+    progress = opt.text.Progress().stage("counting")
     found = ap.reconstruct(opt.open_reports(reports, spark), progress=progress, **options)
     opt.write(output, lambda path: found.write(path, force=force))
     opt.show(ap.show.table_views.distributions(found))
@@ -66,7 +66,7 @@ def tree(reports: tuple[Path, ...], class_column: str, output: Path, force: bool
     Next: assocpriv predict model.json table.csv -o out.csv
     """
     opt.check_output(output, force, reports)
-    with opt.Progress.while_busy("growing the tree"):
+    with opt.text.Progress.while_busy("growing the tree"):
         model = ap.numeric.grow_tree(reports, class_column, **growth)
     ap.numeric.write_tree(model, output, force=force)
     opt.show(ap.show.table_views.tree(model, output))
@@ -149,7 +149,7 @@ def suppress(table: Path, templates: Path, only_check: bool, output: Path | None
     mode = "deterministic" if own.pop("deterministic_only") else "local"
     if not is_over_items:
         own |= {"columns": list(own["columns"]) or None} | opt.table_reading(own)
-    own["progress"] = opt.Progress().stage("reading")
+    own["progress"] = opt.text.Progress().stage("reading")
     if output is None:
         content = ap.suppress.record(
             ap.suppress.check(table, templates, **{name: own[name] for name in own if name not in _WRITING})

@@ -171,7 +171,7 @@ def size_classes(m: int, atoms: Iterable[int] = ()) -> Ints:
     power = np.log(_REACH / np.sqrt(m)) / np.log(_RATIOS[-1])
     wider = np.ceil(m * np.array(_RATIOS) ** power - 1e-9).astype(np.int64)
     own = [bound for size in atoms if size > m for bound in (size, size + 1)]
-    return np.unique([*range(m, m + _SINGLE), *wider.tolist(), *own]).astype(np.int64)
+    return np.array(sorted({*range(m, m + _SINGLE), *wider.tolist(), *own}), dtype=np.int64)
 
 
 def fit_size_distribution(

@@ -66,6 +66,7 @@ Both ways are as exact as the C library's erfc, and agree to some units in the l
 """
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from math import comb
@@ -94,6 +95,7 @@ Floats = NDArray[np.float64]
 FALSE_ITEMSETS = 0.01  # expected per collection and itemset size: one in a hundred collections
 # computed tails were up to 1% too low against exact binomial sums; this margin allows for 2%
 _SAFETY = 0.005  # standard errors
+_POWER = 0.8
 _MANY = 1 << 13  # values from which on loading scipy pays off
 _ROOT_HALF = math.sqrt(0.5)
 
@@ -484,6 +486,19 @@ def detectable_supports(plan: "Plan", reports: int) -> DetectableSupports:
         chosen={k: detectable_support(respondents, k) for k in sizes},
         threshold={k: detection_threshold(respondents, k, comb(plan.n_items, k)) for k in sizes},
     )
+
+
+def detectable_differences(errors: Mapping[int, float], n_items: int, level: float = 0.95) -> dict[int, float]:
+    """Return for each size the difference between two sides that a test finds with 80% power.
+
+    ``errors`` are standard errors of each side's supports; all itemsets of the catalogue count as tested.
+
+    >>> detectable_differences({1: 0.01}, 100)[1].__round__(3)
+    0.065
+    """
+    z, sizes = NormalDist().inv_cdf(_POWER), max(3, *errors)  # a comparison tests up to triples
+    tails = {k: (1 - level) / (2 * sizes * comb(n_items, k)) for k in errors}
+    return {k: (z - NormalDist().inv_cdf(tails[k])) * 2**0.5 * error for k, error in errors.items()}
 
 
 # ---- normal distribution

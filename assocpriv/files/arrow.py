@@ -21,25 +21,12 @@ Arrow columns are built from buffers, because pa.array imports pandas wherever p
 import os
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
-from importlib import import_module
-from types import ModuleType
 from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 
-
-class LazyModule(ModuleType):
-    """A module that is imported when one of its names is first used."""
-
-    def __getattr__(self, name: str) -> Any:
-        value = getattr(import_module(self.__name__), name)
-        setattr(self, name, value)
-        return value
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return import_module, (self.__name__,)  # Spark pickles functions with their globals
-
+from assocpriv.lazy_exports import LazyModule
 
 pa: Any = LazyModule("pyarrow")  # a tenth of a second to load
 pc: Any = LazyModule("pyarrow.compute")

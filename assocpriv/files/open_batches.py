@@ -22,10 +22,10 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.files.arrow import LazyModule
 from assocpriv.files.atomic import atomic_output, sync_folder
 from assocpriv.files.plan_files import read_plan
 from assocpriv.guarantees.errors import FileError, WireError, json_fields
+from assocpriv.lazy_exports import LazyModule
 from assocpriv.plans.published_plan import ID_BYTES
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from ..client.baskets.bulk_client import randomize_records as randomize
 from ..server.baskets.mining import mine as mine
 from ..server.baskets.manipulation import check_manipulation as check_manipulation
 from ..planning.detection_limits import forecast as forecast
-from ..planning.expected_error import warn_of_truncation as warn
+from ..planning.truncation_loss import warn_of_truncation as warn
 from ..simulation.basket_simulation import simulate_records as simulate
 from ..auditing.basket_audit import BasketSubject as subject
 from ..show.plan_views import plan as show_plan

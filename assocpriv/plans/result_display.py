@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
-from importlib import import_module
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from assocpriv.guarantees.amplification import LARGEST_DENOMINATOR, float_up, round_amplification_up, round_epsilon_up
@@ -56,7 +56,7 @@ def figure(value: Any, unit: str) -> str:
     >>> figure(0.0123, "share"), figure(Fraction(20, 3), "up")
     ('1.23%', '6.66667')
     """
-    return str(load("assocpriv.show.result_record:write")(value, unit))
+    return str(resolve_name("assocpriv.show.result_record:write")(value, unit))
 
 
 def share_or_nan(support: float) -> float:
@@ -101,16 +101,6 @@ def plan_bound(plan: Any) -> str:
     return f"{text} for {plan.reports_per_person} reports together" if plan.reports_per_person > 1 else text
 
 
-def load(reference: str) -> Any:
-    """Return the object of a reference ``module:name``, importing the module.
-
-    >>> load("fractions:Fraction")(1, 3)
-    Fraction(1, 3)
-    """
-    module, _, name = reference.partition(":")
-    return getattr(import_module(module), name)
-
-
 def html_renderer(reference: str) -> Callable[[Any], str]:
     """Return a ``_repr_html_`` method that renders the record which ``module:function`` makes of an object."""
-    return lambda shown: str(load(reference)(shown)._repr_html_())
+    return lambda shown: str(resolve_name(reference)(shown)._repr_html_())

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from assocpriv.guarantees.amplification import epsilon_from_amplification, highest_posterior
 from assocpriv.guarantees.errors import pluralize
-from assocpriv.planning.expected_error import TruncationLoss, describe_truncation_loss, measure_truncation_loss
+from assocpriv.planning.truncation_loss import TruncationLoss, describe_truncation_loss, measure_truncation_loss
 from assocpriv.show.number_format import chance_up, fields, plain
 from assocpriv.show.result_record import Column, Facts, Part, Record, Say, Table
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 from math import comb
 from typing import TYPE_CHECKING, Any
 
+from assocpriv.estimation.supports import detectable_differences
 from assocpriv.guarantees.amplification import Guarantee, epsilon_from_amplification
 from assocpriv.planning.basket_planner import SHORT_BYTES, choose_plan, whole_basket_thresholds
 from assocpriv.planning.detection_limits import REPORTS, Forecast, forecast
@@ -18,7 +19,6 @@ from assocpriv.planning.short_catalogue import short_catalogue
 from assocpriv.plans.baskets.catalogue import name_itemsets
 from assocpriv.plans.baskets.operator import MAX_TRANSACTION_SIZE
 from assocpriv.plans.registry import Entry
-from assocpriv.server.baskets.comparison import detectable_differences
 from assocpriv.show.guarantee_views import LEVEL, guarantee_content, guarantee_facts
 from assocpriv.show.number_format import fields, finite, plain
 from assocpriv.show.result_record import Column, Facts, Part, Record, Say, Section, Table, write

@@ -27,8 +27,8 @@ from assocpriv.guarantees.exact_numbers import check_range, check_whole
 from assocpriv.kernels.parallel import add_up, default_memory
 from assocpriv.planning.basket_planner import make_plan
 from assocpriv.planning.detection_limits import Forecast, forecast
-from assocpriv.planning.expected_error import TruncationLoss, measure_truncation_loss, warn_of_truncation
 from assocpriv.planning.operator_designs import MOST_REPORTS
+from assocpriv.planning.truncation_loss import TruncationLoss, measure_truncation_loss, warn_of_truncation
 from assocpriv.plans.baskets.basket_plan import Plan
 from assocpriv.plans.baskets.catalogue import Catalogue
 from assocpriv.plans.result_display import figure, html_renderer, plan_bound, short_repr

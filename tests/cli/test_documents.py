@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Iterator
 from operator import attrgetter
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any
 
 import click
@@ -16,7 +17,6 @@ from assocpriv.cli.main import main
 from assocpriv.cli.options import Command
 from assocpriv.collect.sqlite import SqliteStore
 from assocpriv.collect.store import close_all_batches
-from assocpriv.plans.result_display import load
 
 
 def commands(command: click.Command = main, path: tuple[str, ...] = ()) -> Iterator[tuple[str, click.Command]]:
@@ -81,7 +81,7 @@ def test_pages_name_existing_options_and_functions(page: Path) -> None:
 def test_docs_take_options_from_the_code(name: str) -> None:
     """A command's section has the directive that lists its options."""
     [home] = re.findall(r"^```{options} (\S+)$", section(name), flags=re.MULTILINE)
-    assert load(home) == ALL[name]
+    assert resolve_name(home) == ALL[name]
 
 
 def test_commands_and_options_can_be_held_in_the_head() -> None:

@@ -32,7 +32,7 @@ from assocpriv.cli.main import main
 from assocpriv.client import ledger as ledger_module
 from assocpriv.client import ledger_file
 from assocpriv.client.baskets.basket_client import Randomizer
-from assocpriv.client.baskets.transactions import transaction_of
+from assocpriv.client.baskets.one_basket import transaction_of
 from assocpriv.client.ledger import Ledger, Submission, hash_period, parse_record
 from assocpriv.client.ledger_file import HEADER, parse_ledger
 from assocpriv.device import report as device_report

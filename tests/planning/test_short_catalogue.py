@@ -8,7 +8,7 @@ import pytest
 from naive import planned
 
 import assocpriv as ap
-from assocpriv.client.baskets.transactions import transaction_of
+from assocpriv.client.baskets.one_basket import transaction_of
 from assocpriv.files.mined_tables import COLUMNS, MiningFacts, SizeFacts, with_facts
 from assocpriv.guarantees.errors import AssocprivError, EstimateError, PlanError
 from assocpriv.planning.basket_planner import make_plan

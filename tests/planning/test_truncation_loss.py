@@ -9,7 +9,7 @@ import pytest
 from naive import planned
 
 from assocpriv.guarantees.amplification import Guarantee
-from assocpriv.planning.expected_error import describe_truncation_loss, measure_truncation_loss
+from assocpriv.planning.truncation_loss import describe_truncation_loss, measure_truncation_loss
 from assocpriv.plans.baskets.catalogue import Catalogue
 from assocpriv.records.baskets import Baskets, count_sizes
 

@@ -17,7 +17,8 @@ from typing import Any
 from naive import ReplayEntropy
 
 from assocpriv.client.baskets.basket_client import Randomizer, Responder
-from assocpriv.client.baskets.transactions import transaction_of, transactions_of_many
+from assocpriv.client.baskets.one_basket import transaction_of
+from assocpriv.client.baskets.transactions import transactions_of_many
 from assocpriv.guarantees.amplification import format_fraction
 from assocpriv.guarantees.exact_numbers import set_of_rank
 from assocpriv.plans.baskets.basket_plan import Plan

@@ -49,7 +49,8 @@ LATE = {
     "server.baskets.result_frames",  # classes of pandas
 }  # fmt: skip
 LATE_IN = {
-    "cli.options": {"resource", "files.report_files"},  # Windows has none; --help does not need it
+    # Windows lacks the first, --help does not need the others
+    "cli.options": {"resource", "files.report_files", "guarantees.amplification"},
     # --help loads it, and neither of these
     "kernels.parallel": {"numpy", "psutil"},
     # a device of baskets needs neither guidance nor its plan

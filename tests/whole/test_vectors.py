@@ -13,7 +13,8 @@ import pytest
 from assocpriv import audit
 from assocpriv.auditing.findings import BROKEN
 from assocpriv.auditing.recompute_guarantee import check_integers, read_numbers
-from assocpriv.client.baskets.transactions import transaction_of, transactions_of_many
+from assocpriv.client.baskets.one_basket import transaction_of
+from assocpriv.client.baskets.transactions import transactions_of_many
 from assocpriv.files.plan_files import read_plan
 from assocpriv.guarantees.errors import BasketError, PlanError, WireError
 from assocpriv.plans.baskets.basket_plan import Plan

@@ -38,7 +38,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from assocpriv.client.baskets.transactions import transaction_of
+from assocpriv.client.baskets.one_basket import transaction_of
 from assocpriv.guarantees.errors import BasketError
 from assocpriv.guarantees.exact_numbers import rank_of_set, set_of_rank
 from assocpriv.plans.baskets.generator import Field, item_columns, tables_pay

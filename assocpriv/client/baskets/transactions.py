@@ -4,7 +4,6 @@ This module sees raw items. Its errors contain none: they name a basket, a posit
 """
 
 import logging
-import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -18,15 +17,13 @@ from assocpriv.plans.baskets.catalogue import UNKNOWN, Catalogue
 from assocpriv.records.basket_files import BasketStream, Paths, ReadCounts, read_baskets, stream_baskets
 from assocpriv.records.basket_sources import is_file
 from assocpriv.records.baskets import Baskets, assemble_in_order, count_sizes, named_baskets
-from assocpriv.records.cells import Cells, check_choices, drop_unknown_items, ordinal
+from assocpriv.records.cells import Cells, check_choices, drop_unknown_items
 from assocpriv.records.layout import STRICT, ReadOptions
 
 if TYPE_CHECKING:
     from assocpriv.plans.baskets.basket_plan import Plan
 
 _LOG = logging.getLogger("assocpriv")
-_CONTROL = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
-_SURROGATE = re.compile(r"[\ud800-\udfff]")  # halves of pairs, which bytes other than UTF-8 become
 
 
 class NameReader:
@@ -98,37 +95,6 @@ def transactions_of_many(baskets: Any, plan: "Plan", options: ReadOptions = STRI
     named, unnamed = named_baskets(baskets, reader.names, replace(options, unknown=reader.unknown))
     transactions, dropped = reader.transactions(named)
     return transactions, unnamed + dropped
-
-
-def transaction_of(names: Collection[str | int], plan: "Plan") -> list[int]:
-    """Return the items of one basket in a plan's catalogue, by rising id.
-
-    Its names (an int 7 is the name "7") must be distinct; only a name that is unknown and dropped may be repeated.
-
-    Raises:
-        BasketError: a name that the plan neither has nor drops, a repeated or an invalid one.
-        TypeError: an item that is no name.
-    """
-    selected, known = [_name_of(name, position) for position, name in enumerate(names, 1)], plan.catalogue.index_of
-    numbers = [plan.names.roll_up(name, known) for name in selected]
-    known_names = [name for name, number in zip(selected, numbers, strict=True) if number != UNKNOWN]
-    if len(set(known_names)) != len(known_names):
-        raise BasketError("the basket repeats an item; a basket is a set: give each item once")
-    if UNKNOWN in numbers and plan.names.unlisted == "error":
-        place = ordinal(numbers.index(UNKNOWN) + 1)
-        raise BasketError(f"{place} item of the basket is not in the plan's catalogue; remove it")
-    return sorted({number for number in numbers if number >= 0})
-
-
-def _name_of(item: object, position: int) -> str:
-    if isinstance(item, bool) or not isinstance(item, str | int | np.integer):
-        raise TypeError(f"{ordinal(position)} item must be a name (text or int), got a {type(item).__name__}")
-    name = str(item).strip()
-    if not name or _CONTROL.search(name):
-        where = f"{ordinal(position)} item of the basket"
-        why = "is not UTF-8 text" if _SURROGATE.search(name) else "is empty or has control characters"
-        raise BasketError(f"{where} {why}; names must be plain text")
-    return name
 
 
 def stream_transactions(paths: Paths, plan: "Plan", options: ReadOptions = STRICT) -> BasketStream:

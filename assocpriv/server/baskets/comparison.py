@@ -37,14 +37,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import comb
 from pathlib import Path
-from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.estimation.mixtures import Mixtures, find_intervals, fit_weights, mixture_cdf, mixture_posteriors
-from assocpriv.estimation.supports import ErrorOptions, normal_quantile, read_share
+from assocpriv.estimation.supports import ErrorOptions, read_share
 from assocpriv.estimation.truncation import shared_errors
 from assocpriv.files.mined_tables import (
     SPLIT,
@@ -74,7 +73,6 @@ _LEAST_VARIANCE = 1e-16
 _NARROWEST, _FIRST, _STEP = 0.2, 0.09, 2.0**0.5  # prior components: in median errors; ratio of successive widths
 _POWER = 0.75  # of the support in a component's width: between changes in points and changes in shares
 _NONE_SHARE, _PSEUDO, _STEPS = 0.9, 10.0, 300  # EM start: weight of the narrowest component, pseudo-counts, steps
-POWER = 0.8
 _LEAST_SIZES = 3
 _MOST_SHOWN = 4  # itemsets of a repr
 
@@ -414,19 +412,6 @@ def reject_by_size(p: Floats, groups: Sequence[Rows], hypotheses: Sequence[int],
     for rows, count in zip(groups, hypotheses, strict=True):
         weighted[rows] = p[rows] * (count * len(groups) / total)
     return benjamini_hochberg(np.minimum(weighted, 1.0), level, total)
-
-
-def detectable_differences(errors: Mapping[int, float], n_items: int, level: float = 0.95) -> dict[int, float]:
-    """Return for each size the difference between two sides that a test finds with 80% power.
-
-    ``errors`` are standard errors of each side's supports; all itemsets of the catalogue count as tested.
-
-    >>> detectable_differences({1: 0.01}, 100)[1].__round__(3)
-    0.065
-    """
-    z, sizes = normal_quantile(2 * POWER - 1), max(_LEAST_SIZES, *errors)
-    tails = {k: (1 - level) / (2 * sizes * comb(n_items, k)) for k in errors}
-    return {k: (z - NormalDist().inv_cdf(tails[k])) * 2**0.5 * error for k, error in errors.items()}
 
 
 # ---- rows

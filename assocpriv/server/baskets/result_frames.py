@@ -2,6 +2,7 @@
 
 import csv
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any, ClassVar
 from zlib import crc32
 
@@ -24,7 +25,6 @@ from assocpriv.files.mined_tables import (
 )
 from assocpriv.guarantees.errors import EstimateError, FileError, json_fields
 from assocpriv.plans.baskets.catalogue import sort_key
-from assocpriv.plans.result_display import load
 from assocpriv.server.baskets.rules import INTERVALS, OF_ALL, SIDES, check_rules, counts_of_selected, empty_rules
 from assocpriv.server.baskets.tables import METRICS
 
@@ -68,7 +68,7 @@ class _ShownFrame(pd.DataFrame):
 
     def _repr_html_(self) -> Any:
         if is_as_returned(self):
-            return load(self._shown_by)(self)._repr_html_()
+            return resolve_name(self._shown_by)(self)._repr_html_()
         return self._plain()._repr_html_()  # type: ignore[operator]
 
     def _plain(self) -> pd.DataFrame:

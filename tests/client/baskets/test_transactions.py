@@ -21,17 +21,17 @@ import assocpriv as ap
 from assocpriv.api import randomizing
 from assocpriv.cli.main import main
 from assocpriv.client.baskets import bulk_client
+from assocpriv.client.baskets.one_basket import transaction_of
 from assocpriv.client.baskets.transactions import (
     NameReader,
     align_baskets,
     read_transactions,
     stream_transactions,
-    transaction_of,
 )
 from assocpriv.files.plan_files import read_plan, read_taxonomy, write_plan
 from assocpriv.guarantees.errors import AssocprivError, BasketError
 from assocpriv.planning.basket_planner import make_plan
-from assocpriv.planning.expected_error import measure_truncation_loss
+from assocpriv.planning.truncation_loss import measure_truncation_loss
 from assocpriv.plans.baskets.basket_plan import Plan
 from assocpriv.plans.baskets.catalogue import Catalogue, Names
 from assocpriv.plans.baskets.report_type import ReportType, SizesView

@@ -12,6 +12,7 @@ from scipy.stats import binom
 from shown import check
 
 import assocpriv as ap
+from assocpriv.estimation.supports import detectable_differences
 from assocpriv.files.mined_tables import LightFrame
 from assocpriv.guarantees.errors import EstimateError, WireError
 from assocpriv.server.baskets.comparison import (
@@ -20,7 +21,6 @@ from assocpriv.server.baskets.comparison import (
     _difference_columns,
     _pool_truncation,
     comparison_records,
-    detectable_differences,
     p_values,
     reject_by_size,
     to_flat_table,
