@@ -6,7 +6,7 @@ Run: python examples/seasons.py
 import numpy as np
 
 import assocpriv as ap
-from assocpriv.show import itemset_views, text_renderer
+from assocpriv.show import comparison_views, text_renderer
 
 SHARES = {  # shares of baskets in summer and in winter
     "ice cream": (0.32, 0.08), "soup": (0.06, 0.24), "bread": (0.45, 0.45), "tea": (0.12, 0.22), "eggs": (0.26, 0.26),
@@ -28,7 +28,9 @@ def main() -> None:
     rng = np.random.default_rng(9)
     plan = ap.plan(list(SHARES), transaction_size=4, guarantee=ap.Guarantee("5%", "50%"), reports=PEOPLE)
     summer, winter = (collect(season, plan, rng) for season in (0, 1))
-    text_renderer.show(itemset_views.compared(ap.compare(summer, winter, names=["summer", "winter"], fdr="5%"), top=10))
+    text_renderer.show(
+        comparison_views.compared(ap.compare(summer, winter, names=["summer", "winter"], fdr="5%"), top=10)
+    )
 
 
 if __name__ == "__main__":

@@ -27,7 +27,7 @@ from assocpriv.files.plan_files import write_plan
 from assocpriv.guarantees.errors import AssocprivError
 from assocpriv.pages.collector_page import AdminPage
 from assocpriv.plans.published_plan import PublishedPlan
-from assocpriv.show import itemset_views, text_renderer
+from assocpriv.show import comparison_views, text_renderer
 from assocpriv.show.result_pages import fragment
 from assocpriv.show.result_record import Facts, Page, Part, Picture, Record, Say, Section, Table, Writer, write
 from assocpriv.simulation.enumeration import SeededEntropy
@@ -216,7 +216,7 @@ class Commands:
         comparison = ap.compare(*days, names=["monday", "tuesday"])
         comparison.itemsets.columns["itemsets"][0] = frozenset(self.names[:1])
         comparison.itemsets.columns["selected"][0] = True
-        return itemset_views.compared(comparison).to_json()
+        return comparison_views.compared(comparison).to_json()
 
     def guide(self, arguments: list[str]) -> dict[str, Any]:
         """Collect, or publish."""

@@ -197,7 +197,7 @@ def compare(
     )
     opt.write(output, lambda path: ap.write_comparison(compared, path, force=force))
     opt.write(html, lambda path: ap.write_page(compared, path, force=force), "page")
-    opt.show(ap.show.itemset_views.compared(compared, top))
+    opt.show(ap.show.comparison_views.compared(compared, top))
 
 
 def _side(path: Path) -> list[Path]:

@@ -53,7 +53,7 @@ def privacy(plan: tuple[Path, ...], explain: bool, html: Path | None, force: boo
         opt.show(_written(html))
     elif explain:
         explained = ap.planning.explain_guarantees(*(ap.read_plan(path, ap.Plan) for path in plan))
-        opt.show(ap.show.guarantee_views.explained(explained))
+        opt.show(ap.show.privacy_views.explained(explained))
     else:
         _prove(plan, **options)
 
@@ -69,12 +69,12 @@ def _prove(paths: tuple[Path, ...], priors: tuple[str, ...], times: tuple[int, .
     if len(plans) == 1 and isinstance(plans[0], ap.Plan):
         count = times[0] if times else None
         proved = ap.privacy(plans[0], priors, reports_per_person=count)
-        opt.show(ap.show.guarantee_views.privacy(proved))
+        opt.show(ap.show.privacy_views.privacy(proved))
         return
     counts = times * len(plans) if len(times) == 1 else times
     budget = ap.privacy(list(zip(plans, counts, strict=True)) if counts else plans, priors)
     names = {plan.plan_id: path.name for plan, path in zip(plans, paths, strict=True)}
-    opt.show(ap.show.guarantee_views.budget(budget, names))
+    opt.show(ap.show.privacy_views.budget(budget, names))
 
 
 @opt.command()

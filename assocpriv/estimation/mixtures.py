@@ -25,7 +25,7 @@ NODE_WEIGHTS = np.array([4.0, 1.0, 1.0]) / 6
 _CONVERGED = 1e-5  # of a weight, in ten steps of EM
 _BISECTIONS = 40
 _ALL_UP_TO = 4_000
-_BLOCK = 1 << 15  # intervals in one task of one core
+BLOCK = 1 << 15  # intervals in one task of one core
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +131,10 @@ def truncated_moments(x: Floats, sd: Floats, low: Floats, high: Floats) -> tuple
     given = [np.array(each, dtype=np.float64, order="C") for each in np.broadcast_arrays(x, sd, low, high)]
     moments = [np.empty(given[0].shape) for _ in range(3)]
     flat = [each.reshape(-1) for each in (*given, *moments)]
-    parts = (slice(start, start + _BLOCK) for start in range(0, flat[0].size, _BLOCK))
+    if flat[0].size <= BLOCK:
+        kernels.truncate_normals(*flat)
+        return moments[0], moments[1], moments[2]
+    parts = (slice(start, start + BLOCK) for start in range(0, flat[0].size, BLOCK))
     for _ in parallel_map(lambda part: kernels.truncate_normals(*(each[part] for each in flat)), parts):
         pass
     return moments[0], moments[1], moments[2]
@@ -143,11 +146,19 @@ def fit_weights(densities: Floats, start: Floats, pseudo: float, steps: int) -> 
     ``start`` counts as ``pseudo`` further supports with these weights. Of many supports, best given in order, a
     systematic sample stands for all.
     """
-    weights, before, total = start, start, len(densities)
-    each = np.ones(total)
-    if total > _ALL_UP_TO:
-        chosen = np.arange(0, total, step := -(-total // _ALL_UP_TO))
-        densities, each = densities[chosen], np.minimum(step, total - chosen)
+    chosen, each = systematic_sample(len(densities))
+    return fit_to_sample(densities[chosen], each, start, pseudo, steps)
+
+
+def systematic_sample(total: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the supports of 0 … n−1 that stand for all in a fit, and how many each stands for, int64 (sample,)."""
+    chosen = np.arange(0, total, step := max(1, -(-total // _ALL_UP_TO)))
+    return chosen, np.minimum(step, total - chosen)
+
+
+def fit_to_sample(densities: Floats, each: NDArray[Any], start: Floats, pseudo: float, steps: int) -> Floats:
+    """Return the weights of :func:`fit_weights` from densities of a sample, which stand for ``each`` supports."""
+    weights, before, total = start, start, int(each.sum())
     for step in range(steps):
         shares = weights * (densities.T @ (each / np.maximum(densities @ weights, 1e-300)))
         weights = (shares + pseudo * start) / (total + pseudo)

@@ -12,6 +12,7 @@
 
 static const double LARGE = 20;    /* from here on the tail equals its expansion, to the last digit but one */
 static const double FAR = 1e3;     /* standard errors; from here on the variance is the tail's: squares would cancel */
+static const double NONE = 45;    /* a density of e^−45 is nothing beside 1 */
 static const double NARROW = 1e-3; /* of a standard error: the density is then constant over an interval */
 
 /* Arrays: weights and scores (n, components), result (n,). Write Σ_c w_c Φ(z_c) of every row, at most 1. */
@@ -40,12 +41,13 @@ static double scaled_tail(double z)
 }
 
 /* Arrays (n,): x, sd, low, high; density, mean, variance. Write log mean density, mean and variance of normals
- * around x truncated to [low, high].
+ * around x truncated to [low, high]. Neighbours often share the nearer end, and have no mass beyond the other.
  */
 i64 truncate_normals(const Array *arrays, const i64 *numbers)
 {
     const double *xs = arrays[0].data, *sds = arrays[1].data, *lows = arrays[2].data, *highs = arrays[3].data;
     double *density = arrays[4].data, *mean = arrays[5].data, *variance = arrays[6].data;
+    double last = NAN, near_density = 0, near_mass = 0;
     (void)numbers;
     for (i64 i = 0; i < arrays[0].shape[0]; i++) {
         double x = xs[i], sd = sds[i], low = lows[i], high = highs[i];
@@ -58,13 +60,17 @@ i64 truncate_normals(const Array *arrays, const i64 *numbers)
         }
         double sign = distance < 0 ? -1 : 1; /* the nearer end comes first, so that tails stay exact */
         double near = (sign < 0 ? x - high : low - x) / sd, far = (sign < 0 ? x - low : high - x) / sd;
-        double scale = near > 0 ? near * near / 2 : 0;
-        double near_density = exp(scale - near * near / 2), far_density = exp(scale - far * far / 2), mass;
-        if (near <= 0)
-            mass = (erf(far / ROOT_TWO) - erf(near / ROOT_TWO)) / 2;
-        else /* both tails on the near end's scale */
-            mass = (scaled_tail(near / ROOT_TWO) - far_density * scaled_tail(far / ROOT_TWO)) / 2;
-        mass = fmax(mass, LEAST_MASS);
+        double scale = near > 0 ? near * near / 2 : 0, far_density = 0, far_mass = near > 0 ? 0 : 1;
+        if (near != last) {
+            near_density = near > 0 ? 1 : exp(-near * near / 2);
+            near_mass = near > 0 ? scaled_tail(near / ROOT_TWO) : erf(near / ROOT_TWO);
+            last = near;
+        }
+        if (far * far / 2 - scale < NONE) { /* both tails on the near end's scale */
+            far_density = exp(scale - far * far / 2);
+            far_mass = near > 0 ? far_density * scaled_tail(far / ROOT_TWO) : erf(far / ROOT_TWO);
+        }
+        double mass = fmax((near > 0 ? near_mass - far_mass : far_mass - near_mass) / 2, LEAST_MASS);
         double pull = (near_density - far_density) / (ROOT_TWO_PI * mass);
         double spread = 1 + (near * near_density - far * far_density) / (ROOT_TWO_PI * mass) - pull * pull;
         if (near > FAR)

@@ -63,7 +63,7 @@ from assocpriv.plans.published_plan import PublishedPlan
 from assocpriv.plans.registry import Entry
 from assocpriv.server.baskets.rules import derive_rules
 from assocpriv.server.plan_parts import CHECK_MANIPULATION
-from assocpriv.show import audit_views, itemset_views, plan_views, table_views
+from assocpriv.show import audit_views, comparison_views, itemset_views, plan_views, table_views
 from assocpriv.show.guarantee_views import guarantee_sentences
 from assocpriv.show.number_format import pace, span
 from assocpriv.show.result_pages import environment, fragment
@@ -402,9 +402,9 @@ def _baskets_found(plan: PublishedPlan, options: PageOptions, results: CommandRe
 def _changes(results: CommandResults) -> list[Part]:
     """Return the changes from day to day, if there are several days."""
     if error := results.errors.get("compare"):
-        return [Section(itemset_views.CHANGED, [_problem(error)], "changed")]
+        return [Section(comparison_views.CHANGED, [_problem(error)], "changed")]
     compared = results.output.get("compare")
-    return [] if compared is None else [itemset_views.changes(json.loads(compared))]
+    return [] if compared is None else [comparison_views.changes(json.loads(compared))]
 
 
 def _manipulation(results: CommandResults) -> Section:

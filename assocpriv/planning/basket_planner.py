@@ -644,7 +644,7 @@ class GuaranteeExamples:
     guarantees: tuple[GuaranteeExample, ...]
     plan: Plan | None = None
 
-    _repr_html_ = display.html_renderer("assocpriv.show.guarantee_views:explained")
+    _repr_html_ = display.html_renderer("assocpriv.show.privacy_views:explained")
 
     def __repr__(self) -> str:
         rows = []

@@ -135,7 +135,7 @@ class Privacy:
     central: CentralBound | None
     manipulation_limits: dict[int, ManipulationLimits | None]
 
-    _repr_html_ = display.html_renderer("assocpriv.show.guarantee_views:privacy")
+    _repr_html_ = display.html_renderer("assocpriv.show.privacy_views:privacy")
 
     def __repr__(self) -> str:
         several, rows = self.together.reports > 1, []
@@ -265,7 +265,7 @@ class ComposedPlans:
     plans: tuple[PlanReports, ...]
     together: ComposedGuarantee
 
-    _repr_html_ = display.html_renderer("assocpriv.show.guarantee_views:budget")
+    _repr_html_ = display.html_renderer("assocpriv.show.privacy_views:budget")
 
     def __repr__(self) -> str:
         count, rows = pluralize(self.together.reports, "report"), []

@@ -19,8 +19,9 @@ from assocpriv.planning.short_catalogue import short_catalogue
 from assocpriv.plans.baskets.catalogue import name_itemsets
 from assocpriv.plans.baskets.operator import MAX_TRANSACTION_SIZE
 from assocpriv.plans.registry import Entry
-from assocpriv.show.guarantee_views import LEVEL, guarantee_content, guarantee_facts
+from assocpriv.show.guarantee_views import guarantee_content, guarantee_facts
 from assocpriv.show.number_format import fields, finite, plain
+from assocpriv.show.privacy_views import LEVEL
 from assocpriv.show.result_record import Column, Facts, Part, Record, Say, Section, Table, write
 
 if TYPE_CHECKING:

@@ -30,7 +30,7 @@ from assocpriv.server.baskets.comparison import Comparison
 from assocpriv.server.baskets.rules import check_rules, derive_rules, rule_records
 from assocpriv.server.baskets.tables import NO_FILTER, rows_to_show
 from assocpriv.server.numeric.distributions import Distributions
-from assocpriv.show import charts, guarantee_views, itemset_views, suppression_views, table_views
+from assocpriv.show import charts, comparison_views, guarantee_views, itemset_views, suppression_views, table_views
 from assocpriv.show.number_format import percent_as_given, selected
 from assocpriv.show.result_record import Picture, Record, Table, Writer, drawn_lines, drawn_rows, filled, write
 from assocpriv.show.text_renderer import read_glossary
@@ -88,7 +88,7 @@ def page(
     if isinstance(thing, dict):
         return _record_page(thing, known, title, str(found) if isinstance(found, str | Path) else "it")
     if isinstance(thing, Comparison):
-        return render_page(lambda rows: itemset_views.compared(thing, rows, title or "What differs"))
+        return render_page(lambda rows: comparison_views.compared(thing, rows, title or "What differs"))
     if isinstance(thing, PublishedPlan):
         return render_page(lambda _: guarantee_views.to_sign(thing))
     if isinstance(thing, TreeModel):

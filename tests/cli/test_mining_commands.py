@@ -51,7 +51,7 @@ def test_trends_are_drawn(home: Path, tmp_path: Path, monkeypatch: pytest.Monkey
     sides = [home / name for name in ("r.parquet", "others.pq.parquet", "i.csv")]
     compared = ap.compare(*sides, at_least="0%")
     compared.itemsets.columns["selected"][:] = True
-    record = ap.show.itemset_views.compared(compared, top=3)
+    record = ap.show.comparison_views.compared(compared, top=3)
     monkeypatch.setenv("CLICOLOR_FORCE", "1")
     monkeypatch.setenv("COLUMNS", "100")
     stream = io.TextIOWrapper(io.BytesIO(), "utf-8")

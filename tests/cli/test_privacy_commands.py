@@ -34,8 +34,8 @@ from assocpriv.guarantees.amplification import (
 from assocpriv.guarantees.shuffle_model import CentralGuarantee, central_guarantee
 from assocpriv.planning.detection_limits import _power_up, describe_privacy
 from assocpriv.plans.baskets.basket_plan import Plan
-from assocpriv.show.guarantee_views import privacy
 from assocpriv.show.number_format import points, written
+from assocpriv.show.privacy_views import privacy
 from assocpriv.show.text_renderer import lines
 
 SMALL = naive.small_plan("none", 12, 3, 1, shares=(2, 1, 1, 5))

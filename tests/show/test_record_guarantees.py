@@ -12,7 +12,7 @@ import assocpriv as ap
 from assocpriv.guarantees.shuffle_model import CentralGuarantee
 from assocpriv.planning.basket_planner import explain_guarantees
 from assocpriv.planning.detection_limits import describe_privacy, forecast
-from assocpriv.show import guarantee_views, plan_views
+from assocpriv.show import guarantee_views, plan_views, privacy_views
 from assocpriv.show.result_pages import fragment
 from assocpriv.show.result_record import Record
 
@@ -44,14 +44,14 @@ RECORDS: dict[str, Callable[[], Record]] = {
     "needed": lambda: plan_views.needed(plan_views.described(PLAN, 1000), {1: 12_345, 2: None}, "1%"),
     "nothing found": lambda: plan_views.nothing_found(CHOICE.plan, 1000),
     "guaranteed": lambda: guarantee_views.guaranteed(SEVERAL),
-    "explained": lambda: guarantee_views.explained(explain_guarantees()),
-    "explained, a plan": lambda: guarantee_views.explained(explain_guarantees(SEVERAL)),
-    "explained, central": lambda: guarantee_views.explained(explain_guarantees(CENTRAL)),
-    "privacy": lambda: guarantee_views.privacy(describe_privacy(PLAN)),
-    "privacy of many": lambda: guarantee_views.privacy(describe_privacy(SEVERAL, reports_per_person=52)),
-    "privacy, central": lambda: guarantee_views.privacy(describe_privacy(CENTRAL)),
+    "explained": lambda: privacy_views.explained(explain_guarantees()),
+    "explained, a plan": lambda: privacy_views.explained(explain_guarantees(SEVERAL)),
+    "explained, central": lambda: privacy_views.explained(explain_guarantees(CENTRAL)),
+    "privacy": lambda: privacy_views.privacy(describe_privacy(PLAN)),
+    "privacy of many": lambda: privacy_views.privacy(describe_privacy(SEVERAL, reports_per_person=52)),
+    "privacy, central": lambda: privacy_views.privacy(describe_privacy(CENTRAL)),
     "to sign, central": lambda: guarantee_views.to_sign(CENTRAL),
-    "budget": lambda: guarantee_views.budget(
+    "budget": lambda: privacy_views.budget(
         ap.privacy([PLAN, (SEVERAL, 5), TABLE]),
         {each.plan_id: f"<{each.kind}>.json" for each in (PLAN, SEVERAL, TABLE)},
     ),
@@ -69,10 +69,10 @@ def test_three_renderers_agree(name: str) -> None:
 
 def test_both_guarantees_are_explained() -> None:
     """Only for plans with a central guarantee; the local guarantee holds if relay and collector collude."""
-    output = check(guarantee_views.explained(explain_guarantees(CENTRAL)))
+    output = check(privacy_views.explained(explain_guarantees(CENTRAL)))
     assert "(ε, δ)-DP with ε = 3 and δ = 0.000001 against all who read closed batches, as long as relay and" in output
     assert "Largest posterior, by prior, if relay and collector collude:" in output
-    assert "relay" not in check(guarantee_views.explained(explain_guarantees(SEVERAL)))
+    assert "relay" not in check(privacy_views.explained(explain_guarantees(SEVERAL)))
 
 
 def test_manipulated_reports_move_100_points_at_most() -> None:
@@ -117,8 +117,8 @@ def test_one_guarantee_has_one_spelling() -> None:
     """Every record writes it in percent with the same digits; a default prior of several plans names its plan."""
     epsilon = planned(20, 2, ap.Guarantee.from_epsilon(2))
     assert "a prior of 5% to less than 28.01%, whatever the data" in check(plan_views.described(epsilon, 1000))
-    assert "a prior of 5% to less than 28.01%" in check(guarantee_views.privacy(describe_privacy(epsilon)))
-    assert "5% → 28.01%" in check(guarantee_views.explained(explain_guarantees(epsilon)))
+    assert "a prior of 5% to less than 28.01%" in check(privacy_views.privacy(describe_privacy(epsilon)))
+    assert "5% → 28.01%" in check(privacy_views.explained(explain_guarantees(epsilon)))
     names = {epsilon.plan_id: "epsilon.json", PLAN.plan_id: "usual.json"}
-    lines = check(guarantee_views.budget(ap.privacy([epsilon, PLAN]), names)).splitlines()
+    lines = check(privacy_views.budget(ap.privacy([epsilon, PLAN]), names)).splitlines()
     assert [line.split("  ")[-1] for line in lines if "posterior of" in line] == ["posterior of epsilon.json"]

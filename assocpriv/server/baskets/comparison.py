@@ -131,7 +131,7 @@ class Comparison:
     rules: LightFrame
     facts: dict[str, Any]
 
-    _repr_html_ = html_renderer("assocpriv.show.itemset_views:compared")
+    _repr_html_ = html_renderer("assocpriv.show.comparison_views:compared")
 
     def __repr__(self) -> str:
         selected = [f"{int(table['selected'].sum())} of {len(table)}" for table in (self.itemsets, self.rules)]

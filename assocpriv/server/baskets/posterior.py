@@ -61,17 +61,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.estimation.mixtures import (
+    BLOCK,
     NODE_WEIGHTS,
     NODES,
     Mixtures,
+    fit_to_sample,
     fit_weights,
     mixture_posteriors,
+    systematic_sample,
     truncated_moments,
 )
 from assocpriv.estimation.truncation import INITIAL_EFFECT_SD, TruncationCurve, fit_size_effects, shared_errors
 from assocpriv.files.mined_tables import LightFrame, posterior_components
 from assocpriv.guarantees.errors import EstimateError
 from assocpriv.guarantees.exact_numbers import as_whole
+from assocpriv.kernels.parallel import parallel_map
 from assocpriv.server.baskets.counting import find_itemsets, sum_over_subsets
 from assocpriv.server.baskets.rounds import Rounds, SampledEstimate
 
@@ -80,7 +84,7 @@ Ints = NDArray[np.int64]
 _LEAST_VARIANCE, _LEAST_PRECISION = 1e-18, 1e-12
 _LEAST_SHARE, _LEAST_WEIGHT = 1e-9, 1e-5  # of the baskets of one size, and of all sizes of a null model
 _BLOCK = 1 << 13  # itemsets at a time, to bound memory
-_PASSES, _ITEM_COMPONENTS, _ITEM_STEPS = 4, 40, 300
+_PASSES, _FEW_COMPONENTS, _ITEM_COMPONENTS, _ITEM_STEPS = 4, 14, 40, 300
 _SET_STEPS, _SET_PSEUDO, _STRATA_FROM = 200, 10.0, 300
 _PAIR_WEIGHTS = np.array([3.0, 2.0, 2.5, 0.8, 1.0, 0.5, 0.5])
 _NEAR = 0.1  # relative half-width of the component nearest to g, for larger itemsets with exact subsets
@@ -241,7 +245,7 @@ class ItemsetLevel:
     sums: list[Ints]
     within: list[Floats]
     expected: Floats
-    posteriors: Mixtures
+    posteriors: "Mixtures | _ItemPosteriors"
     support: Floats
     error: Floats
     unbiased: Floats
@@ -293,10 +297,10 @@ class _Evidence:
     factors: list[Floats]
     errors: list[Floats]
 
-    def errors_at(self, supports: Floats) -> Floats:
-        """Return the standard errors that x would have at other supports, float64 (itemsets, components)."""
-        moved = self.tau[:, None] ** 2 * (supports**2 - self.means[:, None] ** 2)
-        return np.sqrt(np.maximum(self.variance[:, None] + moved, _LEAST_VARIANCE))
+    def errors_at(self, supports: Floats, rows: Ints | slice) -> Floats:
+        """Return the standard errors that x of some itemsets would have at other supports, float64 of their shape."""
+        moved = self.tau[rows, None] ** 2 * (supports**2 - self.means[rows, None] ** 2)
+        return np.sqrt(np.maximum(self.variance[rows, None] + moved, _LEAST_VARIANCE))
 
     @property
     def shared(self) -> Floats:
@@ -364,12 +368,12 @@ class PosteriorModel:
         means = np.clip(counts.estimates[0].support, 0.0, 1.0)
         for left in reversed(range(_PASSES)):
             evidence = self._evidence(counts, means)
-            posteriors = _item_posteriors(evidence)
-            means = posteriors.mean
+            posteriors = _ItemPosteriors.fit(evidence, _FEW_COMPONENTS if left else _ITEM_COMPONENTS)
+            means, spread = posteriors.moments()
             for number, small_estimate in enumerate(small if left else ()):
                 if small_estimate is not None:
-                    self._fit_effects(number, *small_estimate, means, posteriors.variance)
-        return _level(counts, evidence, means, posteriors, means)
+                    self._fit_effects(number, *small_estimate, means, spread)
+        return _level(counts, evidence, means, posteriors, means, np.sqrt(spread))
 
     def _fit_effects(self, number: int, small: SampledEstimate, padding: float, means: Floats, spread: Floats) -> None:
         """Estimate the size effect of each item: whether its holders have small baskets."""
@@ -421,7 +425,8 @@ class PosteriorModel:
             posteriors = prior.posteriors(evidence, fitted=turn == 1)
             means = posteriors.mean
         lowered = np.minimum(means, smaller.support[counts.parents].min(axis=1))
-        return _level(counts, evidence, prior.expected, posteriors.shifted(lowered - means), lowered)
+        shifted = posteriors.shifted(lowered - means)
+        return _level(counts, evidence, prior.expected, shifted, lowered, np.sqrt(shifted.variance))
 
     def _count(self, itemsets: Ints, parents: Ints, smaller: ItemsetLevel, known: ItemsetLevel | None) -> _Counts:
         places = np.full(len(itemsets), -1) if known is None else find_itemsets(known.itemsets, itemsets)
@@ -527,26 +532,62 @@ class _Prior:
         return posteriors.widened(evidence.shared)
 
 
-def _level(counts: _Counts, evidence: _Evidence, expected: Floats, fitted: Mixtures, support: Floats) -> ItemsetLevel:
+def _level(
+    counts: _Counts,
+    evidence: _Evidence,
+    expected: Floats,
+    fitted: "Mixtures | _ItemPosteriors",
+    support: Floats,
+    error: Floats,
+) -> ItemsetLevel:
     pairs = zip(counts.subsets, evidence.factors, strict=True)
     within = [np.column_stack([subsets, support / factors]) for subsets, factors in pairs]
     return ItemsetLevel(
         counts.itemsets, counts.parents, counts.sums, within, expected, fitted, support,
-        np.sqrt(fitted.variance), evidence.x, np.sqrt(evidence.variance), evidence.common, evidence.truncation,
+        error, evidence.x, np.sqrt(evidence.variance), evidence.common, evidence.truncation,
         evidence.tau * evidence.means, counts.estimates[0].support, evidence.errors[0],
     )  # fmt: skip
 
 
-def _item_posteriors(evidence: _Evidence) -> Mixtures:
-    """Return the posteriors of items; the prior is a mixture of uniforms from 0 on."""
-    x, least = evidence.x[:, None], float(np.sqrt(evidence.variance.min()))
-    ends = np.geomspace(min(max(least / 8, 1e-5), 0.5), 1.0, _ITEM_COMPONENTS)
-    errors = evidence.errors_at(np.clip(x, 0.0, ends))
-    density, means, variances = truncated_moments(x, errors, np.zeros_like(ends), ends)
-    start = np.full(_ITEM_COMPONENTS, 1 / _ITEM_COMPONENTS)
-    likelihoods = np.exp(density - density.max(axis=1, keepdims=True))
-    weights = fit_weights(likelihoods, start, 1.0, _ITEM_STEPS)
-    return mixture_posteriors(density, weights, means, variances).widened(evidence.shared)
+@dataclass(frozen=True, slots=True)
+class _ItemPosteriors:
+    """Posteriors of all items, made for those that are asked for; the prior is a mixture of uniforms from 0 on."""
+
+    evidence: _Evidence
+    ends: Floats
+    weights: Floats
+
+    @classmethod
+    def fit(cls, evidence: _Evidence, components: int) -> "_ItemPosteriors":
+        """Fit the weights of this many uniforms."""
+        least = float(np.sqrt(evidence.variance.min()))
+        ends = np.geomspace(min(max(least / 8, 1e-5), 0.5), 1.0, components)
+        start = np.full(components, 1 / components)
+        sample, each = systematic_sample(len(evidence.x))
+        density = cls(evidence, ends, start)._components(sample)[0]
+        likelihoods = np.exp(density - density.max(axis=1, keepdims=True))
+        return cls(evidence, ends, fit_to_sample(likelihoods, each, start, 1.0, _ITEM_STEPS))
+
+    def _components(self, rows: Ints | slice) -> tuple[Floats, Floats, Floats]:
+        x = self.evidence.x[rows, None]
+        errors = self.evidence.errors_at(np.clip(x, 0.0, self.ends), rows)
+        return truncated_moments(x, errors, np.zeros_like(self.ends), self.ends)
+
+    def take(self, rows: Ints | slice) -> Mixtures:
+        """Return the posteriors of some items."""
+        density, means, variances = self._components(rows)
+        return mixture_posteriors(density, self.weights, means, variances).widened(self.evidence.shared[rows])
+
+    def moments(self) -> tuple[Floats, Floats]:
+        """Return the means and variances of all items, float64 (items,) each."""
+        items, step = len(self.evidence.x), BLOCK // len(self.ends)
+
+        def moments_of(start: int) -> tuple[Floats, Floats]:
+            each = self.take(slice(start, start + step))
+            return each.mean, each.variance
+
+        means, variances = zip(*parallel_map(moments_of, range(0, items, step)), strict=True)
+        return np.concatenate(means), np.concatenate(variances)
 
 
 # ---- samples

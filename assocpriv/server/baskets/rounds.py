@@ -175,7 +175,9 @@ class Rounds:
         rounds, size_reports, whole = [], 0, True
         for backend in ordered:
             plan = backend.plan
-            entries = np.array([plan.catalogue.index_of.get(name, -1) for name in catalogue], dtype=np.int64)
+            entries = np.arange(len(catalogue))
+            if plan.catalogue != catalogue:
+                entries = np.array([plan.catalogue.index_of.get(name, -1) for name in catalogue], dtype=np.int64)
             types = [each for each in plan.report_types if each.view.kind == plan.items.view.kind]
             types.sort(key=lambda each: each is not plan.items)  # the most frequent one first
             whole &= plan.sizes is not None or all(each.transaction_size >= plan.n_items for each in types)

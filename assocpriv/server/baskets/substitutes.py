@@ -140,7 +140,8 @@ def _rows(
 
 def _lift_exceedance(items: ItemsetLevel, level: ItemsetLevel) -> Callable[[Floats], Floats]:
     """Return a function from lifts r to P(s ≥ r g), both float64 (pairs,)."""
-    posteriors, rows = level.posteriors, np.arange(len(level))
+    rows = np.arange(len(level))
+    posteriors = level.posteriors.take(rows)
     errors = (items.error / np.maximum(items.support, 1e-9))[level.itemsets]
     least = items.support[level.itemsets].argmin(axis=1)
     nodes = np.repeat(NODES, posteriors.means.shape[1] // len(NODES))

@@ -25,7 +25,7 @@ from assocpriv.server.baskets.comparison import (
     reject_by_size,
     to_flat_table,
 )
-from assocpriv.show import itemset_views
+from assocpriv.show import comparison_views
 
 ITEMS = 300
 GUARANTEE = ap.Guarantee("5%", "50%")
@@ -64,9 +64,9 @@ def test_a_true_change_is_found_and_errors_are_right(rng: np.random.Generator) -
     deviation = np.sqrt(2 / len(squares))
     assert abs(squares.mean() - 1) < Z_LIMIT * deviation
     assert abs(2 * squares.mean() - 1) > Z_LIMIT * deviation
-    assert "*" in check(itemset_views.compared(found))
+    assert "*" in check(comparison_views.compared(found))
     found.itemsets.columns["selected"][:] = False  # significant rows are shown, also if not selected
-    assert "*" in check(itemset_views.compared(found)).partition("itemset\n")[2]
+    assert "*" in check(comparison_views.compared(found)).partition("itemset\n")[2]
 
 
 def test_sides_with_one_truncation_size_share_its_error(rng: np.random.Generator) -> None:
@@ -76,8 +76,8 @@ def test_sides_with_one_truncation_size_share_its_error(rng: np.random.Generator
     other = collected(rng, shares, m=3, sizes="5%")
     together, apart = ap.compare(*sides), ap.compare(sides[0], other)
     assert (together.facts["shared_truncation"], apart.facts["shared_truncation"]) == (True, False)
-    assert "cancel" in check(itemset_views.compared(together))
-    assert "count in full" in check(itemset_views.compared(apart))
+    assert "cancel" in check(comparison_views.compared(together))
+    assert "count in full" in check(comparison_views.compared(apart))
     mined = [LightFrame.from_frame(ap.ask(side, [[str(ITEMS)]])) for side in sides]
     parts = [(each["unbiased_error"][0], each["common_error"][0] * each["support"][0]) for each in mined]
     alone = np.sqrt(sum(own**2 + common**2 for own, common in parts))
@@ -108,7 +108,7 @@ def test_three_periods_are_a_trend(rng: np.random.Generator) -> None:
     assert first["itemsets"] == {"8"}
     assert abs(first["difference"] - 0.3) < 6 * first["std_error"] < 0.3
     assert len(first["supports"]) == len(first["above_minimum"]) == 3
-    assert "straight line" in check(itemset_views.compared(found))
+    assert "straight line" in check(comparison_views.compared(found))
     columns = to_flat_table(found).columns
     assert {"value may", "above_minimum july"} <= columns.keys()
     frame = found.to_frame()

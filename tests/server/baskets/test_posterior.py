@@ -14,7 +14,7 @@ from assocpriv.guarantees.errors import EstimateError
 from assocpriv.records.baskets import Baskets
 from assocpriv.server.baskets.counting import LocalBackend
 from assocpriv.server.baskets.mining import MiningRequest, mine, select_by_fdr
-from assocpriv.server.baskets.posterior import _Evidence, _item_posteriors, _Prior
+from assocpriv.server.baskets.posterior import _Evidence, _ItemPosteriors, _Prior
 from assocpriv.simulation.basket_simulation import RawCounter
 from assocpriv.simulation.synthetic import QuestSettings, generate_quest
 
@@ -63,7 +63,7 @@ def test_the_start_of_the_passes_does_not_matter() -> None:
     for start in (0.002, 0.06):
         variance = 0.01**2 + (tau * start) ** 2
         evidence = _Evidence(x, np.full(1000, start), variance, none, none + 1, tau, [], [])
-        means.append(_item_posteriors(evidence).mean[-1])
+        means.append(_ItemPosteriors.fit(evidence, 40).moments()[0][-1])
     assert means[0] == pytest.approx(means[1], rel=0.1)
     assert min(means) > 0.035  # with the error at the mean they were .059 and .003
 
