@@ -195,7 +195,8 @@ class Service:
         if scope["method"] != "POST":
             raise RequestRefused(405, "method", "reports are sent with POST")
         headers = dict(scope["headers"])
-        key, named = self._key_of(scope["headers"]), headers.get(b"assocpriv-plan", b"")
+        asked = self._keys is not None and self._keys.were_required
+        key, named = self._key_of(scope["headers"]) if asked else None, headers.get(b"assocpriv-plan", b"")
         if named != self._named:
             raise self._other_plan(named)
         if self._collection.ended:
