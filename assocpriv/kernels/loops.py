@@ -5,23 +5,24 @@ Both give equal integers. ``kernels`` has the functions of compiled.pyi.
 
 import logging
 
+from assocpriv.kernels.plain import DEPENDENT_COLUMNS, DRAWS_AGAIN, OUT_OF_WORDS
+
 try:
     from assocpriv.kernels import compiled as kernels
 except ImportError:
     from assocpriv.kernels import plain as kernels  # type: ignore[no-redef]
 
     logging.getLogger("assocpriv").warning(
-        "assocpriv was built without a C compiler: files are randomized hundreds of times and counted about 5 times as "
+        "assocpriv was built without a C compiler: files are randomized about 30 times and counted about 5 times as "
         "slowly; with one (Debian: apt install gcc python3-dev) run: "
         "pip install --force-reinstall --no-cache-dir assocpriv"
     )
 
 __all__ = [
-    "CLEAR", "DEPENDENT_COLUMNS", "EVEN_NOISE", "GROUPS", "IS_COMPILED", "LANES", "OUT_OF_WORDS", "WEIGHTED_NOISE",
-    "WINDOW", "kernels",
+    "CLEAR", "DEPENDENT_COLUMNS", "DRAWS_AGAIN", "EVEN_NOISE", "GROUPS", "IS_COMPILED", "LANES", "OUT_OF_WORDS",
+    "WEIGHTED_NOISE", "WINDOW", "kernels",
 ]  # fmt: skip
 IS_COMPILED = kernels.__name__.endswith("compiled")
 LANES = 32  # words combined together: rows of bitmaps are multiples of it
 GROUPS = 6  # of planes, whose table lines are combined in one pass
-OUT_OF_WORDS, DEPENDENT_COLUMNS = 1, 2  # status of a kernel that randomizes; 0 if all is done
 CLEAR, EVEN_NOISE, WEIGHTED_NOISE, WINDOW = range(4)  # forms of mechanisms

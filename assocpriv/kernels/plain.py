@@ -1,7 +1,8 @@
 """The compiled kernels in numpy: for a package that was built without a C compiler, and as their oracle in tests.
 
-Arguments, results and integers are the same; scratch arrays are not used. The kernels that randomize are missing:
-without them the client for single reports, which they equal, randomizes one record after the other.
+Arguments, results and integers are the same; scratch arrays are not used. Of the kernels that randomize, two are
+missing: without them the client for single reports, which they equal, randomizes one record after the other. It also
+makes the few reports that draw again.
 """
 
 from typing import TypeAlias
@@ -10,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Rows: TypeAlias = NDArray[np.uint64]  # (blocks, rows, words)
+Words: TypeAlias = NDArray[np.uint64]
 Ints: TypeAlias = NDArray[np.int64]
 Axes: TypeAlias = NDArray[np.int64]  # (histograms, 2, 5)
 Bytes: TypeAlias = NDArray[np.uint8]
@@ -19,6 +21,8 @@ Floats: TypeAlias = NDArray[np.float64]
 ROOT_TWO, ROOT_TWO_PI = np.sqrt(2.0), np.sqrt(2 * np.pi)
 
 _AT_ONCE = 1 << 22  # words of intermediate results
+_EQUATIONS_AT_ONCE = 1 << 16  # words of equations, which stay in a cache
+DONE, OUT_OF_WORDS, DEPENDENT_COLUMNS, DRAWS_AGAIN = range(4)  # status of a kernel that randomizes
 
 
 def _blocks(bits: NDArray[np.bool_] | Bytes, to: Rows) -> None:
@@ -195,3 +199,127 @@ def truncate_normals(
     mean[:] = np.where(is_narrow, middle, np.clip(x + np.where(is_left, -1, 1) * sd * pull, low, high))
     variance[:] = np.where(is_narrow, least**2 / 12, np.maximum(np.minimum(sd**2 * spread, width**2 / 12), 1e-24 / 12))
     return 0
+
+
+# ---- randomization
+
+
+class _Draws:
+    """Words of each of some transactions, from the places ``at`` on; ``again`` marks those that reject a draw."""
+
+    def __init__(self, words: Words, at: Ints) -> None:
+        self._words, self._at, self.again = words, at, np.zeros(len(at), dtype=np.bool_)
+
+    def take(self, count: int, rows: Ints | slice = slice(None)) -> Words:
+        """Return the next words of some transactions, (transactions, count)."""
+        found: Words = self._words[self._at[rows, None] + np.arange(count)]
+        self._at[rows] += count
+        return found
+
+    def bits(self, count: int) -> Words:
+        """Return uniform numbers of some bits, (transactions, words), from the least significant word."""
+        found = self.take(-(-count // 64))
+        found[:, -1] &= np.uint64((1 << (count - 1) % 64 + 1) - 1)
+        return found
+
+    def below(self, sizes: Words, rows: Ints | slice = slice(None)) -> Ints:
+        """Return uniform numbers below sizes ≤ 2^32, (transactions, draws)."""
+        if (sizes == 1).all():
+            return np.zeros(sizes.shape, dtype=np.int64)
+        words, half = self.take(sizes.shape[1], rows), np.uint64(32)
+        products, low = words * sizes, (words << half) >> half
+        self.again[rows] |= ((products < sizes) & (products < (np.uint64(0) - sizes) % sizes)).any(axis=1)
+        high = ((words >> half) * sizes + (low * sizes >> half)) >> half
+        return np.where(sizes & (sizes - np.uint64(1)) == 0, words & (sizes - np.uint64(1)), high).astype(np.int64)
+
+
+def _fit_items(offsets: Ints, items: Ints, n_items: int, m: int, draws: _Draws) -> Ints:
+    """Return transactions with padding items, or sampled by a Fisher–Yates shuffle, (transactions, m)."""
+    sizes, firsts, places = np.diff(offsets)[:, None], offsets[:-1, None] - offsets[0], np.arange(m)
+    own = np.append(items[offsets[0] : offsets[-1]], np.zeros(m, dtype=np.int64))
+    [large] = np.nonzero(sizes[:, 0] > m)
+    for place in range(m):
+        here = firsts[large, 0] + place
+        other = here + draws.below((sizes[large] - place).astype(np.uint64), large)[:, 0]
+        own[here], own[other] = own[other], own[here]
+    return np.where(places < sizes, own[firsts + places], n_items + places - sizes)
+
+
+def _pick_subsets(cumulative: Words, drawn: Words) -> Ints:
+    """Return the first subset whose cumulative weight exceeds each draw; the last one exceeds all."""
+    totals, scores = (each[:, ::-1].astype(">u8").view(f"S{8 * each.shape[1]}")[:, 0] for each in (cumulative, drawn))
+    return np.searchsorted(totals[:-1], scores, side="right")
+
+
+def _noise(planes: Words, num: int) -> Words:
+    """Return bits that are 1 with probability num / 2^r, from planes (transactions, words, r)."""
+    less, equal = np.zeros(planes.shape[:2], dtype=np.uint64), np.full(planes.shape[:2], ~np.uint64(0))
+    for j in range(planes.shape[2]):
+        plane = planes[:, :, j]
+        if num >> (planes.shape[2] - 1 - j) & 1:
+            less |= equal & ~plane
+            equal &= plane
+        else:
+            equal &= ~plane
+    return less
+
+
+def _solve_seeds(seeds: Words, equations: Rows, wanted: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Change seeds to give the wanted products with equations; return which seeds have independent equations."""
+    solvable, pivots = np.ones(len(seeds), dtype=np.bool_), np.zeros_like(equations)
+    for row in range(equations.shape[1]):
+        column, pivot = equations[:, row].copy(), pivots[:, row]
+        is_found = np.zeros(len(seeds), dtype=np.bool_)
+        for word, bits in enumerate(column.T):
+            pivot[:, word] = np.where(is_found, np.uint64(0), bits & (np.uint64(0) - bits))
+            is_found |= bits != 0
+        solvable &= is_found
+        holds: NDArray[np.bool_] = np.any(equations & pivot[:, None], axis=2)
+        holds[:, row] = False
+        equations ^= np.where(holds[:, :, None], column[:, None], np.uint64(0))
+        wanted ^= holds & wanted[:, row, None]
+    is_wrong = (np.bitwise_count(equations & seeds[:, None]).sum(axis=2) & 1 != 0) != wanted
+    seeds ^= np.bitwise_xor.reduce(np.where(is_wrong[:, :, None], pivots, np.uint64(0)), axis=1)
+    return solvable
+
+
+def randomize_transactions(
+    offsets: Ints, items: Ints, words: Words, cumulative: Words, masks: Ints, columns: Rows,
+    _fit: Ints, _values: Ints, _vector: Words, _solved: Ints, _equations: Rows, _pivots: Ints, _sums: Words,
+    fitted: Ints, reports: Words, result: Ints, n_items: int, num: int, r: int, weight_bits: int, report_bits: int,
+) -> int:  # fmt: skip
+    """Write the reports of transactions that keep subsets, up to one that draws again; return how many are done."""
+    m, rest, is_seeded = fitted.shape[1], (1 << r) - num, len(columns) > 0
+    sizes, n_words = np.diff(offsets), -(-report_bits // 64)
+    shown = n_words + m * (num * rest > 1) if is_seeded else n_words * r
+    needs = m * (sizes > m) + -(-weight_bits // 64) + shown
+    ends = np.cumsum(needs)
+    enough = int(np.searchsorted(ends, len(words), side="right"))
+    step = max(1, _EQUATIONS_AT_ONCE // (m * r * n_words))
+    for start in range(0, enough, step):
+        rows = slice(start, min(start + step, enough))
+        draws = _Draws(words, ends[rows] - needs[rows])
+        fit = _fit_items(offsets[start : rows.stop + 1], items, n_items, m, draws)
+        kept = masks[_pick_subsets(cumulative, draws.bits(weight_bits))][:, None] >> np.arange(m) & 1
+        solvable = np.ones(len(fit), dtype=np.bool_)
+        if is_seeded:
+            drawn = draws.below(np.full(kept.shape, num * rest, dtype=np.uint64))
+            values = np.where(kept, drawn % num, num + drawn % rest)[:, :, None] >> np.arange(r - 1, -1, -1) & 1
+            found = draws.bits(report_bits)
+            equations = columns[fit].reshape(len(fit), m * r, -1)
+            solvable = _solve_seeds(found, equations, values.reshape(len(fit), -1) > 0)
+        else:
+            found = _noise(draws.take(shown).reshape(len(fit), n_words, r), num)
+            found[:, -1] &= np.uint64((1 << (report_bits - 1) % 64 + 1) - 1)
+            for place, item in enumerate(fit.T):
+                at, bits = (np.arange(len(fit)), item // 64), np.uint64(1) << (item % 64).astype(np.uint64)
+                found[at] = found[at] & ~bits | bits * kept[:, place].astype(np.uint64)
+        stopped = draws.again | ~solvable
+        done = int(stopped.argmax()) if stopped.any() else len(fit)
+        fitted[start : start + done], reports[start : start + done] = fit[:done], found[:done]
+        if done < len(fit):
+            status = DRAWS_AGAIN if draws.again[done] else DEPENDENT_COLUMNS
+            result[:] = ends[start + done] - needs[start + done], status
+            return start + done
+    result[:] = ends[enough - 1] if enough else 0, DONE if enough == len(sizes) else OUT_OF_WORDS
+    return enough

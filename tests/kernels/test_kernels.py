@@ -29,6 +29,7 @@ def _built(request, monkeypatch):
     """Run each test with the compiled kernels, and as without a C compiler."""
     for module in (bulk_client, table_client):
         monkeypatch.setattr(module, "IS_COMPILED", request.param == "compiled")
+        monkeypatch.setattr(module, "kernels", compiled if request.param == "compiled" else plain)
 
 
 def random_words(rng, *shape):
@@ -68,6 +69,17 @@ def test_randomize_transactions_with_more_equations_than_a_word_has_bits(rng):
     wanted = naive.randomize_transactions(transactions, plan, words)
     assert len(wanted[0]) == 5
     assert run_kernel(plan, transactions, words) == (wanted, 0)
+
+
+def test_randomize_transactions_that_draw_again(rng):
+    """Rejected draws, here words of 0, take further words, in samples and in values, of first, middle and last."""
+    plan = naive.small_plan("bch", 9, 3, 1, insert=(3, 3))
+    transactions = [set(range(size)) for size in (7, 2, 0, 8, 6, 3, 5, 9, 1, 7)]
+    for _ in range(20):
+        words = random_words(rng, 200) * (rng.random(200) < 0.8)
+        wanted = naive.randomize_transactions(transactions, plan, words)
+        assert len(wanted[0]) == 10
+        assert run_kernel(plan, transactions, words) == (wanted, 0)
 
 
 @pytest.mark.parametrize("slots", [1, 2, 1024])

@@ -15,7 +15,6 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
 from os import PathLike
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
@@ -35,7 +34,7 @@ from assocpriv.files.report_files import Reports, check_report_output, write_rep
 from assocpriv.guarantees.entropy import GivenWords, SystemEntropy, WordEntropy
 from assocpriv.guarantees.errors import BasketError, PlanError, build_options, pluralize
 from assocpriv.guarantees.exact_numbers import MOST_MEMORY, binomial_words, check_range, to_words, words_for
-from assocpriv.kernels.loops import IS_COMPILED, OUT_OF_WORDS, kernels
+from assocpriv.kernels.loops import DRAWS_AGAIN, IS_COMPILED, OUT_OF_WORDS, kernels
 from assocpriv.kernels.parallel import default_memory, parallel_map, workers_within
 from assocpriv.plans.baskets.generator import WORD_BITS, item_columns
 from assocpriv.records.basket_files import read_persons
@@ -192,6 +191,7 @@ class BulkResponder:
     def __init__(self, report_type: "ReportType") -> None:
         self.report_type = report_type
         self._tables = _TABLES[report_type.form.name](report_type)
+        self._responder = Responder(report_type)
 
     def words_needed(self, offsets: NDArray[np.int64]) -> int:
         """Return the largest number of words for these transactions' entries if no draw is rejected."""
@@ -206,20 +206,24 @@ class BulkResponder:
         self, offsets: _Ints, entries: _Ints, words: _Words, fitted: _Ints, reports: _Words
     ) -> tuple[int, int, int]:
         """Randomize transactions as long as words last; return (transactions done, words used, status)."""
-        if IS_COMPILED:
-            result = np.empty(2, dtype=np.int64)
-            done = self._tables.run(offsets, entries, words, fitted, reports, result)
-            return done, int(result[0]), int(result[1])
-        responder, source = Responder(self.report_type), GivenWords(words)
-        for place, (start, stop) in enumerate(pairwise(offsets.tolist())):
-            transaction, used = entries[start:stop].tolist(), source.used
+        result, done, used = np.empty(2, dtype=np.int64), 0, 0
+        while True:
+            if IS_COMPILED or isinstance(self._tables, SubsetTables):
+                rest = fitted[done:], reports[done:], result
+                done += self._tables.run(offsets[done:], entries, words[used:], *rest)
+                used += int(result[0])
+                if result[1] != DRAWS_AGAIN:
+                    return done, used, int(result[1])
+            if done == len(offsets) - 1:
+                return done, used, 0
+            transaction, source = entries[offsets[done] : offsets[done + 1]].tolist(), GivenWords(words[used:])
             try:
-                octets = responder.respond(transaction, source)
+                octets = self._responder.respond(transaction, source)
             except EOFError:
-                return place, used, OUT_OF_WORDS
-            fitted[place] = fit_transaction(transaction, self.report_type, GivenWords(words[used:]))
-            reports[place] = np.frombuffer(octets.ljust(8 * reports.shape[1], b"\0"), dtype="<u8")
-        return len(offsets) - 1, source.used, 0
+                return done, used, OUT_OF_WORDS
+            fitted[done] = fit_transaction(transaction, self.report_type, GivenWords(words[used:]))
+            reports[done] = np.frombuffer(octets.ljust(8 * reports.shape[1], b"\0"), dtype="<u8")
+            done, used = done + 1, used + source.used
 
     def respond(
         self, offsets: NDArray[np.int64], entries: NDArray[np.int64], words: NDArray[np.uint64], entropy: WordEntropy
