@@ -25,7 +25,6 @@ from .files.plan_files import (
     write_plan as write_plan,
 )
 from .planning.detection_limits import privacy as privacy
-from .planning.short_catalogue import refine as refine
 from .api.plans import forecast as forecast, plan as plan
 
 from .collect.gather import gather as gather
@@ -37,7 +36,7 @@ from .server.baskets.rules import write_rules as write_rules
 from .server.baskets.substitutes import write_substitutes as write_substitutes
 from .api.mining import (
     ask as ask, ask_rules as ask_rules, association_rules as association_rules, compare as compare, draws as draws,
-    mine as mine, reconstruct as reconstruct, substitutes as substitutes, to_frame as to_frame,
+    mine as mine, reconstruct as reconstruct, refine as refine, substitutes as substitutes, to_frame as to_frame,
 )
 
 from .auditing.inspection import inspect as inspect

@@ -1,4 +1,4 @@
-"""Verbs of estimates: mine, association_rules, substitutes, draws, reconstruct, ask, compare, to_frame."""
+"""Verbs of estimates: mine, refine, association_rules, substitutes, draws, reconstruct, ask, compare, to_frame."""
 
 import warnings
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from assocpriv.files.mined_tables import LightFrame
+    from assocpriv.planning.collection_rounds import NextRound
     from assocpriv.server.baskets.comparison import Comparison
     from assocpriv.server.baskets.counting import CountingBackend
     from assocpriv.server.baskets.mining import MiningRequest
@@ -50,8 +51,8 @@ def mine(
 
     Args:
         reports: reports, a report file, a folder of them, or a list of files; or reports for Spark
-            (``assocpriv.spark.read_reports``). A list of collections, or of files of several plans, is combined: a
-            first collection and a second with a shorter catalogue (:func:`refine`), of other people.
+            (``assocpriv.spark.read_reports``). A list of collections, or of files of several plans, is combined, as the
+            two rounds of a collection (:func:`refine`).
         min_support: S in (0, 1], as 0.02 or ``"2%"``; by default, or with ``"auto"``, the smallest distinguishable from
             noise.
         top: instead of a minimum support, the number of itemsets of largest support.
@@ -123,6 +124,53 @@ def mine_table(opened: "list[CountingBackend]", request: "MiningRequest") -> "Li
     for line in describe_limits(mining_facts(frame)):
         warnings.warn(line, stacklevel=3)
     return frame
+
+
+def refine(
+    reports: "AnyReports",
+    *,
+    people: int | None = None,
+    best: int | None = None,
+    memory_bytes: int | None = None,
+    progress: Callable[[str, int, int], None] | None = None,
+) -> "NextRound":
+    """Plan the second round of a collection, about the likeliest items, from people who sent nothing in the first.
+
+    The plan has the first plan's guarantee, its own catalogue, M, operator and size classes, and is for itemsets of up
+    to three items. Mine the reports of both rounds together: ``mine([first, second])``.
+
+    Args:
+        reports: the reports of the first round, as for :func:`mine`.
+        people: expected number of people of the second round; by default as many as sent ``reports``.
+        best: number of items of the second round; 32 by default.
+        memory_bytes, progress: as for :func:`mine`.
+
+    Returns:
+        ``plan``, the plan of the second round; ``mean_size``, the mean basket size that was learned; ``share`` of all
+        purchases that falls on the items, and ``held``, the mean number of them in a basket; and for a person who
+        reports in both rounds ``amplification_limit`` (the product of both limits), ``highest_posterior`` and
+        ``lowest_posterior``.
+
+    Raises:
+        EstimateError: no reports, or of fewer than two items.
+        PlanError: reports of several plans or of another type, a number out of range, or no operator fits.
+        WireError: damaged files.
+        TypeError: no reports.
+
+    >>> import assocpriv as ap
+    >>> first = ap.plan([*"abcdefgh"], ap.Guarantee("5%", "50%"), reports=40_000, rounds=2)
+    >>> reports = ap.randomize([{"a", "b"}] * 20_000, first)
+    >>> second = ap.refine(reports, best=2)
+    >>> sorted(second.plan.catalogue), round(second.mean_size)
+    (['a', 'b'], 2)
+    """
+    from assocpriv.planning.collection_rounds import plan_next_round
+    from assocpriv.server.baskets.mining import learn_items
+
+    opened = backends(reports, memory_bytes, progress)
+    if len(opened) > 1:
+        raise PlanError("these are reports of several plans; give those of the first round alone")
+    return plan_next_round(learn_items(opened), opened[0].plan, best, people)
 
 
 def _answering(plan: PublishedPlan, entry: "Entry[Part]") -> "Part":

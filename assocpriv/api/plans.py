@@ -29,7 +29,8 @@ def plan(
     central: "CentralGuarantee | Sequence[Number] | None" = None, local_cap: "Number | Guarantee | None" = None,
     reports: int | None = None, reports_per_person: int = 1, mean_size: float | None = None, sample: Any = None,
     itemset_size: int | None = None, transaction_size: int | None = None, names: "Names | None" = None,
-    paper: bool = False, detect: None = None, explain: Literal[False] = False, progress: Shown = None,
+    paper: bool = False, rounds: int | None = 1, detect: None = None, explain: Literal[False] = False,
+    progress: Shown = None,
 ) -> Plan: ...  # fmt: skip
 @overload
 def plan(
@@ -38,7 +39,7 @@ def plan(
     central: "CentralGuarantee | Sequence[Number] | None" = None, local_cap: "Number | Guarantee | None" = None,
     reports: int | None = None, reports_per_person: int = 1, mean_size: float | None = None, sample: Any = None,
     itemset_size: int | None = None, transaction_size: int | None = None, names: "Names | None" = None,
-    paper: bool = False, explain: Literal[True], detect: None = None, progress: Shown = None,
+    paper: bool = False, rounds: int | None = 1, explain: Literal[True], detect: None = None, progress: Shown = None,
 ) -> "PlannedCollection": ...  # fmt: skip
 @overload
 def plan(
@@ -47,7 +48,7 @@ def plan(
     central: "CentralGuarantee | Sequence[Number] | None" = None, local_cap: "Number | Guarantee | None" = None,
     reports: int | None = None, reports_per_person: int = 1, mean_size: float | None = None, sample: Any = None,
     itemset_size: int | None = None, transaction_size: int | None = None, names: "Names | None" = None,
-    paper: bool = False, detect: Number, explain: bool = False, progress: Shown = None,
+    paper: bool = False, rounds: int | None = 1, detect: Number, explain: bool = False, progress: Shown = None,
 ) -> "PlanForDetection": ...  # fmt: skip
 def plan(
     items: int | Iterable[str], guarantee: Guarantee | None = None, *, epsilon: Number | None = None,
@@ -55,7 +56,8 @@ def plan(
     central: "CentralGuarantee | Sequence[Number] | None" = None, local_cap: "Number | Guarantee | None" = None,
     reports: int | None = None, reports_per_person: int = 1, mean_size: float | None = None, sample: Any = None,
     itemset_size: int | None = None, transaction_size: int | None = None, names: "Names | None" = None,
-    paper: bool = False, detect: Number | None = None, explain: bool = False, progress: Shown = None,
+    paper: bool = False, rounds: int | None = 1, detect: Number | None = None, explain: bool = False,
+    progress: Shown = None,
 ) -> "Plan | PlannedCollection | PlanForDetection":  # fmt: skip
     """Choose the plan of least expected error under a privacy guarantee.
 
@@ -82,6 +84,9 @@ def plan(
         transaction_size: M, 1..15, if the planner shall not choose it.
         names: how names become items (:class:`Names`); by default each name is an item.
         paper: choose as Evfimievski, Gehrke and Srikant 2003 (EGS03) do for this M, without reports of basket sizes.
+        rounds: 2 for the plan of the first of two rounds: half of the people, drawn at random, then report on single
+            items and sizes, the others on the likeliest items under the plan that :func:`refine` makes, which finds
+            more. None for the better number, given how many ``reports`` are expected in all.
         detect: a support in (0, 1], as 0.01 or ``"1%"``, of itemsets of ``itemset_size`` items (2 by default): find
             what detects it. With ``reports`` this is the smallest ε of two decimals, up to that of a given guarantee,
             stated for ``prior`` (5% by default). Without, it is the smallest number of reports (of two digits) under
@@ -90,8 +95,9 @@ def plan(
         progress: with ``detect``, called with (done, total) steps.
 
     Returns:
-        The plan. With ``explain`` also ``expected`` errors by itemset size and ``other_means``, the M for half and for
-        twice the mean basket size. With ``detect`` also ``reports`` and ``guarantee``.
+        The plan. With ``explain`` also ``expected`` errors by itemset size, ``other_means``, the M for half and for
+        twice the mean basket size, and ``rounds``, what follows if this is the first of two. With ``detect`` also
+        ``reports`` and ``guarantee``.
 
     Raises:
         PlanError: arguments out of range, no randomization operator fits, or nothing detects the support; the message
@@ -111,7 +117,7 @@ def plan(
     >>> f"{float(found.guarantee.posterior):.1%}", found.plan.items.itemset_size
     ('12.1%', 1)
     """
-    from assocpriv.planning import basket_planner, detection_limits
+    from assocpriv.planning import collection_rounds, detection_limits
     from assocpriv.planning.basket_planner import as_catalogue
 
     only_prior = (
@@ -136,9 +142,9 @@ def plan(
         )  # fmt: skip
     if given is None and central is None:
         raise TypeError('plan() needs a guarantee: epsilon=2, or prior="5%" and posterior="50%"')
-    choice = basket_planner.choose_plan(
-        catalogue, given, central=central, local_cap=local_cap, reports=1_000_000 if reports is None else reports,
-        itemset_size=itemset_size, **wanted,
+    choice = collection_rounds.choose_rounds(
+        catalogue, given, rounds=rounds, central=central, local_cap=local_cap,
+        reports=1_000_000 if reports is None else reports, itemset_size=itemset_size, **wanted,
     )  # fmt: skip
     return choice if explain else choice.plan
 

@@ -25,8 +25,9 @@ _SIMULATE: Entry[Callable[..., Any]] = Entry("simulate", "tried")
 @overload
 def simulate(
     records: Any, plan: Plan, min_support: float | str | None = None, *, seed: int | None = None,
-    progress: Stages = None, people: int | None = None, max_itemset: int | None = None, layout: str | None = None,
-    unknown: str | None = None, repeats: str | None = None, empty: str | None = None, incomplete: str | None = None,
+    progress: Stages = None, people: int | None = None, max_itemset: int | None = None, rounds: int | None = None,
+    layout: str | None = None, unknown: str | None = None, repeats: str | None = None, empty: str | None = None,
+    incomplete: str | None = None,
 ) -> "Simulation": ...  # fmt: skip
 @overload
 def simulate(
@@ -62,7 +63,8 @@ def simulate(
         separator, sheet, missing, clip: for tables, as for :func:`randomize`; for guided plans the first three.
         classifier: for guided plans ``"naive-bayes"`` (the default), ``"tree"`` or ``"logistic"``.
         unconcerned: for guided plans, number of people whose raw tuples start the guidance; 0 (the default) for none.
-        rounds: for guided plans, 5 by default, each with another third of the people held out for testing.
+        rounds: for baskets 2 for both rounds of a collection with this first plan (:func:`refine`). For guided plans 5
+            by default, each with another third of the people held out for testing.
 
     Returns:
         For baskets ``itemsets`` with ``true_support`` (in whole baskets where these are estimated), ``missed`` ones,

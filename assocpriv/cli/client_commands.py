@@ -13,7 +13,7 @@ _MOST_BYTES = 1 << 24  # of a record
 
 
 _TAKES = {  # further options of randomize for a plan type
-    "baskets": ("incomplete", "unknown", "repeats", "empty", "person", "person_as"),
+    "baskets": ("incomplete", "unknown", "repeats", "empty", "person", "person_as", "rounds"),
     "table": ("missing", "clip"),
     "guided": ("missing", "guidance", "max_level", "announced_level", "queue"),
 }
@@ -34,6 +34,7 @@ _USES = {  # modes of report, and the options of each
 @opt.reading_options
 @opt.rules_options
 @click.option("--person", metavar="NAME", help="Column of persons; limits the reports of each.")
+@click.option("--rounds", type=opt.WholeRange(1, 2), help="2: both rounds, to a folder -o.  [default: 1]")
 @opt.missing_option
 @opt.clip_option
 @click.option("--guidance", type=opt.PATH, help="Published guidance file, for a guided plan.")
@@ -47,14 +48,13 @@ _USES = {  # modes of report, and the options of each
 def randomize(records: tuple[Path, ...], plan_path: Path, output: Path | None, **options: Any) -> None:
     """Randomize many records into reports, one report for each.
 
-    RECORDS are files of baskets or, for a plan of a table, one file with a record for each person. Files of any size
-    are read, randomized and written batch by batch; the random numbers are the operating system's. A transaction id in
-    several files is one basket. Guidance is checked first: above --max-level no report is made, and with --queue the
-    records are queued. Standard output says how many reports were written.
+    RECORDS are files of baskets or, for a plan of a table, one file with a record for each person. A transaction id in
+    several files is one basket. Records with guidance above --max-level get no report, or are queued (--queue).
 
     \b
     Example:
       assocpriv randomize baskets.csv --plan plan.json -o reports.parquet
+      assocpriv randomize baskets.csv --plan plan.json --rounds 2 -o reports
       assocpriv randomize table.csv --plan table-plan.json --missing ? -o released.parquet
       assocpriv randomize table.csv --plan guided.json --guidance guidance.json -o released.parquet
 
@@ -64,6 +64,9 @@ def randomize(records: tuple[Path, ...], plan_path: Path, output: Path | None, *
     own = opt.of_kind(options, plan.kind, _TAKES)
     if plan.kind != "guided":
         opt.require(("output",))
+    if own.pop("rounds", None) == 2:
+        _randomize_rounds(records, plan, output, own)
+        return
     opt.check_output(output, options["force"], [*records, plan_path])
     if plan.kind == "baskets":
         _randomize(records, plan, output, own, ap.show.collection_views)
@@ -81,6 +84,16 @@ def _randomize(records: Any, plan: Any, output: Path | None, options: dict[str, 
     progress = opt.text.Progress().stage("randomizing", in_bytes=True)
     done = ap.randomize(records, plan, output, progress=progress, **options)
     opt.show(shown.randomized(done, plan, output))
+
+
+def _randomize_rounds(records: Any, plan: Any, folder: Path | None, options: dict[str, Any]) -> None:
+    """Randomize baskets in both rounds of a collection, to a folder."""
+    assert folder is not None
+    memory = options.pop("memory_bytes")
+    if memory is not None:
+        opt.refuse_given(("memory_bytes",), "cannot be combined with --rounds 2, which holds all baskets")
+    done = ap.simulation.randomize_in_rounds(records, plan, folder, progress=opt.text.Progress(), **options)
+    opt.show(ap.show.collection_views.randomized_rounds(done, folder))
 
 
 def _answer(table: Path, plan: Any, output: Path | None, options: dict[str, Any]) -> None:

@@ -65,6 +65,8 @@ def mine(
     opt.write(html, lambda path: ap.write_page(frame, path, first, force=force), "page")
     if not frame["selected"].any():
         _say_nothing_selected(collections[0].plan, frame, is_given=limits["min_support"] is not None)
+    elif len(collections) == 1:
+        _say_fitting_plan(collections[0].plan, frame)
     rows = len(frame) if wanted else opt.ROWS if top is None else top
     opt.show(ap.show.itemset_views.mined(frame, rows, shown, everything=everything or bool(wanted)))
 
@@ -74,9 +76,18 @@ def _say_nothing_selected(plan: "ap.Plan", frame: Any, *, is_given: bool) -> Non
     if is_given:
         opt.say(["no itemset is selected; leave --min-support out for the smallest support that these reports detect"])
         return
-    found = ap.show.plan_views.nothing_found(plan, frame.attrs["assocpriv"]["reports"])
+    facts = frame.attrs["assocpriv"]
+    found = ap.show.plan_views.nothing_found(plan, facts["reports"], (facts.get("sizes") or {}).get("mean"))
     opt.say(opt.text.lines(found))
     opt.say(["Next: assocpriv plan --detect SUPPORT, for the reports or the ε that it needs; or show more with --all"])
+
+
+def _say_fitting_plan(plan: "ap.Plan", frame: Any) -> None:
+    """Say so if a plan for the basket sizes that the reports show would detect clearly more."""
+    facts, m = frame.attrs["assocpriv"], plan.items.transaction_size
+    mean = (facts.get("sizes") or {}).get("mean", m)
+    if not mean <= m <= 3 * mean + 1:  # else the plan fits; planning takes a tenth of a second
+        opt.say(opt.text.lines(ap.show.plan_views.fitting_plan(plan, facts["reports"], mean)))
 
 
 _OPTIONS_OF_RULES = ("min_confidence", "contains", "size", "antecedent", "consequent", "prune", "sort", "prices")

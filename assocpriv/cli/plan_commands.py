@@ -23,7 +23,7 @@ _FOUND = ("reports", "itemset_size")  # which --detect finds, unless they are gi
 _TAKES = {  # options of one plan type
     "baskets": (
         *_NAMES, "unlisted", "mean_size", "sample", "itemset_size", "transaction_size", "detect", "paper", *opt.READING,
-        "central", "local_cap",
+        "central", "local_cap", "rounds",
     ),
     "table": ("schema", "columns_per_report", "sample", "layout"),
 }  # fmt: skip
@@ -114,8 +114,9 @@ def catalogue(
 @click.option("--items", type=opt.WHOLE, help="Number of items, named 0 to N−1.")
 @click.option("--catalogue", type=opt.PATH, help="File of item names, one a line.")
 @opt.guarantee_options
-@opt.usual("--reports", default=1_000_000, help="Expected number of reports.")
+@opt.usual("--people", "reports", default=1_000_000, help="Expected number of people.")
 @opt.usual("--reports-per-person", default=1, help="Reports per person, guaranteed together.")
+@click.option("--rounds", type=opt.WholeRange(1, 2), help="Rounds; by default the better.")
 @click.option("--mean-size", type=opt.NUMBER, help="Mean items in a basket.  [default: 6]")
 @click.option(
     "--central", metavar="ε,δ", callback=opt.pair("give ε and δ, as 1,1e-8"),
@@ -130,15 +131,14 @@ def plan(output: Path | None, force: bool, **options: Any) -> None:
     person. Prior → posterior: 5% → 10% is strict, 5% → 50% (ε = ln 19) the default, 1% → 50% lenient. `assocpriv
     privacy --explain` shows what each costs.
 
-    Output: the plan file, and what the number of reports can detect. --detect 1% (see --help-all) computes what is
-    needed to detect pairs of 1% support: ε if you give --reports, the number of reports if you give a guarantee. On a
-    terminal, without options, the command asks.
+    Output: the plan file, of the first of two rounds where two find more, and what people can detect. --detect 1%
+    computes the number of people, or with --people ε, to detect pairs of 1%. On a terminal, without options, it asks.
 
     \b
     Example:
       assocpriv plan --items 1000 --prior 5% --posterior 50% -o plan.json
-      assocpriv plan --catalogue names.txt --epsilon 2.5 --reports 50000 -o plan.json
-      assocpriv plan --items 1000 --central 1,1e-8 --reports 100000 -o plan.json
+      assocpriv plan --catalogue names.txt --epsilon 2.5 --people 50000 -o plan.json
+      assocpriv plan --items 1000 --central 1,1e-8 --people 100000 -o plan.json
       assocpriv plan --schema schema.toml -o plan.json
 
     Next: assocpriv randomize, or assocpriv serve plan.json
@@ -174,7 +174,7 @@ def _plan_baskets(
     if guarantee is None and not is_open and known["central"] is None:
         raise click.UsageError("Missing guarantee: give --prior and --posterior, or --epsilon.")
     items, rules = names.read(unlisted)
-    known["names"] = rules
+    known |= {"names": rules, "reports": known["reports"] * known["reports_per_person"]}
     if sample is not None:
         known["sample"] = _sizes_of(sample, items, rules, reading)
     if detect is not None:
@@ -194,14 +194,15 @@ def _check_central() -> None:
     opt.refuse_given(("prior", "posterior", "epsilon", "detect", "paper"), "cannot be combined with --central")
     if not opt.given("reports"):
         raise click.UsageError(
-            "--central is proved for a number of reports, and smaller batches are never read: give --reports"
+            "--central is proved for a number of reports, and smaller batches are never read: give --people"
         )
 
 
 def _find(items: Any, guarantee: Any, support: str, known: dict[str, Any]) -> Any:
     """Find the number of reports, or the guarantee, that detects a support."""
     opt.refuse_given(("local_cap",), "goes with --central")
-    left = {"central", "local_cap", *(name for name in _FOUND if not opt.given(name))}
+    opt.refuse_given(("rounds",), "cannot be combined with --detect, which is for one round")
+    left = {"central", "local_cap", "rounds", *(name for name in _FOUND if not opt.given(name))}
     known = {name: value for name, value in known.items() if name not in left}
     return ap.plan(items, guarantee, detect=support, progress=opt.text.Progress().stage("planning"), **known)
 
@@ -229,29 +230,27 @@ def _sizes_of(path: Path, items: Any, rules: Any, reading: dict[str, Any]) -> An
 
 
 @opt.command()
-@click.argument("itemsets", type=opt.PATH)
-@opt.plan_option
-@opt.usual("--best", default=100, help="Items of the short catalogue.")
-@click.option("--reports", type=opt.WHOLE, help="Expected reports of the second sample.  [default: those of ITEMSETS]")
+@click.argument("reports", type=opt.PATH, nargs=-1, required=True)
+@click.option("--people", type=opt.WHOLE, help="Expected people of the second round.  [default: as many as in REPORTS]")
+@opt.usual("--best", default=32, help="Number of items of the second round.")
 @click.option("-o", "--output", type=opt.OUTPUT, required=True, help="Plan file to write (JSON).")
-def refine(itemsets: Path, plan_path: Path, best: int, reports: int | None, output: Path, force: bool) -> None:
-    """Plan a second collection: the most frequent items, other people.
+def refine(reports: tuple[Path, ...], people: int | None, best: int, output: Path, force: bool) -> None:
+    """Plan the second round of a collection: the likeliest items, other people.
 
-    Input: mined ITEMSETS and their plan. Output: a plan whose short catalogue holds the most probable items, and
-    whether it pays. It is for a disjoint sample: people who sent no report of the first plan.
+    Input: REPORTS of the first round. Output: the plan of the second round, with its own catalogue, basket size and
+    operator. It is for people who sent no report in the first round. Mine the reports of both rounds together.
 
     \b
     Example:
-      assocpriv refine itemsets.parquet --plan plan.json -o plan2.json
+      assocpriv refine first.parquet --people 50000 -o plan2.json
 
-    Next: assocpriv randomize, or assocpriv serve plan2.json
+    Next: assocpriv randomize, or assocpriv serve plan2.json; then assocpriv mine first.parquet second.parquet
     """
-    before = opt.read_plan(plan_path, [itemsets], ap.Plan)
-    opt.check_output(output, force, [itemsets, plan_path])
-    with opt.text.Progress.while_busy("planning"):
-        refinement = ap.refine(itemsets, before, best=best, reports=reports)
-    ap.write_plan(refinement.plan, output, force=force)
-    opt.show(ap.show.plan_views.refinement(refinement))
+    opt.check_output(output, force, reports)
+    collections = opt.open_collections(reports, None)
+    found = ap.refine(collections, people=people, best=best, progress=opt.text.Progress())
+    ap.write_plan(found.plan, output, force=force)
+    opt.show(ap.show.plan_views.next_round(found))
 
 
 # ---- the dialog
@@ -306,7 +305,7 @@ def run_dialog() -> None:
 def _ask_all() -> _Words:
     _print(_INTRODUCTION)
     words = _ask(_PRODUCTS, "1,000", [], _read_products)
-    words = _ask(_PEOPLE, "1,000,000", words, lambda text: ["--reports", _COMMAS.sub("", text)])
+    words = _ask(_PEOPLE, "1,000,000", words, lambda text: ["--people", _COMMAS.sub("", text)])
     assumed = f"{_choose(words).request.sizes.mean:.3g}"
     # the plan says what it assumes, so Enter leaves that to it
     words = _ask(_SIZE, assumed, words, lambda text: [] if text == assumed else ["--mean-size", text])

@@ -79,7 +79,7 @@ def _prove(paths: tuple[Path, ...], priors: tuple[str, ...], times: tuple[int, .
 
 @opt.command()
 @click.argument("path", type=opt.PATH)
-@opt.usual("--reports", default=1_000_000, help="For a plan: number of reports.", type=opt.WholeRange(1))
+@opt.usual("--people", "reports", default=1_000_000, help="For a plan: number of people.", type=opt.WholeRange(1))
 @click.option("--detect", metavar="S", help="For a basket plan: reports that detect this support, as 1%.")
 @click.option("--check-manipulation", is_flag=True, help="For reports: test for manipulated reports.")
 @click.option("--html", type=opt.PAGE, help="Instead: page to write (.html) of a command's result.")
@@ -96,7 +96,7 @@ def inspect(
 
     \b
     Example:
-      assocpriv inspect plan.json --reports 50000 --detect 1%
+      assocpriv inspect plan.json --people 50000 --detect 1%
       assocpriv inspect reports.parquet
       assocpriv inspect reports.parquet --check-manipulation
       assocpriv inspect itemsets.parquet --html itemsets.html --plan plan.json

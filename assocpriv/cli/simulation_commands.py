@@ -25,8 +25,9 @@ _ROWS = 15
 def demo(output: Path, force: bool, **options: Any) -> None:
     """Run all steps on generated baskets and compare with the truth.
 
-    Makes a plan, randomizes the baskets, mines the reports and derives rules. --baskets takes your own baskets. Writes
-    plan.json, reports.parquet, itemsets.parquet, rules.csv and the page itemsets.html to a folder.
+    Makes a plan, randomizes half of the baskets, plans the second round from their reports, randomizes the others,
+    mines the reports of both and derives rules. --baskets takes your own baskets. Writes both plans and reports,
+    itemsets.parquet, rules.csv and the page itemsets.html to a folder.
 
     \b
     Example:
@@ -99,7 +100,7 @@ def _generate_records(output: Path, people: int, seed: int, schema: Path | None,
 
 
 _TAKES = {  # the options of each plan type
-    "baskets": ("people", "min_support", "max_itemset", "incomplete", "unknown", "repeats", "empty"),
+    "baskets": ("people", "min_support", "max_itemset", "rounds", "incomplete", "unknown", "repeats", "empty"),
     "table": ("missing", "clip"),
     "guided": ("missing", "classifier"),
 }
@@ -109,6 +110,7 @@ _TAKES = {  # the options of each plan type
 @click.argument("file", type=opt.PATH)
 @opt.plan_option
 @click.option("--people", type=opt.WHOLE, help="Number of people; each gets a random basket of FILE.")
+@click.option("--rounds", type=opt.WholeRange(1, 2), help="2: both rounds, for the plan of the first.  [default: 1]")
 @opt.seed_option
 @opt.min_support_option
 @opt.max_itemset_option
@@ -125,7 +127,7 @@ def simulate(file: Path, plan_path: Path, **options: Any) -> None:
     \b
     Example:
       assocpriv simulate baskets.dat --plan plan.json --seed 1
-      assocpriv simulate receipts.csv --plan plan.json --people 20000
+      assocpriv simulate receipts.csv --plan plan.json --rounds 2 --people 20000
       assocpriv simulate table.csv --plan plan.json --seed 1
       assocpriv simulate votes.csv --plan guided.json --missing ? --classifier tree
 

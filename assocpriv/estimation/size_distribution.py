@@ -23,7 +23,7 @@ Source: a penalized hazard as in Eilers and Marx, Flexible smoothing with B-spli
 (2009). The hazard by the logarithm of the size, the tilts and the constants are ours.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from math import ceil, comb
@@ -98,6 +98,16 @@ class SizeDistribution:
         mean = float(factors.mean())
         near = np.sort(np.abs(factors - mean))[: ceil(_HELD * len(factors))]
         return mean, max(float(near[-1]) / 1.96, float(np.sqrt((near**2).mean()))) / mean
+
+
+@dataclass(frozen=True, slots=True)
+class LearnedItems:
+    """What is estimated about the items of a catalogue: ``supports``, float64 (items,), and basket sizes."""
+
+    names: Sequence[str]
+    supports: Floats
+    sizes: SizeDistribution
+    reports: int
 
 
 def keep_probabilities(sizes: Ints, m: int, k: int) -> Floats:

@@ -305,7 +305,7 @@ def central_constraints(request: PlanRequest, share: Fraction) -> list[OperatorC
         blanket = central.least_blanket(reachable_amplification(each), count)
         if blanket is not None and blanket * Fraction(_ROUNDED) < 1 - share:
             constraints.append(OperatorConstraint(each, float(blanket) * _ROUNDED, share))
-    if epsilon_from_amplification(constraints[-1].limit) * count <= _GAIN * central.epsilon:
+    if not constraints or epsilon_from_amplification(constraints[-1].limit) * count <= _GAIN * central.epsilon:
         raise _too_few(central, count)
     return constraints
 
@@ -372,6 +372,7 @@ class PlannedCollection:
         other_means: the M that would have been chosen for half and twice the assumed mean size, by mean size.
         short_costs: expected error with reports of at most 8 bytes, relative to this plan's; infinite if no design has
             such reports, 1 if this one has; None for the paper's choice.
+        rounds: what follows if this is the first of two rounds; None for a collection in one round.
     """
 
     plan: Plan
@@ -379,6 +380,7 @@ class PlannedCollection:
     expected: dict[int, ExpectedError]
     other_means: dict[float, int]
     short_costs: float | None
+    rounds: "TwoRounds | None" = None
 
     @property
     def reports(self) -> int:
@@ -418,6 +420,25 @@ class PlannedCollection:
             (k, each.support, each.total, each.noise, each.truncation, display.share_or_nan(thresholds[k]))
             for k, each in self.expected.items()
         ))  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class TwoRounds:
+    """What is expected of two rounds, beside one (collection_rounds.py).
+
+    Attributes:
+        then: the expected plan of the second round.
+        alone: the plan of all people in one round.
+        items: number of items of the second round.
+        share: share of all purchases that falls on them, as assumed.
+        gain: ρ, the ratio of variances of a pair's support, for one round to the second of two.
+    """
+
+    then: PlannedCollection
+    alone: PlannedCollection
+    items: int
+    share: float
+    gain: float
 
 
 def make_plan(items: int | Iterable[str], guarantee: Guarantee | None, **options: Any) -> Plan:

@@ -33,7 +33,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.estimation.size_distribution import holding_growth, keep_probabilities
+from assocpriv.estimation.size_distribution import SizeDistribution, holding_growth, keep_probabilities
 from assocpriv.guarantees.errors import PlanError
 from assocpriv.planning.operator_designs import MeanVariance, held_distribution
 from assocpriv.plans.baskets.operator import SupportModel
@@ -110,6 +110,12 @@ class BasketSizes:
             raise PlanError("a sample of baskets must have at least one that is not empty")
         shares = np.bincount(np.minimum(list(counts), _MOST_SIZE), list(counts.values()))
         return cls(shares / shares.sum(), "sample")
+
+    @classmethod
+    def from_reports(cls, learned: SizeDistribution) -> "BasketSizes":
+        """Return the distribution that reports estimate."""
+        found = np.bincount(np.minimum(learned.sizes, _MOST_SIZE), learned.shares)
+        return cls(found / found.sum(), "reports")
 
     @cached_property
     def mean(self) -> float:

@@ -67,8 +67,18 @@ def simulated(result: "Simulation", top: int = 50) -> Record:
     columns = [Column("true support", "{true_support:.3%}"), Column("missed itemset", "{itemset:names}", "name")]
     lost = [Table(columns, missed[:top]), *more(len(missed) - top)] if missed else []
     parts: list[Part] = [*mined.parts, *lost, score, _times(result.seconds)]
-    if result.read is not None and len(result.reports) != result.read.reported:
-        content["people_drawn"] = len(result.reports)
+    if result.rounds is not None:
+        following = result.rounds.next_round
+        content["rounds"] = {
+            "first": len(result.reports), "second": len(result.rounds.second), "items": following.plan.n_items,
+            **fields(following, "mean_size share held"),
+        }  # fmt: skip
+        parts.append(
+            "round 1: {rounds[first]:#report} about single items, {rounds[mean_size]:.3g} a basket on average; round "
+            "2: {rounds[second]:#report} about the {rounds[items]:#} likeliest, with {rounds[share]:.0%} of purchases"
+        )
+    if result.read is not None and result.people != result.read.reported:
+        content["people_drawn"] = result.people
         parts.append(
             "{people_drawn:#} simulated people, each with one of {baskets:#basket} drawn at random; supports of rare "
             "items vary with this draw"

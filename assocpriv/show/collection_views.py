@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from assocpriv.collect.keys import SourceKey
     from assocpriv.files.plan_files import CatalogueCheck
     from assocpriv.plans.baskets.basket_plan import Plan
+    from assocpriv.simulation.basket_rounds import BothRounds
     from assocpriv.simulation.basket_samples import CatalogueDraft, CatalogueUse
 
 _SHOWN = 20  # refused files
@@ -129,6 +130,23 @@ def randomized(done: "BasketCounts", plan: "Plan", output: Any) -> Record:
     )
     written = Say("{reports:#report} of {report_bytes:#byte} written to {output}", {"output": output})
     return Record(content, [written], notes=[*notes, *loss_parts(loss)])
+
+
+def randomized_rounds(done: "BothRounds", folder: Path) -> Record:
+    """Return the numbers of reports of both rounds, and of dropped or merged data."""
+    assert done.read is not None
+    plan: Any = done.first.plan
+    read, following = randomized(done.read, plan, folder), done.next_round
+    own = {
+        "second_plan_id": following.plan.plan_id, "first_reports": len(done.first), "second_reports": len(done.second),
+        "second_items": following.plan.n_items, **fields(following, "mean_size share held"), "folder": str(folder),
+    }  # fmt: skip
+    lines: list[Part] = [
+        "round 1: {first_reports:#report} about {items:#item}; baskets have {mean_size:.3g} items on average",
+        "round 2: {second_reports:#report} about the {second_items:#} likeliest items, with {share:.0%} of purchases",
+        "written to {folder}: first.parquet, second-plan.json, second.parquet",
+    ]
+    return Record({**read.content, **own, "items": plan.n_items}, lines, notes=read.notes)
 
 
 def loss_content(loss: TruncationLoss) -> dict[str, Any]:

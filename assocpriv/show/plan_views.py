@@ -15,19 +15,18 @@ from assocpriv.planning.detection_limits import REPORTS, Forecast, forecast
 from assocpriv.planning.expected_error import BasketSizes
 from assocpriv.planning.information_spent import information_shares
 from assocpriv.planning.plan_parts import FORECAST
-from assocpriv.planning.short_catalogue import short_catalogue
 from assocpriv.plans.baskets.catalogue import name_itemsets
 from assocpriv.plans.baskets.operator import MAX_TRANSACTION_SIZE
 from assocpriv.plans.registry import Entry
 from assocpriv.show.guarantee_views import guarantee_content, guarantee_facts
 from assocpriv.show.number_format import fields, finite, plain
 from assocpriv.show.privacy_views import LEVEL
-from assocpriv.show.result_record import Column, Facts, Part, Record, Say, Section, Table, write
+from assocpriv.show.result_record import Column, Facts, Part, Record, Section, Table, write
 
 if TYPE_CHECKING:
-    from assocpriv.planning.basket_planner import PlannedCollection
+    from assocpriv.planning.basket_planner import PlannedCollection, TwoRounds
+    from assocpriv.planning.collection_rounds import NextRound
     from assocpriv.planning.detection_limits import PlanForDetection
-    from assocpriv.planning.short_catalogue import Refinement
     from assocpriv.plans.baskets.basket_plan import Plan
     from assocpriv.plans.baskets.report_type import ReportType
 
@@ -35,6 +34,7 @@ LOWEST = "detectable_support"
 _SHOW_PLAN: Entry[Callable[[Any], Record]] = Entry("show_plan", "described")
 _MORE = tuple(10**k for k in range(3, 9))  # numbers of reports to try where nothing was found
 _LENIENT = Guarantee("1%", "50%")
+_LEAST_MEAN, _CLEARLY = 0.1, 0.8  # items; times the threshold
 _RECORDS = (
     "every basket seems to hold {record_size:#item}, like records of {record_size} columns: `--transaction-size "
     "{record_size}` makes a plan that fits them"
@@ -44,7 +44,6 @@ _LONG_RECORDS = (
     "{record_size}`, or use fewer columns"
 )
 _CODES = {"none": "no code (one bit an item)", "bch": "code BCH", "reed-solomon": "code Reed–Solomon"}
-_SHORT = "items share held gain pays error"
 _LEGEND = (
     "detectable support: for one itemset chosen beforehand. detection threshold: for a search over all itemsets of the "
     "size, with at most one false detection in 100 collections."
@@ -222,6 +221,7 @@ def choice(choice: "PlannedCollection", found: "PlanForDetection | None" = None,
     if choice.request.paper:
         return Record(content, parts, "Plan")
     helps = Section("What would help most", [Facts(_helps(choice, content))])
+    parts += [_rounds(content)] if choice.rounds is not None else []
     parts += [_expected(content), _assumed(choice, content), helps]
     if verbose and content["information_shares"] is not None:
         by_size = ", ".join(
@@ -235,7 +235,7 @@ def choice(choice: "PlannedCollection", found: "PlanForDetection | None" = None,
 
 
 def _choice_content(choice: "PlannedCollection", prospects: Forecast) -> dict[str, Any]:
-    plan, sizes, short = choice.plan, choice.request.sizes, short_catalogue(choice)
+    plan, sizes, rounds = choice.plan, choice.request.sizes, choice.rounds
     thresholds = finite(whole_basket_thresholds(plan, choice.reports, sizes))
     shares, costs = information_shares(plan), choice.short_costs
     noise = {k: each.noise for k, each in choice.expected.items()}
@@ -250,10 +250,47 @@ def _choice_content(choice: "PlannedCollection", prospects: Forecast) -> dict[st
         "eight_bytes_cost": costs and plain(costs - 1),
         "information_shares": plain(shares),
         "information_share": shares and sum(shares.values()),
-        "short_catalogue": short and fields(short, _SHORT),
+        "rounds": None if rounds is None else _rounds_content(choice, rounds),
         "undetectable": [k for k, each in choice.expected.items() if each.total >= each.support],
         "differences": finite(detectable_differences(noise, plan.n_items)),
     }
+
+
+def _rounds_content(choice: "PlannedCollection", rounds: "TwoRounds") -> dict[str, Any]:
+    """Return who reports in which round, and the detection thresholds after two rounds and after one."""
+    levels = [
+        whole_basket_thresholds(each.plan, each.reports, each.request.sizes) for each in (rounds.then, rounds.alone)
+    ]
+    rows = [
+        {"itemset_size": k, "two_rounds": plain(levels[0][k]), "one_round": plain(levels[1][k])}
+        for k in range(2, 1 + min(map(len, levels)))
+    ]
+    return {"first": choice.reports, "second": rounds.then.reports, "detection_thresholds": rows} | fields(
+        rounds, "items share gain"
+    )
+
+
+def _rounds(content: Mapping[str, Any]) -> Section:
+    """Return who reports in which round, what is detected then, and the commands."""
+    rows = [
+        {"name": f"{name_itemsets(each['itemset_size'])} of these items", **each}
+        for each in content["rounds"]["detection_thresholds"]
+    ]
+    return Section("Two rounds", [
+        Facts([
+            ("round 1", ["{rounds[first]:#report} of this plan, from half of the people, drawn at random: single items "
+                         "and basket sizes"]),
+            ("round 2", ["{rounds[second]:#report} of the other people, about the {rounds[items]:#} likeliest items:",
+                         "`assocpriv refine first.parquet --people {rounds[second]} -o plan2.json`"]),
+            ("result", ["`assocpriv mine first.parquet second.parquet`"]),
+        ]),
+        Table([
+            Column("detection threshold", "{name}", "text"), Column("after two rounds", "{two_rounds:least}"),
+            Column("in one round of all", "{one_round:least}"),
+        ], rows),
+        "Assumed for the second round: {rounds[share]:.0%} of purchases fall on its items, as by Zipf's law. Nobody "
+        "reports twice, so draw the people before round 1. `assocpriv randomize --rounds` does both rounds on a file.",
+    ], "rounds")  # fmt: skip
 
 
 def solution(found: "PlanForDetection") -> Record:
@@ -315,17 +352,8 @@ def _assumed(choice: "PlannedCollection", content: Mapping[str, Any]) -> Part:
 
 
 def _helps(choice: "PlannedCollection", content: Mapping[str, Any]) -> list[tuple[str, list[str]]]:
-    """Return what would reduce errors most, a short catalogue or more reports; and what shorter reports cost."""
+    """Return what would reduce errors most, and what shorter reports cost."""
     found = []
-    short = content["short_catalogue"]
-    if short and short["pays"]:
-        found.append(("fewer items", [
-            "With only the {short_catalogue[items]:#} best sellers, errors of pairs are "
-            "{short_catalogue[error]:.0%} of "
-            "these, assuming that the best sellers make {short_catalogue[share]:.0%} of sales, as Zipf's law suggests:",
-            "`assocpriv catalogue --sales sales.csv --best {short_catalogue[items]} -o best.txt`",
-            "`assocpriv plan --catalogue best.txt --unlisted drop --mean-size {short_catalogue[held]:.2g} …`",
-        ]))  # fmt: skip
     found.append(("more reports", [f"{4 * choice.reports:,} reports would halve the errors by randomization"]))
     if choice.short_costs is not None and choice.plan.items.report_bits > 8 * SHORT_BYTES:
         costs = "have errors that are {eight_bytes_cost:.0%} larger"
@@ -354,19 +382,27 @@ def _threshold_text(plan: "Plan", level: float, field: str = "") -> str:
     return f"{name} from a support of {f'{{{field}:least}}' if field else write(level, 'least')}"
 
 
-def nothing_found(plan: "Plan", reports: int) -> Record:
-    """Return what these reports can detect, and what more reports, or a weaker guarantee, could.
+def nothing_found(plan: "Plan", reports: int, mean_size: float | None = None) -> Record:
+    """Return what these reports can detect, and what could detect more, the cheapest first.
 
-    The default basket-size model is used, as a plan does not hold the sizes that it was made for.
+    Args:
+        plan: the plan of the reports.
+        reports: their number.
+        mean_size: the mean basket size, as estimated; without it the default, as a plan does not hold the sizes that it
+            was made for.
     """
-    sizes = BasketSizes.from_mean(plan.n_items)
+    sizes = BasketSizes.from_mean(plan.n_items, mean_size and min(max(mean_size, _LEAST_MEAN), plan.n_items))
     level = _pair_threshold(plan, reports, sizes)
     content: dict[str, Any] = {"reports": reports, "detection_threshold": level if level < 1 else None}
     found = _threshold_text(plan, level, "detection_threshold")
-    lines = [
+    lines: list[Part] = [
         f"No itemset is distinguishable from noise. {{reports:#report}} of baskets of {sizes.mean:.3g} items "
         f"detect {found}."
     ]
+    if mean_size is not None:
+        fitting = fitting_plan(plan, reports, mean_size)
+        content |= fitting.content
+        lines += fitting.parts
     tried = ((n, _pair_threshold(plan, n, sizes)) for n in _MORE if n > 2 * reports)
     more = next(((n, each) for n, each in tried if each < min(1, level)), None)
     if more is not None:
@@ -375,35 +411,47 @@ def nothing_found(plan: "Plan", reports: int) -> Record:
             f"{{more[reports]:#report}} would detect {_threshold_text(plan, more[1], 'more[detection_threshold]')}."
         )
     if plan.guarantee.amplification_limit < _LENIENT.amplification_limit:
-        weaker = choose_plan(plan.n_items, _LENIENT, reports=reports, itemset_size=plan.items.itemset_size)
-        level = _pair_threshold(weaker.plan, reports, weaker.request.sizes)
+        weaker, level = _pair_threshold_of(plan, _LENIENT, reports, sizes)
         content["lenient"] = level if level < 1 else None
-        found = _threshold_text(weaker.plan, level, "lenient")
+        found = _threshold_text(weaker, level, "lenient")
         lines += [f"The weaker guarantee 1% → 50% would detect {found}."] if level < 1 else []
     return Record(content, lines)
 
 
-# ---- a plan for a disjoint sample of people
+def fitting_plan(plan: "Plan", reports: int, mean_size: float) -> Record:
+    """Return what a plan made for the mean basket size that reports estimate would detect, if that is clearly more."""
+    sizes = BasketSizes.from_mean(plan.n_items, min(max(mean_size, _LEAST_MEAN), plan.n_items))
+    if plan.central is not None:
+        return Record({}, [])
+    made, level = _pair_threshold_of(plan, plan.guarantee, reports, sizes)
+    if level >= _CLEARLY * min(_pair_threshold(plan, reports, sizes), 1):
+        return Record({}, [])
+    line = f"As many reports of a plan made with `--mean-size {sizes.mean:.2g}` would detect "
+    return Record({"fitting": level}, [f"{line}{_threshold_text(made, level, 'fitting')}."])
 
 
-def refinement(refinement: "Refinement") -> Record:
-    """Return a plan of a short catalogue, whether it pays, and the guarantee for reports of both plans."""
-    plan, before = refinement.plan, refinement.before
-    prospects = forecast(plan, refinement.reports, manipulated=False)
-    content = _plan_content(prospects) | {
+def _pair_threshold_of(like: "Plan", guarantee: Guarantee, reports: int, sizes: BasketSizes) -> tuple["Plan", float]:
+    """Return a plan for the items of another one and these sizes, and its detection threshold of pairs."""
+    size = like.items.itemset_size
+    made = choose_plan(like.n_items, guarantee, reports=reports, itemset_size=size, sample=sizes).plan
+    return made, _pair_threshold(made, reports, sizes)
+
+
+# ---- the second round
+
+
+def next_round(found: "NextRound") -> Record:
+    """Return the plan of a second round, what was learned, and the guarantee for reports in both rounds."""
+    plan, before = found.plan, found.before
+    content = _choice_content(found.choice, forecast(plan, found.reports, manipulated=False)) | {
         "before": before.plan_id,
-        "short_catalogue": fields(refinement.short, _SHORT),
+        **fields(found, "mean_size share held"),
         "both": {
             "reports": before.reports_per_person,
-            "epsilon": epsilon_from_amplification(refinement.amplification_limit),
-            **fields(refinement, "amplification_limit highest_posterior lowest_posterior"),
+            "epsilon": epsilon_from_amplification(found.amplification_limit),
+            **fields(found, "amplification_limit highest_posterior lowest_posterior"),
         },
     }
-    verdict = "DOES NOT PAY: collect more reports of the first plan from other people, and mine all reports together"
-    if refinement.short.pays:
-        verdict = (
-            "Pays: errors of pairs are {short_catalogue[error]:.0%} of the first plan's, for the same number of people."
-        )
     both = [
         "γ < {both[amplification_limit]:up}, ε ≤ {both[epsilon]:up}: a prior of {guarantee[prior]:from} becomes at "
         "most {both[highest_posterior]:to}, not {guarantee[posterior]:to}",
@@ -411,14 +459,14 @@ def refinement(refinement: "Refinement") -> Record:
         "each further report multiplies γ again",
     ]
     parts: list[Part] = [
-        Say(verdict, kind="answer"),
-        "For a disjoint sample: people who sent no report of plan {before:id}",
+        "For people who sent no report of plan {before:id}",
         *_plan_parts(content),
-        Section("", [Facts([
-            ("catalogue", ["{short_catalogue[items]:#item}, {short_catalogue[share]:.0%} of all items bought, "
-                           "{short_catalogue[held]:.3g} in a basket on average"]),
-            ("both plans", ["a person who sends reports of both plans spends more budget:", *both]),
+        Section("What the first round shows", [Facts([
+            ("basket size", ["{mean_size:.3g} items on average"]),
+            ("catalogue", ["the {items:#} likeliest items, with {share:.0%} of all items bought, "
+                           "{held:.3g} in a basket on average"]),
         ])]),
-        *_limit_parts(prospects, content),
+        Section("", [Facts([("both rounds", ["a person who reports in both spends more budget:", *both])])]),
+        _expected(content),
     ]  # fmt: skip
-    return Record(content, parts, "Plan for a disjoint sample")
+    return Record(content, parts, "Plan of the second round")

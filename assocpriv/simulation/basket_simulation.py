@@ -22,10 +22,11 @@ from assocpriv.files.mined_tables import describe_limits, mining_facts, write_it
 from assocpriv.files.plan_files import write_plan
 from assocpriv.files.report_files import Reports
 from assocpriv.guarantees.amplification import Guarantee
+from assocpriv.guarantees.entropy import WordEntropy
 from assocpriv.guarantees.errors import FileError, build_options, pluralize
 from assocpriv.guarantees.exact_numbers import check_range, check_whole
 from assocpriv.kernels.parallel import add_up, default_memory
-from assocpriv.planning.basket_planner import make_plan
+from assocpriv.planning.collection_rounds import choose_rounds
 from assocpriv.planning.detection_limits import Forecast, forecast
 from assocpriv.planning.operator_designs import MOST_REPORTS
 from assocpriv.planning.truncation_loss import TruncationLoss, measure_truncation_loss, warn_of_truncation
@@ -40,6 +41,7 @@ from assocpriv.server.baskets.bitmaps import SupersetCounter, items_of, places_i
 from assocpriv.server.baskets.counting import ItemsetCounter, LocalBackend, part_size
 from assocpriv.server.baskets.mining import MiningRequest, join_candidates, mine
 from assocpriv.server.baskets.rules import derive_rules, write_rules
+from assocpriv.simulation.basket_rounds import FILES, BothRounds, randomize_rounds
 from assocpriv.simulation.enumeration import entropy_source
 from assocpriv.simulation.synthetic import QuestSettings, generate_quest
 
@@ -120,7 +122,8 @@ class Simulation:
         found_count: number of truly frequent itemsets that were selected.
         false_count: number of selected itemsets with a true support below the minimum.
         read: counts of skipped items, and of baskets by size.
-        reports: the reports.
+        rounds: the reports of both rounds, and the second plan; None for a collection in one round.
+        reports: the reports; of the first round, if there are two.
         truth: the true supports.
     """
 
@@ -133,13 +136,14 @@ class Simulation:
     found_count: int
     false_count: int
     read: BasketCounts | None = None
+    rounds: BothRounds | None = None
     _repr_html_ = html_renderer("assocpriv.show.audit_views:simulated")
 
     def __repr__(self) -> str:
         counts = f"{self.found_count:,} selected, {self.missed_count:,} missed, {self.false_count:,} false"
         least = figure(mining_facts(self.itemsets).min_support, "support")
         return short_repr(self, f"{pluralize(self.found_count + self.missed_count, 'frequent itemset')}: {counts}", [
-            f"{pluralize(len(self.reports), 'report')}, minimum support {least}, {plan_bound(self.reports.plan)}"
+            f"{pluralize(self.people, 'report')}, minimum support {least}, {plan_bound(self.reports.plan)}"
         ])  # fmt: skip
 
     def to_frame(self) -> "pd.DataFrame":
@@ -151,6 +155,11 @@ class Simulation:
         import pandas as pd
 
         return pd.DataFrame(self.itemsets)
+
+    @property
+    def people(self) -> int:
+        """The number of reports in all rounds."""
+        return len(self.reports) + (len(self.rounds.second) if self.rounds else 0)
 
     @property
     def missed_count(self) -> int:
@@ -165,22 +174,25 @@ def simulate(
     *,
     max_itemset: int | None = None,
     seed: int | None = None,
+    rounds: int | None = None,
     progress: Progress | None = None,
 ) -> Simulation:
     """Randomize baskets, mine the reports and compare with the truth, as :func:`assocpriv.simulate`."""
     request = MiningRequest(min_support, max_itemset=max_itemset)
-    largest = request.largest(plan)
     plan.check_batch(len(baskets), "simulated")
-    clock, items_type = [perf_counter()], plan.report_types.index(plan.items)
-    stage = partial(progress, "randomizing") if progress else None
-    chunks = list(randomize_chunks(baskets, plan, entropy=entropy_source(seed), progress=stage))
-    reports = Reports(plan, _stack([chunk.packed for chunk in chunks], plan.report_bytes))
-    fitted = _stack([chunk.raw_fitted[items_type] for chunk in chunks], plan.items.transaction_size)
+    clock, both, entropy = [perf_counter()], None, entropy_source(seed)
+    if check_range("rounds", rounds or 1, 1, 2) == 2:
+        both = randomize_rounds(baskets, plan, entropy=entropy, progress=progress)
+        collections, fitted = [both.first, both.second], None
+    else:
+        reports, fitted = _randomized(baskets, plan, entropy, progress)
+        collections = [reports]
+    largest = request.largest(plan if both is None else both.next_round.plan)
     clock.append(perf_counter())
-    mined = mine(LocalBackend.from_reports(reports, progress=progress), request)
+    mined = mine([LocalBackend.from_reports(each, progress=progress) for each in collections], request)
     facts = mining_facts(mined)
     clock.append(perf_counter())
-    if facts.whole:
+    if facts.whole or fitted is None:
         counter = RawCounter(baskets.offsets, baskets.items, plan.n_items)
     else:  # of truncated baskets, int64 (responses about items, M)
         offsets = np.arange(len(fitted) + 1, dtype=np.int64) * plan.items.transaction_size
@@ -195,7 +207,19 @@ def simulate(
     longer = measure_truncation_loss(count_sizes(baskets), plan).truncated
     from assocpriv.server.baskets.result_frames import to_result_frame
 
-    return Simulation(to_result_frame(itemsets, own_view=False), missed, reports, truth, longer, seconds, found, false)
+    frame = to_result_frame(itemsets, own_view=False)
+    return Simulation(frame, missed, collections[0], truth, longer, seconds, found, false, rounds=both)
+
+
+def _randomized(
+    baskets: Baskets, plan: Plan, entropy: WordEntropy, progress: Progress | None
+) -> tuple[Reports, NDArray[np.int64]]:
+    """Return the reports of baskets, and the transactions that they were made of, int64 (reports, M)."""
+    stage = partial(progress, "randomizing") if progress else None
+    chunks, items_type = list(randomize_chunks(baskets, plan, entropy=entropy, progress=stage)), plan.items
+    number = plan.report_types.index(items_type)
+    reports = Reports(plan, _stack([chunk.packed for chunk in chunks], plan.report_bytes))
+    return reports, _stack([chunk.raw_fitted[number] for chunk in chunks], items_type.transaction_size)
 
 
 def simulate_records(
@@ -206,14 +230,17 @@ def simulate_records(
     max_itemset: int | None = None,
     seed: int | None = None,
     people: int | None = None,
+    rounds: int | None = None,
     progress: Progress | None = None,
     **reading: Any,
 ) -> Simulation:
     """Simulate a plan on baskets in a file or in memory, as :func:`assocpriv.simulate`."""
-    MiningRequest(min_support, max_itemset=max_itemset).largest(plan)  # refuse invalid options before reading
+    request = MiningRequest(min_support, max_itemset=max_itemset)  # refuse invalid options before reading
+    if rounds != 2:
+        request.largest(plan)
     in_file = is_file(records)
     callback = {"progress": partial(progress, "reading")} if in_file and progress else {}
-    own = "min_support", "max_itemset", "seed", "people", "progress"
+    own = "min_support", "max_itemset", "seed", "people", "rounds", "progress"
     options = build_options(ReadOptions, {**callback, **reading}, own)
     if people is not None:
         people = check_range("people", people, 1, MOST_REPORTS)
@@ -222,7 +249,8 @@ def simulate_records(
         warn_of_truncation(read.sizes, plan, callers=3)
     if people is not None and len(transactions):
         transactions = _drawn(transactions, people, seed)
-    done = simulate(transactions, plan, min_support, max_itemset=max_itemset, seed=seed, progress=progress)
+    own_options: Any = {"max_itemset": max_itemset, "seed": seed, "rounds": rounds, "progress": progress}
+    done = simulate(transactions, plan, min_support, **own_options)
     for line in describe_limits(mining_facts(done.itemsets)):
         warnings.warn(line, stacklevel=3)
     return replace(done, read=read)
@@ -251,7 +279,7 @@ def _missed(truth: TrueSupports, selected: set[frozenset[str]], min_support: flo
 
 
 # the command writes the last one
-_FILES = ("plan.json", "reports.parquet", "itemsets.parquet", "rules.csv", "itemsets.html")
+_FILES = ("plan.json", *FILES, "itemsets.parquet", "rules.csv", "itemsets.html")
 
 
 @dataclass(frozen=True, slots=True)
@@ -316,16 +344,17 @@ class DemoStart:
             The results, with the truth.
         """
         plan, settings = self.prospects.plan, self.settings
-        simulation = simulate(self.baskets, plan, settings.min_support, seed=settings.seed, progress=progress)
+        simulation = simulate(self.baskets, plan, settings.min_support, seed=settings.seed, rounds=2, progress=progress)
+        assert simulation.rounds is not None
         clock = [perf_counter()]
         rules = derive_rules(simulation.itemsets).to_pandas()
         clock.append(perf_counter())
         # as a server would have it, without the true supports
         mined = simulation.itemsets.drop(columns=["true_support"])
         write_plan(plan, self.paths[0], force=True)
-        simulation.reports.write(self.paths[1], force=True)
-        write_itemsets(mined, self.paths[2], force=True)
-        write_rules(rules, self.paths[3], force=True)
+        simulation.rounds.write(self.paths[1:4], force=True)
+        write_itemsets(mined, self.paths[4], force=True)
+        write_rules(rules, self.paths[5], force=True)
         clock.append(perf_counter())
         seconds = self.seconds | simulation.seconds | {"rules": clock[1] - clock[0], "write": clock[2] - clock[1]}
         return Demo(self, simulation, _with_truth(rules, simulation), seconds)
@@ -377,9 +406,10 @@ def start_demo(settings: DemoSettings, folder: Path, *, force: bool, progress: P
     baskets = _baskets(settings, progress)
     clock.append(perf_counter())
     # no collector knows its baskets' sizes
-    plan = make_plan(baskets.catalogue, settings.guarantee, reports=len(baskets))
+    choice = choose_rounds(baskets.catalogue, settings.guarantee, rounds=2, reports=len(baskets))
+    plan = choice.plan
     clock.append(perf_counter())
-    prospects = forecast(plan, len(baskets), manipulated=False)
+    prospects = forecast(plan, choice.reports, manipulated=False)
     loss = measure_truncation_loss(count_sizes(baskets), plan)
     seconds = {"read" if settings.baskets else "generate": clock[1] - clock[0], "plan": clock[2] - clock[1]}
     return DemoStart(settings, paths, baskets, prospects, loss, seconds)

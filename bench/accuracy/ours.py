@@ -16,12 +16,13 @@ from assocpriv.client.baskets.bulk_client import randomize_chunks
 from assocpriv.files.report_files import Reports
 from assocpriv.guarantees.amplification import Guarantee
 from assocpriv.planning.basket_planner import make_plan
-from assocpriv.planning.short_catalogue import refine
+from assocpriv.planning.collection_rounds import choose_rounds
 from assocpriv.plans.baskets.basket_plan import Plan
 from assocpriv.plans.baskets.catalogue import Catalogue
 from assocpriv.records.baskets import Baskets, count_sizes
 from assocpriv.server.baskets.counting import LocalBackend
 from assocpriv.server.baskets.mining import MiningRequest, mine
+from assocpriv.simulation.basket_rounds import randomize_rounds
 from assocpriv.simulation.enumeration import SeededEntropy
 from bench.accuracy.metrics import LARGEST, Estimates
 from bench.accuracy.transactions import Transactions
@@ -58,20 +59,12 @@ def collect(
 def collect_twice(
     transactions: Transactions, epsilon: float, top: int, rng: np.random.Generator, settings: PlanSettings
 ) -> Estimates:
-    """Collect from 40% of the people, then from the others about the likeliest items, or the same if no gain."""
-    order = rng.permutation(len(transactions))  # files may be sorted by kind of people
-    first, others = (transactions.take(rows) for rows in np.split(order, [round(0.4 * len(order))]))
-    baskets = baskets_of(first)
-    plan = settings.plan(baskets, epsilon)
-    reports = reports_of(baskets, plan, _seed(rng))
-    refined = refine(mine(LocalBackend.from_reports(reports), MiningRequest()), plan, reports=len(others))
-    if not refined.short.pays:
-        more = reports_of(baskets_of(others), plan, _seed(rng))
-        return _mined([Reports(plan, np.concatenate([reports.packed, more.packed]))], 2 * top)
-    kept = np.array(sorted(map(int, refined.plan.catalogue)))
-    fewer = others.restricted(kept)
-    fitted = Baskets(Catalogue(map(str, kept.tolist())), fewer.offsets, fewer.items)
-    return _mined([reports, reports_of(fitted.aligned(refined.plan.catalogue)[0], refined.plan, _seed(rng))], 2 * top)
+    """Collect in two rounds: items and sizes from half of the people, the likeliest items from the others."""
+    baskets = baskets_of(transactions)
+    like = count_sizes(baskets) if settings.sizes_known else None
+    first = choose_rounds(baskets.catalogue, guarantee_of(epsilon), rounds=2, reports=len(baskets), sample=like)
+    both = randomize_rounds(baskets, first.plan, entropy=SeededEntropy(_seed(rng)))
+    return _mined([both.first, both.second], 2 * top)
 
 
 def _seed(rng: np.random.Generator) -> int:

@@ -126,7 +126,7 @@ def test_links_in_a_circle(home: Path, tmp_path: Path, monkeypatch: pytest.Monke
 WRITING = {  # every command that writes, and the extension of what it writes
     "plan --items 5 --transaction-size 2 --epsilon 2": ".json", "randomize b.dat --plan plan.json": ".parquet",
     "mine r.parquet --min-support 15%": ".csv", "rules i.csv": ".json", "generate quest --people 100": ".dat",
-    "refine i.csv --plan plan.json --best 3": ".json", "catalogue b.dat": ".txt", "demo": "",
+    "refine r.parquet --best 3": ".json", "catalogue b.dat": ".txt", "demo": "",
     "report --plan plan.json --ledger l.bin --period w1 --empty keep": "", "gather in --plan plan.json": "",
 }  # fmt: skip
 
@@ -153,7 +153,7 @@ def test_an_input_is_never_overwritten(home: Path, tmp_path: Path) -> None:
         ["randomize", baskets, "--plan", plan, "-o", plan],
         ["mine", reports, "--min-support", "10%", "-o", reports],
         ["rules", itemsets, "--min-confidence", "10%", "-o", itemsets],
-        ["refine", itemsets, "--plan", plan, "-o", plan],
+        ["refine", reports, "-o", reports],
     ):
         assert "is an input" in refused_without_output(tmp_path, *commands, "--force")
 

@@ -140,7 +140,7 @@ def test_significant_itemsets_are_marked(home: Path, tmp_path: Path) -> None:
 def test_reports_of_two_plans(home: Path, tmp_path: Path) -> None:
     """A first collection and one with a plan of refine are combined; a folder holds reports of one plan."""
     again, second = tmp_path / "p.json", tmp_path / "second.parquet"
-    run("refine", home / "i.json", "--plan", home / "plan.json", "--best", 4, "-o", again)
+    run("refine", home / "r.parquet", "--best", 4, "-o", again)
     run("randomize", home / "b.dat", "--plan", again, "--unknown", "drop", "-o", second)
     request = ["--itemset", "1,2", "--itemset", "11"]
     first, both = (run_json("ask", *files, *request) for files in ([home / "r.parquet"], [home / "r.parquet", second]))
@@ -216,7 +216,7 @@ def test_all_shows_and_writes_rules_that_are_not_selected(tmp_path: Path) -> Non
 
 def test_infinite_values_are_null(home: Path) -> None:
     """Undetectable supports and infinite convictions are null, never Infinity or NaN."""
-    hopeless = run_json("inspect", home / "plan.json", "--reports", 1)
+    hopeless = run_json("inspect", home / "plan.json", "--people", 1)
     assert all(s is None or s >= 0 for s in hopeless["detectable_support"].values())
     rules = run_json("rules", home / "i.parquet", "--min-confidence", "0")["rules"]
     assert all((rule["conviction"] is None) == (rule["confidence"] >= 1) for rule in rules)

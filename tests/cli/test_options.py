@@ -25,8 +25,8 @@ def test_the_command_finds_reports(tmp_path: Path) -> None:
 
 
 def test_the_command_finds_the_guarantee() -> None:
-    """``plan --detect --reports`` gives the smallest ε of two decimals, at the given prior."""
-    report_type = [*SHAPE, "--detect", "30%", "--itemset-size", 1, "--reports", 5_000]
+    """``plan --detect --people`` gives the smallest ε of two decimals, at the given prior."""
+    report_type = [*SHAPE, "--detect", "30%", "--itemset-size", 1, "--people", 5_000]
     found = ap.plan(40, detect="30%", itemset_size=1, reports=5_000, prior="1%", transaction_size=3)
     record = run_json(*report_type, "--prior", "1%")
     assert record["guarantee"] == {"prior": "1/100", "posterior": str(found.guarantee.posterior)}
@@ -38,7 +38,7 @@ def test_the_command_finds_the_guarantee() -> None:
 
 def test_too_few_reports_are_refused(tmp_path: Path) -> None:
     """Where no guarantee suffices, status is 1, and the message gives the number of reports that would."""
-    report_type = [*SHAPE, "--detect", "1%", "-o", tmp_path / "p.json", "--reports"]
+    report_type = [*SHAPE, "--detect", "1%", "-o", tmp_path / "p.json", "--people"]
     output = refused_without_output(tmp_path, *report_type, 100)
     assert "100 reports are too few" in output
     (needed,) = re.findall(r"about ([\d,]+) are needed", output)
@@ -50,7 +50,7 @@ def test_too_few_reports_are_refused(tmp_path: Path) -> None:
     [
         (["--detect", "1%"], "Missing guarantee: give --prior and --posterior, or --epsilon"),
         (["--detect", "1%", "--prior", "5%"], "--prior and --posterior go together"),
-        (["--detect", "1%", "--reports", 9, "--posterior", "9%"], "--prior and --posterior go together"),
+        (["--detect", "1%", "--people", 9, "--posterior", "9%"], "--prior and --posterior go together"),
         (["--epsilon", 1], "Missing option '-o' / '--output'"),
         (
             ["--epsilon", 1, "--columns-per-report", 2, "-o", "p.json"],

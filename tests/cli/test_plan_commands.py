@@ -30,7 +30,7 @@ import assocpriv as ap
 
 def test_plan_record(tmp_path: Path) -> None:
     """A plan's record has its id, its exact amplification below the guarantee's limit, and its detection limits."""
-    record = run_json(*PLAN_ARGUMENTS, "-o", tmp_path / "p.json", "--reports", 50_000)
+    record = run_json(*PLAN_ARGUMENTS, "-o", tmp_path / "p.json", "--people", 50_000)
     report_type, sizes = record["report_types"]
     assert "/" in record["amplification"]
     assert 1 < Fraction(record["amplification"]) < Fraction(record["amplification_limit"]) == 19
@@ -50,7 +50,7 @@ def test_plan_record(tmp_path: Path) -> None:
 
 def test_plan_options_matter(tmp_path: Path) -> None:
     """Each option shows in the plan: the paper's method, itemset size, basket sizes, reports per person."""
-    plain = ["plan", "--items", 200, *GUARANTEE, "--force", "-o", tmp_path / "p.json"]
+    plain = ["plan", "--items", 200, *GUARANTEE, "--rounds", 1, "--force", "-o", tmp_path / "p.json"]
     usual = run_json(*plain)
     [report_type] = run_json(*plain, "--paper", "--transaction-size", 3)["report_types"]
     assert re.fullmatch("0*1*", report_type["pattern"])
@@ -66,7 +66,7 @@ def test_plan_options_matter(tmp_path: Path) -> None:
 
 def test_the_text_states_assumptions_and_errors(tmp_path: Path) -> None:
     """The text states the assumed sizes, the M for other sizes, and errors in whole baskets."""
-    asked = ["plan", "--items", 200, *GUARANTEE, "--force", "-o", tmp_path / "p.json"]
+    asked = ["plan", "--items", 200, *GUARANTEE, "--rounds", 1, "--force", "-o", tmp_path / "p.json"]
     output = run(*asked).stdout
     record = run_json("inspect", tmp_path / "p.json")
     assert "1% of reports: a randomized answer about the number of items" in output
@@ -82,14 +82,22 @@ def test_the_text_states_assumptions_and_errors(tmp_path: Path) -> None:
         assert words in run("-v", *asked).stdout
 
 
-def test_the_best_sold_items_are_advised_where_that_pays(tmp_path: Path) -> None:
-    """For many items the text states the gain of a plan for the 100 best sold, and the command; for few it does not."""
-    asked = ["plan", "--epsilon", "ln 37", "--itemset-size", 2, "-o", tmp_path / "p.json", "--force", "--items"]
-    assert "assocpriv catalogue --sales sales.csv --best 100" in run(*asked, 1000).stdout
+def test_two_rounds_are_the_default_where_they_find_more(tmp_path: Path) -> None:
+    """The text says who reports in which round, what is detected then, and the commands; JSON has the figures."""
+    asked = ["plan", *GUARANTEE, "--people", 100_001, "-o", tmp_path / "p.json", "--force", "--items"]
+    output = run(*asked, 1000).stdout
+    assert "50,001 reports of this plan, from half of the people, drawn at random" in output
+    assert "`assocpriv refine first.parquet --people 50000 -o plan2.json`" in output
+    assert "pairs of these items" in output
     record = run_json(*asked, 1000)
-    assert (record["short_catalogue"]["items"], record["short_catalogue"]["pays"]) == (100, True)
-    assert record["short_catalogue"]["gain"] >= 2
-    assert run_json(*asked, 150)["short_catalogue"] is None
+    rounds = record["rounds"]
+    assert (record["reports"], record["itemset_size"]) == (rounds["first"], 1) == (50_001, 1)
+    assert (rounds["second"], rounds["items"]) == (50_000, 32)
+    assert [each["itemset_size"] for each in rounds["detection_thresholds"]] == [2, 3]
+    assert all(each["two_rounds"] < each["one_round"] for each in rounds["detection_thresholds"])
+    assert run_json(*asked, 1000, "--rounds", 1)["rounds"] is None
+    assert run_json(*asked, 32)["rounds"] is None
+    assert run_json(*asked, 32, "--rounds", 2)["rounds"]["items"] == 32
 
 
 def test_a_sample_gives_the_basket_sizes(home: Path, tmp_path: Path) -> None:
@@ -122,8 +130,8 @@ def test_help_shows_the_usual_options() -> None:
 
 WRONG = {  # by exit status
     1: ["--prior=50%", "--prior=1e-999999999", "--posterior=5%", "--transaction-size=16", "--itemset-size=4",
-        "--items=0", f"--items={10**30}", "--reports=0", "--mean-size=nan", "--sample=missing.dat"],
-    2: ["--transaction-size=x", "--items=1.5", "--reports=many", "--unlisted=new", "--mean-size=x", "--size=2",
+        "--items=0", f"--items={10**30}", "--people=0", "--mean-size=nan", "--sample=missing.dat"],
+    2: ["--transaction-size=x", "--items=1.5", "--people=many", "--unlisted=new", "--mean-size=x", "--size=2",
         "--catalogue=names.txt", "--unknown-option=1"],
 }  # fmt: skip
 
@@ -137,45 +145,34 @@ def test_bad_plan_requests(tmp_path: Path, status: int, wrong: str) -> None:
 def test_a_central_guarantee_states_the_number_of_reports(tmp_path: Path) -> None:
     """The default of other plans, a million, would be more reports than a small shop can collect."""
     asked = ["plan", "--items", 9, "--central", "1,1e-8", "-o", tmp_path / "p.json"]
-    assert "give --reports" in refused_without_output(tmp_path, *asked, status=2)
+    assert "give --people" in refused_without_output(tmp_path, *asked, status=2)
 
 
 def test_refine_states_the_composed_guarantee(home: Path, tmp_path: Path) -> None:
-    """The text names the disjoint sample, the catalogue and the composed guarantee; the record has exact values."""
-    report_type = ["refine", home / "i.parquet", "--plan", home / "plan.json", "--best", 3, "-o", tmp_path / "p.json"]
-    output = run(*report_type).stdout
-    assert "For a disjoint sample: people who sent no report of plan" in output
+    """The text names the other people, what was learned and the composed guarantee; the record has exact values."""
+    command = ["refine", home / "r.parquet", "--best", 3, "-o", tmp_path / "p.json"]
+    output = run(*command).stdout
+    assert "For people who sent no report of plan" in output
     assert "γ < 361, ε ≤" in output
     assert "a prior of 5% becomes at most 95%" in output
-    record = run_json(*report_type, "--force", "--reports", 77)
+    record = run_json(*command, "--force", "--people", 77)
     assert record["both"]["amplification_limit"] == "361/1"
     assert (record["both"]["highest_posterior"], record["both"]["lowest_posterior"]) == ("19/20", "1/362")
-    assert record["reports"] == 77
-    assert record["short_catalogue"]["items"] == len(ap.read_plan(tmp_path / "p.json").catalogue) in (2, 3)  # as found
+    assert (record["reports"], record["items"]) == (77, 3)
+    assert record["held"] == pytest.approx(record["share"] * record["mean_size"], rel=0.01)
     assert run_json("inspect", tmp_path / "p.json")["plan_id"] == record["plan_id"]
 
 
-def test_refine_states_where_it_gains_nothing(home: Path, tmp_path: Path) -> None:
-    """If the short catalogue is the whole one, the plan is written, and the text begins with a note on this."""
-    plan, reports, mined = (tmp_path / name for name in ("first.json", "r.parquet", "i.csv"))
-    run("plan", "--items", N_ITEMS, "--epsilon", 5, "--mean-size", 2.2, "-o", plan)
-    run("randomize", home / "b.dat", "--plan", plan, "-o", reports)
-    run("mine", reports, "--min-support", "5%", "-o", mined)
-    report_type = ["refine", mined, "--plan", plan, "-o", tmp_path / "p.json"]
-    assert run(*report_type).stdout.startswith("DOES NOT PAY: collect more reports of the first plan from other people")
-    short = run_json(*report_type, "--force")["short_catalogue"]
-    assert (short["pays"], short["gain"] < 2) == (False, True)
-
-
 def test_refine_refuses(home: Path, tmp_path: Path) -> None:
-    """A table of another plan, files that are not tables or plans, and no item at all are refused."""
-    other, mined = tmp_path / "o.json", home / "i.csv"
+    """Files that are no reports, reports of two plans, and no item at all are refused."""
+    other, reports = tmp_path / "o.json", home / "r.parquet"
     run("plan", "--items", 9, "--transaction-size", 2, *GUARANTEE, "-o", other)
-    for table, plan, best, message in (
-        (mined, other, 3, "give the plan of its reports"), (home / "b.csv", home / "plan.json", 3, "b.csv"),
-        (mined, home / "r.parquet", 3, "not a plan"), (mined, home / "plan.json", 0, "best"),
+    run("-q", "randomize", home / "b.dat", "--unknown", "drop", "--plan", other, "-o", tmp_path / "o.parquet")
+    for given, best, message in (
+        ([home / "b.csv"], 3, "b.csv"), ([reports, tmp_path / "o.parquet"], 3, "reports of several plans"),
+        ([reports], 0, "best"), ([reports], 1, "best"),
     ):  # fmt: skip
-        words = ["refine", table, "--plan", plan, "--best", best, "-o", tmp_path / "p.json"]
+        words = ["refine", *given, "--best", best, "-o", tmp_path / "p.json"]
         assert message in refused_without_output(tmp_path, *words)
 
 

@@ -155,7 +155,7 @@ def test_a_page_to_sign(plan_path: Path, tmp_path: Path) -> None:
 
 def test_inspect_describes_a_file(home: Path, tmp_path: Path) -> None:
     """Plans, reports, folders of reports and itemsets of every format are distinguished."""
-    assert run_json("inspect", home / "plan.json", "--reports", 7)["kind"] == "plan"
+    assert run_json("inspect", home / "plan.json", "--people", 7)["kind"] == "plan"
     reports = run_json("inspect", home / "r.parquet")
     assert (reports["kind"], reports["reports"], reports["files"]) == ("reports", N_BASKETS, 1)
     for name in ("r", "others.pq"):
@@ -167,7 +167,7 @@ def test_inspect_describes_a_file(home: Path, tmp_path: Path) -> None:
     assert "guarantee" in run("inspect", home / "plan.json").stdout
     assert "all complete and valid for the plan" in run("inspect", home / "r.parquet").stdout
     for name, kind in (("r.parquet", "reports"), ("i.csv", "itemsets")):
-        assert f"holds {kind}" in refused("inspect", home / name, "--reports", 7, status=2)
+        assert f"holds {kind}" in refused("inspect", home / name, "--people", 7, status=2)
 
 
 @pytest.mark.parametrize("name", ["shop.csv", "shop.xlsx"])
@@ -214,7 +214,7 @@ def test_a_plan_whose_reports_carry_no_information(tmp_path: Path, sizes: str | 
     content["report_types"][0]["amplification"] = "at most 1.000000000"
     path = tmp_path / "plan.json"
     path.write_text(json.dumps(content))
-    output = run("inspect", path, "--reports", 1).stdout
+    output = run("inspect", path, "--people", 1).stdout
     assert "γ is 1: a report is independent of the basket, so no support can be estimated" in output
     for command in ("inspect", "privacy"):
         assert ("γ is 1: reports are independent of the data" in run(command, path).stdout) is (sizes is None)

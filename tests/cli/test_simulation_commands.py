@@ -15,7 +15,15 @@ import pytest
 from command_line import N_BASKETS, N_ITEMS, refused, refused_without_output, run, run_json
 
 DEMO = ["demo", "--size", 5_000, "--items", 50, "--min-support", "10%", "--seed", 1]
-DEMO_FILES = ["itemsets.html", "itemsets.parquet", "plan.json", "reports.parquet", "rules.csv"]
+DEMO_FILES = [
+    "first.parquet",
+    "itemsets.html",
+    "itemsets.parquet",
+    "plan.json",
+    "rules.csv",
+    "second-plan.json",
+    "second.parquet",
+]
 
 
 def test_demo(tmp_path: Path) -> None:
@@ -24,7 +32,7 @@ def test_demo(tmp_path: Path) -> None:
     output = run(*DEMO, "-o", folder).stdout
     assert re.search(r"[0-9]+ selected, [0-9]+ missed", output)
     assert sorted(path.name for path in folder.iterdir()) == DEMO_FILES
-    assert run_json("inspect", folder / "reports.parquet")["reports"] == 5_000
+    assert run_json("inspect", folder / "first.parquet")["reports"] == 2_500
     assert "true_support" not in pq.read_table(folder / "itemsets.parquet").column_names
     assert "exists already" in refused_without_output(folder, *DEMO, "-o", folder)
     (folder / "plan.json").write_text("old")

@@ -58,10 +58,10 @@ def schema(tmp_path: Path) -> Path:
 def test_the_plan_is_written_and_described(schema: Path, tmp_path: Path) -> None:
     """The output describes the plan in the file; inspect prints the same; γ follows from its integers."""
     out = tmp_path / "plan.json"
-    record = run_json("plan", "--schema", schema, "-o", out, "--columns-per-report", "all", "--reports", 3000)
+    record = run_json("plan", "--schema", schema, "-o", out, "--columns-per-report", "all", "--people", 3000)
     plan = read_plan(out)
     assert record["plan_id"] == plan.plan_id
-    assert run_json("inspect", out, "--reports", 3000) == {"kind": "plan"} | record
+    assert run_json("inspect", out, "--people", 3000) == {"kind": "plan"} | record
     age, hours, region, _ = plan.columns
     gamma = Fraction(hours.mechanism.high * region.mechanism.high, hours.mechanism.low * region.mechanism.low)
     assert Fraction(record["amplification"]) == gamma < 19
@@ -296,7 +296,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     run("generate", "agrawal", "--people", 500, "--seed", 5, "-o", folder / "test.parquet")
     schema = (folder / "schema.toml").read_text().replace("100%", "25%")
     (folder / "schema.toml").write_text(schema)
-    run("plan", "--schema", folder / "schema.toml", "--reports", 4000, "-o", folder / "plan.json")
+    run("plan", "--schema", folder / "schema.toml", "--people", 4000, "-o", folder / "plan.json")
     run("randomize", folder / "table.csv", "--plan", folder / "plan.json", "-o", folder / "r.parquet")
     run("plan", "--items", 9, "--transaction-size", 2, "--prior", "5%", "--posterior", "50%", "-o", folder / "b.json")
     (folder / "b.dat").write_text("1 2\n3\n")
@@ -329,7 +329,7 @@ def test_json_and_options(home: Path, tmp_path: Path) -> None:
     assert seen == {"kind": "model"} | {name: pruned[name] for name in pruned if name != "output"}
     output = run("inspect", tmp_path / "b.json").stdout
     assert f"a decision tree, grown by-class on reports of plan {pruned['plan_id'][:16]}…\n" in output
-    for option, status in (("--check-manipulation", 1), ("--reports=7", 2)):
+    for option, status in (("--check-manipulation", 1), ("--people=7", 2)):
         assert "holds a model" in refused("inspect", tmp_path / "b.json", option, status=status)
     assert "exists already" in refused(*shared, "-o", tmp_path / "a.json")
     run(*shared, "--force", "-o", tmp_path / "a.json")

@@ -231,7 +231,7 @@ def test_the_page_shows_results_first(collection: Collection, commands: Commands
         assert "gives it a probability of less than 50%" in first
         text = visitor.get_computed("/admin").text
         assert 'http-equiv="refresh"' not in text
-        found = text.index("3,000 reports: 40 itemsets selected with a support of at least 1.96%, the automatic")
+        found = text.index("3,000 reports: 41 itemsets selected with a support of at least 1.96%, the automatic")
         assert text.index("<h1>5,000 reports</h1>") < found < text.index("<h2")
         assert text.index("Detectable supports") < text.index("Tests for manip") < text.index("What did we learn?")
         assert "gives it a probability of less than 50%" in text

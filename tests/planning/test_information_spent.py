@@ -266,7 +266,7 @@ def test_the_posterior_depends_on_background_knowledge() -> None:
         9206616269902879384, 220254187799634698, 100115539908924862, 45507063594965846, 20685028906802659,
         9402285866728480, 4273766303058400, 1942621046844727, 16777165768237110,
     )  # fmt: skip
-    operator = Operator(8, 5, 4, 64, weights)  # of `plan --items 1000 --prior 5% --posterior 50% --reports 1000000`
+    operator = Operator(8, 5, 4, 64, weights)  # of `plan --items 1000 --prior 5% --posterior 50% --people 1000000`
     m, rho, likelihoods = operator.size, operator.default_probability, operator.normalized_likelihoods
     kept = [Fraction(math.comb(m, j) * weight, operator.total) for j, weight in enumerate(weights)]
     absent = [math.comb(m, j) * rho**j * (1 - rho) ** (m - j) for j in range(m + 1)]

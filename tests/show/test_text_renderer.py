@@ -223,7 +223,7 @@ def test_sentences_wrap_and_tables_and_commands_do_not() -> None:
     """Sentences wrap at the width, facts below their text; a table, a command and kept lines stay whole."""
     words, command = (
         "word " * 30,
-        "`assocpriv plan --items 1000 --prior 5% --posterior 50% --reports 1000000 -o plan.json`",
+        "`assocpriv plan --items 1000 --prior 5% --posterior 50% --people 1000000 -o plan.json`",
     )
     wide = Table([Column("name", "{name}", "text")], [{"name": "x" * 120}])
     parts = [words, Facts([("label", [words, command])]), wide, Say("y " * 60, kind="pre")]

@@ -196,7 +196,7 @@ def test_an_unproved_plan_is_refused(tmp_path: Path) -> None:
 
 def test_a_refined_plan_has_both_guarantees(enough: ap.Reports) -> None:
     """Its central guarantee is the first one's, for its own number of reports; its local guarantee is not weaker."""
-    refined = ap.refine(ap.mine(enough, top=6), PLAN, best=2, reports=2000).plan
+    refined = ap.refine(enough, best=2, people=2000).plan
     assert refined.central == replace(GUARANTEE, reports=2000)
     assert refined.amplification < PLAN.guarantee.amplification_limit
     refined.check_central()

@@ -168,6 +168,7 @@ IMPORTS = {
     "client/ledger.py": {"Entropy", "SystemEntropy"}, "client/spark_client.py": {"SystemEntropy"},
     "client/numeric/table_client.py": {"Entropy", "GivenWords", "SystemEntropy", "WordEntropy"},
     "collect/batch_closing.py": {"SystemEntropy"}, "guarantees/exact_numbers.py": {"WORD_BITS"},
+    "simulation/basket_rounds.py": {"SystemEntropy", "WordEntropy"}, "simulation/basket_simulation.py": {"WordEntropy"},
     "simulation/enumeration.py": {"Entropy", "SystemEntropy", "WordEntropy"},
 }  # fmt: skip
 # the modules that use system randomness for other purposes: names of files and rows, ids of submissions, keys, nonces,

@@ -55,22 +55,24 @@ _TYPES = {
 JOURNEY = """
 catalogue: catalogue b.csv -o names.txt
 catalogue check: catalogue --check names.txt
-plan: plan --catalogue names.txt --epsilon 5 --mean-size 2 --reports 4000 -o plan.json
+plan: plan --catalogue names.txt --epsilon 5 --mean-size 2 --people 4000 -o plan.json
 plan of a report type: plan --items 20 --transaction-size 3 --prior 5% --posterior 50% -o one.json
-plan with a central guarantee: plan --items 20 --mean-size 3 --central 1,1e-6 --reports 20000 -o central.json
+plan with a central guarantee: plan --items 20 --mean-size 3 --central 1,1e-6 --people 20000 -o central.json
+plan of two rounds: plan --catalogue names.txt --epsilon 5 --people 4000 --rounds 2 -o rounds.json
 refused: mine none.parquet
 not understood: mine
 plan found: plan --items 20 --prior 5% --posterior 50% --find 5%
-plan of a table: plan --schema schema.toml --epsilon 4 --reports 4000 -o table.json
+plan of a table: plan --schema schema.toml --epsilon 4 --people 4000 -o table.json
 privacy explained: privacy --explain
 privacy: privacy plan.json --prior 1% --reports-per-person 3
 privacy of a table: privacy table.json
 privacy of several: privacy plan.json table.json --reports-per-person 2
-inspect plan: inspect plan.json --reports 5000 --detect 5%
+inspect plan: inspect plan.json --people 5000 --detect 5%
 inspect table plan: inspect table.json
 randomize: randomize b.csv --plan plan.json -o r.parquet
 randomize another side: randomize c.csv --plan plan.json -o s.parquet
 randomize of a table: randomize t.csv --plan table.json -o t.parquet
+randomize in rounds: randomize b.csv --plan rounds.json --rounds 2 -o rounds
 inspect reports: inspect r.parquet
 inspect manipulated: inspect r.parquet --check-manipulation
 mine: mine r.parquet -o i.parquet
@@ -83,8 +85,9 @@ substitutes: rules r.parquet --substitutes -o u.csv
 ask: ask r.parquet --itemset a,b --rule b=>c
 compare: compare r.parquet s.parquet -o compared.csv
 compare three: compare r.parquet s.parquet r2.parquet
-refine: refine i.parquet --plan plan.json -o second.json
+refine: refine r.parquet -o second.json
 simulate: simulate b.csv --plan plan.json --seed 1
+simulate in rounds: simulate b.csv --plan rounds.json --rounds 2 --seed 1
 simulate a table: simulate t.csv --plan table.json --seed 1
 reconstruct: reconstruct t.parquet -o found.json
 reconstruct by: reconstruct t.parquet --by class -o found.csv

@@ -8,7 +8,6 @@ from itertools import product
 from typing import Any
 
 import pytest
-from command_line import mine
 from hypothesis import given
 from hypothesis import strategies as st
 from naive import items_plan
@@ -19,7 +18,6 @@ from assocpriv.guarantees.amplification import Guarantee
 from assocpriv.guarantees.errors import PlanError, PrivacyLimitError
 from assocpriv.planning.basket_planner import limit_per_report, make_plan
 from assocpriv.planning.detection_limits import forecast
-from assocpriv.planning.short_catalogue import refine
 from assocpriv.plans.baskets.basket_plan import Plan
 from assocpriv.plans.baskets.generator import Generator
 from assocpriv.plans.baskets.operator import FixedSizeOperator, Operator
@@ -148,17 +146,17 @@ def test_the_limit_of_each_is_the_root_rounded_down(limit: Fraction, reports: in
     assert (1 << 64) % each.denominator == 0
 
 
-# ---- a short catalogue
+# ---- a second round
 
 
 def test_refining_multiplies_powers() -> None:
     """The second plan has the same R, and γ1^R · γ2^R is below the limit for both plans."""
     first = make_plan(["milk", "oats", "rye", "tea"], GUARANTEE, itemset_size=2, reports_per_person=3)
-    made = refine(mine(ap.randomize([{"milk", "tea"}] * 20_000, first), 0.5), first, reports=10_000)
+    made = ap.refine(ap.randomize([{"milk", "tea"}] * 20_000, first), people=10_000)
     assert made.plan.reports_per_person == 3
     composed = first.composed_amplification * made.plan.composed_amplification
     assert Fraction(99, 100) * 361 < composed < made.amplification_limit == 361
-    record = shown.refinement(made)
+    record = shown.next_round(made)
     both = record.content["both"]
     assert (both["amplification_limit"], both["highest_posterior"]) == ("361/1", "19/20")
     assert any("3 reports of each plan" in line for line in lines_of(record))

@@ -17,7 +17,6 @@ from assocpriv.estimation.supports import ErrorOptions
 from assocpriv.files.plan_files import write_plan
 from assocpriv.planning.basket_planner import choose_plan, explain_guarantees
 from assocpriv.planning.detection_limits import solve_plan
-from assocpriv.planning.short_catalogue import refine
 from assocpriv.planning.table_planner import plan_table
 from assocpriv.plans.result_display import MOST_LINES, WIDTH
 from assocpriv.server.baskets.ask import ask
@@ -132,9 +131,9 @@ RESULTS: dict[str, Case] = {
         lambda _: explain_guarantees(), r"6 guarantees.*5% → 10%: ε ≤ 0.747215 \(γ < 2.11112\), very strict",
         "0.747", "prior posterior epsilon amplification_limit verdict", 6,
     ),
-    "Refinement": (
-        lambda _: refine(mined(), baskets()), r"does not pay: errors of pairs are \d+%.*20,000 reports, ε ≤ 2.9",
-        "2 items", "items share items_per_basket relative_error pays reports epsilon epsilon_both", 1,
+    "NextRound": (
+        lambda _: ap.refine(reports()), r"2 items with 100% of all purchases.*20,000 reports, ε ≤ 2.9",
+        "2 likeliest items", "items share mean_size items_per_basket reports epsilon epsilon_both", 1,
     ),
     "Comparison": (
         lambda _: compared(), r"summer, winter; \d of \d itemsets selected.*ε ≤ 5.8\d+ in total", "20,000 reports",

@@ -52,6 +52,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from assocpriv.estimation.size_distribution import LearnedItems
 from assocpriv.estimation.supports import ErrorOptions, observed_counts, read_share, upper_tail
 from assocpriv.files.mined_tables import ALL, FDR_COLUMNS, SPLIT, FdrControl, MiningFacts, SizeFacts
 from assocpriv.guarantees.errors import EstimateError
@@ -357,6 +358,17 @@ def mine(backends: "CountingBackend | Sequence[CountingBackend]", request: Minin
     rounds = Rounds.from_backends(given, largest)
     result, least = search_reports(PosteriorModel(rounds), request, largest, given[0].most_candidates)
     return _table(result.levels, rounds, request, collect_facts(given, rounds, request, least, result), 0)
+
+
+def learn_items(backends: "Sequence[CountingBackend]") -> LearnedItems:
+    """Return estimates of single items and of basket sizes.
+
+    Raises:
+        EstimateError: no reports.
+    """
+    rounds = Rounds.from_backends(backends, 1)
+    supports = PosteriorModel(rounds).items.support
+    return LearnedItems(tuple(rounds.catalogue), supports, rounds.rounds[0].sizes, rounds.n_reports)
 
 
 def _mine_split(given: list[CountingBackend], request: MiningRequest, largest: int) -> "LightFrame":

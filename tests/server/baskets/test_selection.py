@@ -140,10 +140,6 @@ def test_a_type_error_names_the_expected_table(wrong: object) -> None:
     is_file = isinstance(wrong, str)
     with pytest.raises(FileError if is_file else TypeError, match=r"cannot read|must be a table from mine"):
         association_rules(wrong)  # type: ignore[arg-type]
-    plan = planned(5, 2, ap.Guarantee("5%", "50%"))
-    if not is_file:
-        with pytest.raises(TypeError, match="must be a table from mine"):
-            ap.refine(wrong, plan)  # type: ignore[arg-type]
 
 
 def test_unknown_names_are_reported(reports: ap.Reports, itemsets: pd.DataFrame) -> None:

@@ -1,0 +1,239 @@
+"""Collections in two rounds: the guarantee, the composed guarantee, the items, the rule, and what they gain."""
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from naive import planned
+
+import assocpriv as ap
+from assocpriv.client.baskets.one_basket import transaction_of
+from assocpriv.estimation.size_distribution import LearnedItems, SizeDistribution
+from assocpriv.guarantees.errors import AssocprivError
+from assocpriv.planning.basket_planner import choose_plan
+from assocpriv.planning.collection_rounds import NextRound, choose_rounds, plan_next_round
+from assocpriv.planning.expected_error import BasketSizes, expected_error
+from assocpriv.plans.baskets.catalogue import Catalogue, Names
+from assocpriv.records.baskets import Baskets
+from assocpriv.simulation.basket_rounds import randomize_rounds
+from assocpriv.simulation.enumeration import SeededEntropy
+from assocpriv.simulation.synthetic import QuestSettings, generate_quest
+
+GUARANTEE = ap.Guarantee("5%", "50%")
+NAMES = [f"i{place:02}" for place in range(40)]
+PLAN = planned(NAMES, 4, GUARANTEE, itemset_size=1)
+FALLING = [0.5 - 0.01 * place for place in range(40)]
+
+
+def following(
+    supports: list[float], plan: ap.Plan = PLAN, best: int | None = None, people: int | None = None, mean: int = 12
+) -> NextRound:
+    """Return the second round after a first one that estimates these supports, and that all baskets have one size."""
+    sizes = SizeDistribution(np.array([mean]), np.array([[1.0]]))
+    learned = LearnedItems(tuple(plan.catalogue)[: len(supports)], np.array(supports), sizes, 1000)
+    return plan_next_round(learned, plan, best, people)
+
+
+# ---- the guarantee
+
+
+@pytest.mark.parametrize("guarantee", [("5%", "50%"), ("10%", "25%"), ("1/3", "2/5"), ("1e-6", "0.999999")], ids=str)
+def test_the_next_plan_keeps_the_guarantee(guarantee: tuple[str, str]) -> None:
+    """The second plan has exactly the first plan's guarantee, and keeps it."""
+    first = planned(NAMES, 2, ap.Guarantee(*guarantee), itemset_size=1)
+    made = following(FALLING, first, best=8, people=10_000)
+    assert made.plan.guarantee == first.guarantee
+    assert made.plan.amplification < first.guarantee.amplification_limit
+
+
+def test_the_composed_guarantee_is_bayes_rule() -> None:
+    """The composed bounds are Bayes' rule for two independent reports, each at the limit of its guarantee."""
+    made = following(FALLING, best=8)
+    limit, prior, posterior = Fraction(19), Fraction(1, 20), Fraction(1, 2)
+    assert made.amplification_limit == 361
+    likelihoods = Fraction(limit**2), Fraction(1)
+    up = prior * likelihoods[0] / (prior * likelihoods[0] + (1 - prior) * likelihoods[1])
+    down = posterior * likelihoods[1] / (posterior * likelihoods[1] + (1 - posterior) * likelihoods[0])
+    assert (made.highest_posterior, made.lowest_posterior) == (up, down) == (Fraction(19, 20), Fraction(1, 362))
+
+
+def test_each_round_of_a_channel_has_its_own_central_guarantee() -> None:
+    """Batches of the first round have half of the reports, and so have those of the second."""
+    first = ap.plan(100, central=(1, "1e-8"), reports=40_001, rounds=2)
+    assert first.central is not None
+    assert first.central.reports == 20_001
+    made = following(FALLING, first, people=20_000)
+    assert made.plan.central == ap.guarantees.CentralGuarantee(Fraction(1), Fraction(1, 10**8), 20_000)
+    assert made.plan.guarantee.amplification_limit <= first.guarantee.amplification_limit
+    made.plan.check_central()
+
+
+# ---- the second round
+
+
+def test_the_likeliest_items_are_kept() -> None:
+    """The catalogue has the ``best`` items of largest support, in the order of the first catalogue."""
+    made = following(FALLING[::-1], best=8)
+    assert list(made.plan.catalogue) == NAMES[-8:]
+    assert made.plan.names.unlisted == "drop"
+    assert (made.reports, made.mean_size, made.plan.items.itemset_size) == (1000, 12, 3)
+    assert made.share == pytest.approx(sum(FALLING[:8]) / 12)
+    assert made.held == pytest.approx(sum(FALLING[:8]))
+    assert following(FALLING).plan.n_items == 32
+    assert following(FALLING, best=60).plan.n_items == 40
+    assert following(FALLING, best=60).share == 1
+
+
+@pytest.mark.parametrize("mean", [1, 6, 20])
+def test_baskets_of_the_second_round_are_cut_to_five_items_or_more(mean: int) -> None:
+    """M follows from the learned sizes, thinned by the share of purchases, and is at least 5."""
+    made = following([0.9 * mean / 40] * 40, mean=mean)
+    sizes = BasketSizes.from_sample({mean: 1}).thinned(made.share)
+    names = tuple(made.plan.catalogue)
+    free = choose_plan(names, GUARANTEE, reports=1000, sample=sizes, itemset_size=3).plan
+    assert made.plan.items.transaction_size == max(5, free.items.transaction_size)
+
+
+def test_reports_per_person_multiply() -> None:
+    """Three reports of each of 1,000 people are 3,000 reports, and the guarantee covers all three."""
+    first = planned(NAMES, 4, GUARANTEE, itemset_size=1, reports_per_person=3)
+    made = following(FALLING, first, people=1000)
+    assert (made.reports, made.plan.reports_per_person) == (3000, 3)
+
+
+def test_supports_of_0_give_the_smallest_share() -> None:
+    """Reports that show nothing still give a plan."""
+    assert following([0.0] * 40, best=8).share == 0.01
+
+
+def test_the_taxonomy_keeps_its_meaning() -> None:
+    """A name that was an item does not become its ancestor when the short catalogue lacks it."""
+    rules = Names(
+        unlisted="error",
+        parents=(("brie", "cheese"), ("cheese", "dairy"), ("milk", "dairy"), ("skim", "milk"), ("yogurt", "dairy")),
+        left_out=("yogurt",),
+    )
+    first = planned(["bread", "dairy", "milk"], 2, GUARANTEE, names=rules, itemset_size=1)
+    made = following([0.4, 0.3, 0.01], first, best=2)
+    assert list(made.plan.catalogue) == ["bread", "dairy"]
+    for names in (["brie"], ["milk"], ["skim"], ["yogurt"], ["bread", "skim"], ["dairy", "skim", "brie"]):
+        before = {first.catalogue[item] for item in transaction_of(names, first)} - {"milk"}
+        assert {made.plan.catalogue[item] for item in transaction_of(names, made.plan)} == before
+    assert made.plan.names.left_out == ("milk", "yogurt")
+    assert transaction_of(["salt"], made.plan) == []
+
+
+# ---- the rule
+
+
+@pytest.mark.parametrize(("n_items", "mean"), [(1000, 12), (20_000, 3), (60, 20)])
+def test_the_rule(n_items: int, mean: int) -> None:
+    """Two rounds are chosen if the second's plan halves a pair's variance; the first is about single items."""
+    wanted: dict[str, Any] = {"reports": 10**6, "mean_size": mean}
+    made = choose_rounds(n_items, GUARANTEE, rounds=2, **wanted)
+    assert made.rounds is not None
+    assert (made.reports, made.rounds.then.reports, made.plan.items.itemset_size) == (500_000, 500_000, 1)
+    ranks = [1 / rank for rank in range(1, n_items + 1)]
+    assert made.rounds.share == pytest.approx(sum(ranks[:32]) / sum(ranks))
+    alone, then = choose_plan(n_items, GUARANTEE, **wanted), made.rounds.then
+    thinned = BasketSizes.from_mean(n_items, mean).thinned(made.rounds.share)
+    noises = [
+        expected_error(plan.items, sizes, float(plan.share(plan.items)), 2).noise
+        for plan, sizes in ((alone.plan, alone.request.sizes), (then.plan, thinned))
+    ]
+    assert made.rounds.gain == pytest.approx((noises[0] / noises[1]) ** 2)
+    assert made.rounds.alone.plan == alone.plan
+    chosen = choose_rounds(n_items, GUARANTEE, rounds=None, **wanted)
+    assert chosen.plan == (made.plan if made.rounds.gain >= 2 else alone.plan)
+    assert choose_rounds(n_items, GUARANTEE, rounds=None, reports=10**6).rounds  # of unknown sizes
+
+
+@pytest.mark.parametrize("options", [{"itemset_size": 2}, {"transaction_size": 4}], ids=str)
+def test_what_is_fixed_stays(options: dict[str, int]) -> None:
+    """With an itemset size or M, or few items, there is one round unless two are asked for."""
+    assert choose_rounds(1000, GUARANTEE, rounds=None, reports=10**5, **options).rounds is None
+    assert choose_rounds(32, GUARANTEE, rounds=None, reports=10**5).rounds is None
+    with pytest.raises(AssocprivError, match="the first of two rounds is about single items"):
+        choose_rounds(1000, GUARANTEE, rounds=2, reports=10**5, **options)
+
+
+def test_few_people_of_a_channel_report_in_one_round() -> None:
+    """Where half of the people prove no central guarantee, all report together."""
+    wanted: dict[str, Any] = {"central": ("0.1", "1e-8"), "reports": 500}
+    assert choose_rounds(1000, None, rounds=1, **wanted).rounds is None
+    assert choose_rounds(1000, None, rounds=None, **wanted).rounds is None
+    with pytest.raises(AssocprivError, match="reports are too few"):
+        choose_rounds(1000, None, rounds=2, **wanted)
+
+
+# ---- both rounds of a file
+
+
+def test_two_rounds_find_more() -> None:
+    """With the same people and guarantee, errors of the true first 20 pairs are smaller in all of four seeds."""
+    baskets = generate_quest(QuestSettings(n_baskets=50_000, n_items=1000, seed=11))
+    truth = dict(true_pairs(baskets)[:20])
+    one, two = (ap.plan(baskets.catalogue, GUARANTEE, reports=50_000, rounds=rounds) for rounds in (1, 2))
+    for seed in range(4):
+        both = randomize_rounds(baskets, two, entropy=SeededEntropy(seed))
+        alone = ap.simulate(baskets, one, seed=seed).reports
+        errors = []
+        for found in (ap.mine(alone, top=100), ap.mine([both.first, both.second], top=100)):
+            own = dict(zip(found["itemsets"], found["support"], strict=True))
+            errors.append(sum((own.get(pair, 0.0) - support) ** 2 for pair, support in truth.items()))
+        assert errors[1] < errors[0]
+
+
+def true_pairs(baskets: Baskets) -> list[tuple[frozenset[str], float]]:
+    """Return the pairs of frequent items with their supports, the most frequent first."""
+    best = np.argsort(-np.bincount(baskets.items, minlength=len(baskets.catalogue)))[:40]
+    rows = np.zeros((len(baskets), len(baskets.catalogue)), dtype=np.bool_)
+    rows[np.repeat(np.arange(len(baskets)), baskets.sizes), baskets.items] = True
+    held = rows[:, best].astype(np.float32)
+    counts, names = held.T @ held / len(baskets), [baskets.catalogue[item] for item in best.tolist()]
+    pairs = [(frozenset([names[i], names[j]]), float(counts[i, j])) for i in range(40) for j in range(i)]
+    return sorted(pairs, key=lambda pair: -pair[1])
+
+
+def test_half_of_the_people_report_in_each_round() -> None:
+    """Everybody reports once; the drawn half does not depend on the order of baskets; equal seeds give equal bytes."""
+    baskets = Baskets.from_sets([{"a"}] * 501 + [{"b"}] * 500, catalogue=Catalogue([*"abcdef"]))
+    plan = ap.plan(baskets.catalogue, GUARANTEE, reports=1001, rounds=2)
+    made = [randomize_rounds(baskets, plan, entropy=SeededEntropy(seed), best=2) for seed in (1, 1, 2)]
+    assert [(len(each.first), len(each.second)) for each in made] == [(501, 500)] * 3
+    assert (made[0].first.packed == made[1].first.packed).all()
+    assert (made[0].second.packed == made[1].second.packed).all()
+    assert (made[0].first.packed != made[2].first.packed).any()
+
+
+# ---- refusals
+
+
+@pytest.mark.parametrize(
+    ("count", "best", "people", "wrong"),
+    [(1, 8, None, "needs 2 items, the reports are about 1"), (9, 1, None, "best must be"), (9, 8, 0, "people must be")],
+)
+def test_refusals(count: int, best: int, people: int | None, wrong: str) -> None:
+    """A single item, and numbers out of range, are refused."""
+    with pytest.raises(AssocprivError, match=wrong):
+        following(FALLING[:count], best=best, people=people)
+
+
+def test_refusals_of_reports_and_files(tmp_path: Any) -> None:
+    """Reports of both rounds, no reports, several reports per person in a file, and too few baskets are refused."""
+    plan = ap.plan([*"abcdef"], GUARANTEE, reports=1000, rounds=2)
+    first = ap.randomize([{"a", "b"}] * 500, plan)
+    second = ap.randomize([{"a"}] * 500, ap.refine(first, best=2).plan)
+    with pytest.raises(AssocprivError, match="give those of the first round alone"):
+        ap.refine([first, second])  # type: ignore[list-item]
+    with pytest.raises(AssocprivError, match="no reports"):
+        ap.refine(ap.Reports(plan, first.packed[:0]))
+    with pytest.raises(AssocprivError, match="at least two baskets"):
+        ap.simulation.randomize_in_rounds([{"a"}], plan, tmp_path / "few")
+    several = ap.plan([*"abcdef"], GUARANTEE, reports=1000, rounds=2, reports_per_person=2)
+    with pytest.raises(AssocprivError, match="one report per person"):
+        ap.simulation.randomize_in_rounds([{"a"}] * 9, several, tmp_path / "several")
+    ap.simulation.randomize_in_rounds([{"a"}] * 9, plan, tmp_path / "there", best=2)
+    with pytest.raises(AssocprivError, match="exists"):
+        ap.simulation.randomize_in_rounds([{"a"}] * 9, plan, tmp_path / "there", best=2)
