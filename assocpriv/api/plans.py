@@ -95,9 +95,9 @@ def plan(
         progress: with ``detect``, called with (done, total) steps.
 
     Returns:
-        The plan. With ``explain`` also ``expected`` errors by itemset size, ``other_means``, the M for half and for
-        twice the mean basket size, and ``rounds``, what follows if this is the first of two. With ``detect`` also
-        ``reports`` and ``guarantee``.
+        The plan. With ``explain`` also ``expected`` errors by itemset size, ``other_means``, M for half and for twice
+        the mean basket size and what the assumption costs then, and ``rounds``, what follows if this is the first of
+        two. With ``detect`` also ``reports`` and ``guarantee``.
 
     Raises:
         PlanError: arguments out of range, no randomization operator fits, or nothing detects the support; the message
@@ -111,7 +111,7 @@ def plan(
     >>> made.n_items, made.report_bytes, made.amplification < 19, made.epsilon
     (3, 1, True, 2.944439)
     >>> choice = ap.plan(1000, prior="5%", posterior="50%", mean_size=6, explain=True)
-    >>> choice.plan.items.transaction_size, choice.other_means
+    >>> choice.plan.items.transaction_size, {mean: each.transaction_size for mean, each in choice.other_means.items()}
     (8, {3.0: 7, 12.0: 14})
     >>> found = ap.plan(100, detect="20%", itemset_size=1, reports=20_000, mean_size=4)
     >>> f"{float(found.guarantee.posterior):.1%}", found.plan.items.itemset_size

@@ -125,6 +125,7 @@ _GAIN = 1.1  # a channel is useful for a local ε above this multiple of the cen
 _ROUNDED = 1 + 2**-14  # integer weights may make an operator's blanket smaller than its design's by this factor
 _SLACK = Fraction(19, 20)  # of δ: the bound has integer steps, so a slightly smaller γ may prove less
 _MOST_DOUBLINGS = 40
+_OF_DESIGN = ("transaction_size", "moments")
 
 
 # ---- the request
@@ -369,7 +370,7 @@ class PlannedCollection:
         plan: the plan.
         request: the request, with the known or assumed basket sizes.
         expected: expected error of a reference support, by itemset size.
-        other_means: the M that would have been chosen for half and twice the assumed mean size, by mean size.
+        other_means: what would have been chosen for half and twice the assumed mean size, by mean size.
         short_costs: expected error with reports of at most 8 bytes, relative to this plan's; infinite if no design has
             such reports, 1 if this one has; None for the paper's choice.
         rounds: what follows if this is the first of two rounds; None for a collection in one round.
@@ -378,7 +379,7 @@ class PlannedCollection:
     plan: Plan
     request: PlanRequest
     expected: dict[int, ExpectedError]
-    other_means: dict[float, int]
+    other_means: "dict[float, OtherMean]"
     short_costs: float | None
     rounds: "TwoRounds | None" = None
 
@@ -420,6 +421,19 @@ class PlannedCollection:
             (k, each.support, each.total, each.noise, each.truncation, display.share_or_nan(thresholds[k]))
             for k, each in self.expected.items()
         ))  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class OtherMean:
+    """Another mean basket size than the assumed one.
+
+    Attributes:
+        transaction_size: the M that would have been chosen for it.
+        cost: expected error of the chosen plan in such baskets, relative to that of the plan for them; at least 1.
+    """
+
+    transaction_size: int
+    cost: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -547,7 +561,7 @@ def _cap_of(
     return cap if isinstance(cap, Guarantee) else Guarantee.from_epsilon(LOCAL_CAP if cap is None else cap)
 
 
-def _report_types(request: PlanRequest) -> tuple[tuple[ReportType, ...], dict[float, int], float | None]:
+def _report_types(request: PlanRequest) -> tuple[tuple[ReportType, ...], "dict[float, OtherMean]", float | None]:
     """Return the report types, M by other mean sizes, and the relative error with 8 bytes; the paper has one type."""
     if request.paper:
         return (_items_report_type(_paper_design(request), request, request.limit),), {}, None
@@ -574,15 +588,18 @@ def _items_report_type(design: Design, request: PlanRequest, limit: Fraction) ->
 
 def _best_design(
     request: PlanRequest, constraints: Sequence[OperatorConstraint], responses: float
-) -> tuple[Design, Fraction, dict[float, int], float | None]:
+) -> tuple[Design, Fraction, "dict[float, OtherMean]", float | None]:
     """Return the best design under some constraint, its limit of γ, M by other mean sizes, and the cost of 8 bytes."""
     n_items = len(request.catalogue)
     (design, constraint), short = _best_for(request, constraints, request.sizes, responses)
     others = {}
     for mean in (round(factor * request.sizes.mean, 6) for factor in (0.5, 2.0)):
         if 0 < mean <= min(n_items, MOST_MEAN):
-            (other, _), _ = _best_for(request, [constraint], BasketSizes.from_mean(n_items, mean), responses)
-            others[mean] = other.transaction_size
+            sizes = BasketSizes.from_mean(n_items, mean)
+            (other, _), _ = _best_for(request, [constraint], sizes, responses)
+            ms, moments = (np.array([getattr(each, name) for each in (design, other)]) for name in _OF_DESIGN)
+            errors = design_errors(sizes, responses, sizes.frequency(n_items), ms, moments)
+            others[mean] = OtherMean(other.transaction_size, float(max(errors[0] / errors[1], 1.0)))
     return design, constraint.limit, others, short
 
 

@@ -242,7 +242,7 @@ def _choice_content(choice: "PlannedCollection", prospects: Forecast) -> dict[st
     return _plan_content(prospects) | {
         "assumed_sizes": {"source": sizes.source, "mean": round(sizes.mean, 6)},
         "record_size": choice.request.record_size,
-        "other_means": [{"mean": mean, "transaction_size": m} for mean, m in choice.other_means.items()],
+        "other_means": [{"mean": mean} | fields(each) for mean, each in choice.other_means.items()],
         "expected": {
             str(k): fields(each) | {"error": each.total, "detection_threshold": thresholds[str(k)]}
             for k, each in choice.expected.items()
@@ -339,13 +339,17 @@ def _assumed(choice: "PlannedCollection", content: Mapping[str, Any]) -> Part:
         "different items on a receipt.",
         "mean": "{assumed_sizes[mean]:.3g} items on average, as given; their spread is assumed",
         "sample": "as in the sample, {assumed_sizes[mean]:.3g} items on average",
+        "reports": "as estimated from reports, {assumed_sizes[mean]:.3g} items on average",
     }[choice.request.sizes.source]]  # fmt: skip
+    if choice.rounds is not None:
+        assumptions.append("round 1 estimates the sizes, for the plan of round 2")
     if len(choice.request.transaction_sizes) > 1:
-        others = " and ".join(
-            f"{{other_means[{n}][transaction_size]}} for a mean of {{other_means[{n}][mean]:.3g}}"
+        assumptions.append("baskets are cut to {transaction_size:#item}")
+        assumptions += [
+            f"if the mean is {{other_means[{n}][mean]:.3g}}: errors are {{other_means[{n}][cost]:.2f}} times those of "
+            f"a plan for it, which would cut to {{other_means[{n}][transaction_size]}}"
             for n in range(len(choice.other_means))
-        )
-        assumptions.append(f"baskets are cut to {{transaction_size:#item}}; the plan would cut to {others}")
+        ]
     if content["record_size"] not in (None, content["transaction_size"]):
         assumptions.append(_RECORDS if content["record_size"] <= MAX_TRANSACTION_SIZE else _LONG_RECORDS)
     return Section("What was assumed", [Facts([("basket size", assumptions)])])

@@ -74,7 +74,10 @@ def test_the_text_states_assumptions_and_errors(tmp_path: Path) -> None:
         "6 items on average, the default. Give `--mean-size`: the mean number of different items on a receipt."
         in output
     )
-    assert f"cut to {record['transaction_size']} items; the plan would cut to" in output
+    assert f"baskets are cut to {record['transaction_size']} items" in output
+    assert re.search(
+        r"if the mean is 3: errors are 1\.\d\d times those of a plan for it, which would cut to \d", output
+    )
     assert "itemsets      example support  standard error  randomization  truncation  detection threshold" in output
     assert "3 items on average, as given" in run(*asked, "--mean-size", 3).stdout
     for words in ("operator", "of the information that any local method with this guarantee can have"):

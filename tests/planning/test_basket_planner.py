@@ -19,7 +19,13 @@ from assocpriv.planning.basket_planner import (
     make_plan,
     whole_basket_thresholds,
 )
-from assocpriv.planning.expected_error import BasketSizes, design_errors, design_objective
+from assocpriv.planning.expected_error import (
+    BasketSizes,
+    design_errors,
+    design_objective,
+    expected_errors,
+    overall_error,
+)
 from assocpriv.planning.information_spent import information_shares
 from assocpriv.planning.operator_designs import WorstSupport, paper_family, thresholds
 from assocpriv.plans.baskets.operator import SupportModel
@@ -75,7 +81,7 @@ def test_the_default_plan() -> None:
     assert plan.share(plan.sizes) == Fraction(1, 100)
     assert plan.amplification < 19
     assert choice.request.sizes.source == "default"
-    assert choice.other_means == {
+    assert {mean: each.transaction_size for mean, each in choice.other_means.items()} == {
         mean: choose_plan(1000, DEFAULT, mean_size=mean).plan.items.transaction_size for mean in (3, 12)
     }
     assert choice.short_costs >= 1
@@ -157,8 +163,21 @@ def test_other_means_are_those_of_their_plans() -> None:
     """``other_means`` holds the M that the planner chooses for half and twice the mean, for few items too."""
     choice = choose_plan(20, DEFAULT, reports=10**6, mean_size=6)
     assert len(choice.other_means) == 2
-    for mean, m in choice.other_means.items():
-        assert make_plan(20, DEFAULT, reports=10**6, mean_size=mean).items.transaction_size == m
+    for mean, other in choice.other_means.items():
+        assert make_plan(20, DEFAULT, reports=10**6, mean_size=mean).items.transaction_size == other.transaction_size
+        assert other.cost >= 1
+
+
+def test_what_a_wrong_mean_costs() -> None:
+    """The cost is the ratio of the expected errors of this plan and of the fitting one, in baskets of that mean."""
+    choice = choose_plan(1000, DEFAULT, reports=20_000)
+    for mean, other in choice.other_means.items():
+        sizes, errors = BasketSizes.from_mean(1000, mean), []
+        for plan in (choice.plan, make_plan(1000, DEFAULT, reports=20_000, mean_size=mean)):
+            found = expected_errors(plan.items, sizes, 20_000 * float(plan.share(plan.items)), 3)
+            errors.append(overall_error([np.array([each.relative**2]) for each in found.values()])[0])
+        assert other.cost == pytest.approx(errors[0] / errors[1], rel=0.03)  # designs are scored before rounding
+        assert other.cost > 1.05
 
 
 # ---- the paper's choice
