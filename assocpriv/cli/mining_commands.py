@@ -67,6 +67,10 @@ def mine(
         _say_nothing_selected(collections[0].plan, frame, is_given=limits["min_support"] is not None)
     elif len(collections) == 1:
         _say_fitting_plan(collections[0].plan, frame)
+    if first.n_items > 1 and all(each.plan.items.itemset_size == 1 for each in collections):
+        opt.say(
+            ["the plan is for single items; for pairs, plan a second round: assocpriv refine REPORTS -o plan2.json"]
+        )
     rows = len(frame) if wanted else opt.ROWS if top is None else top
     opt.show(ap.show.itemset_views.mined(frame, rows, shown, everything=everything or bool(wanted)))
 

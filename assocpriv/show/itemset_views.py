@@ -36,8 +36,8 @@ _SELECTION = (
     "Itemsets are selected as long as at most one in twenty of them is expected to be below the minimum support."
 )
 _REFINE = (
-    "{not_selected:#} more are probable, but not selected. A second collection about a shorter "
-    "catalogue, from other people, can confirm them: `assocpriv refine`."
+    "{not_selected:#} more are probable, but not selected. A second round about fewer items, from other people, can "
+    "confirm them: `assocpriv refine`."
 )
 _BOTH = (
     "Interval next to the support: counted over all itemsets, {confidence_level:given} of these intervals contain the "
