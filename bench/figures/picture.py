@@ -4,7 +4,7 @@ from typing import Any
 
 from assocpriv.files.mined_tables import LightFrame
 from assocpriv.guarantees.amplification import Guarantee
-from assocpriv.planning.basket_planner import make_plan
+from assocpriv.planning.collection_rounds import choose_rounds
 from assocpriv.server.baskets.tables import NO_FILTER, rows_to_show
 from assocpriv.show import charts
 from assocpriv.simulation.basket_simulation import simulate
@@ -16,8 +16,8 @@ BASKETS, ITEMS, SHOWN, SEED = 1_000_000, 1_000, 14, 1
 def rows() -> list[dict[str, Any]]:
     """Return the most probable selected itemsets of a demo, with their intervals and true supports."""
     baskets = generate_quest(QuestSettings(n_baskets=BASKETS, n_items=ITEMS, seed=SEED))
-    plan = make_plan(baskets.catalogue, Guarantee("5%", "50%"), reports=BASKETS)
-    found = simulate(baskets, plan, 0.02, seed=SEED).itemsets
+    plan = choose_rounds(baskets.catalogue, Guarantee("5%", "50%"), rounds=2, reports=BASKETS).plan
+    found = simulate(baskets, plan, 0.02, seed=SEED, rounds=2).itemsets
     names = LightFrame.from_frame(found[found["selected"]])
     shown = names.take(rows_to_show(names, NO_FILTER, SHOWN))
     columns = ("support", "ci_low", "ci_high", "true_support")
