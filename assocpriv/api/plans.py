@@ -85,8 +85,8 @@ def plan(
         names: how names become items (:class:`Names`); by default each name is an item.
         paper: choose as Evfimievski, Gehrke and Srikant 2003 (EGS03) do for this M, without reports of basket sizes.
         rounds: 2 for the plan of the first of two rounds: half of the people, drawn at random, then report on single
-            items and sizes, the others on the likeliest items under the plan that :func:`refine` makes, which finds
-            more. None for the better number, given how many ``reports`` are expected in all.
+            items and sizes (2% for 32 items or fewer), the others on the likeliest items under the plan that
+            :func:`refine` makes, which finds more. None for the better number, for ``reports`` in all.
         detect: a support in (0, 1], as 0.01 or ``"1%"``, of itemsets of ``itemset_size`` items (2 by default): find
             what detects it. With ``reports`` this is the smallest ε of two decimals, up to that of a given guarantee,
             stated for ``prior`` (5% by default). Without, it is the smallest number of reports (of two digits) under

@@ -15,14 +15,16 @@ as each itemset is asked of half of the people. Without what is learned about it
 chose best on the tuning half of the bench (F as in expected_error.py; the second basket-size distribution is the first
 one thinned to the share of purchases that falls on the K items). Before the first round that share is assumed by
 Zipf's law: the i-th item is bought 1/i times as often as the first. If nothing is known about basket sizes, two rounds
-are always better: an M chosen for a wrong mean costs more than half of the people. Catalogues of K items or fewer are
-asked in one round. M of the second round is at least 5: for smaller M the truncation correction is the larger error,
-and errors were up to twice as large on data.
+are always better: an M chosen for a wrong mean costs more than half of the people. For catalogues of K items or fewer
+the first round is a pilot of 2% of the people, from which the second learns sizes alone; with known sizes there is
+none. M of the second round is at least 5: for smaller M the truncation correction is the larger error, and errors were
+up to twice as large on data.
 
 With a central guarantee each round has its own, for batches of its number of reports, and the local guarantee of the
 second is not weaker than that of the first.
 """
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -49,6 +51,7 @@ if TYPE_CHECKING:
 
 BEST = 32  # items of the second round
 _PAYS = 1.7  # least ρ
+_PILOT, _LEAST_PILOT = Fraction(1, 50), 400  # share of the people, and reports
 _LEAST_ITEMS = 2
 _LEAST_SIZE = 5  # M of the second round
 _LEAST_SHARE = 0.01  # of purchases, even if reports show next to nothing
@@ -77,7 +80,7 @@ def choose_rounds(
     central, items = options.get("central"), as_catalogue(items)
     reports = central.reports if isinstance(central, CentralGuarantee) else reports
     fixed = any(options.get(name) for name in ("itemset_size", "transaction_size", "paper"))
-    if rounds == 1 or (rounds is None and (fixed or len(items) <= BEST)) or reports < 2:
+    if rounds == 1 or (rounds is None and fixed) or reports < 2:
         return choose_plan(items, guarantee, reports=reports, **options)
     if fixed:
         raise PlanError("the first of two rounds is about single items; leave itemset_size and transaction_size out")
@@ -85,21 +88,32 @@ def choose_rounds(
     ranks = 1 / np.arange(1.0, len(items) + 1)
     best = min(BEST, len(items))
     share = float(ranks[:best].sum() / ranks.sum())
-    first_reports = reports - reports // 2
+    first_reports = first_count(len(items), reports)
+    others = reports - first_reports
     asked = options | {"itemset_size": 1}
     if isinstance(central, CentralGuarantee):
         asked["central"] = replace(central, reports=first_reports)
     try:
         first = choose_plan(items, guarantee, reports=first_reports, **asked)
-        then = _short_plan(range(best), share, alone.request.sizes, first.plan, reports // 2)
+        then = _short_plan(range(best), share, alone.request.sizes, first.plan, others)
     except PlanError:  # half of the people are too few for a central guarantee
         if rounds is None:
             return alone
         raise
     gain = _gain(alone, then)
-    if rounds is None and gain < _PAYS and alone.request.sizes.source != "default":
+    if rounds is None and alone.request.sizes.source != "default" and (gain < _PAYS or len(items) <= BEST):
         return alone
     return replace(first, rounds=TwoRounds(then, alone, best, share, gain))
+
+
+def first_count(n_items: int, reports: int) -> int:
+    """Return how many of the reports belong to the first of two rounds.
+
+    >>> first_count(1000, 50_001), first_count(30, 50_000), first_count(30, 700)
+    (25001, 1000, 350)
+    """
+    half = reports - reports // 2
+    return half if n_items > BEST else min(max(math.ceil(reports * _PILOT), _LEAST_PILOT), half)
 
 
 def _short_plan(

@@ -278,8 +278,8 @@ def _rounds(content: Mapping[str, Any]) -> Section:
     ]
     return Section("Two rounds", [
         Facts([
-            ("round 1", ["{rounds[first]:#report} of this plan, from half of the people, drawn at random: single items "
-                         "and basket sizes"]),
+            ("round 1", ["{rounds[first]:#report} of this plan, from people drawn at random: single items and basket "
+                         "sizes"]),
             ("round 2", ["{rounds[second]:#report} of the other people, about the {rounds[items]:#} likeliest items:",
                          "`assocpriv refine first.parquet --people {rounds[second]} -o plan2.json`"]),
             ("result", ["`assocpriv mine first.parquet second.parquet`"]),

@@ -1,7 +1,7 @@
 """Both rounds of a collection, where one program holds the baskets: for trials, and for tills that randomize them.
 
-Half of the people, drawn at random, report under the first plan. The plan of the second round follows from their
-reports alone, and the other half report under it.
+Some of the people, drawn at random, report under the first plan. The plan of the second round follows from their
+reports alone, and the others report under it.
 """
 
 from collections.abc import Callable, Sequence
@@ -20,7 +20,7 @@ from assocpriv.files.plan_files import write_plan
 from assocpriv.files.report_files import Reports
 from assocpriv.guarantees.entropy import SystemEntropy
 from assocpriv.guarantees.errors import BasketError, FileError, PlanError
-from assocpriv.planning.collection_rounds import NextRound, plan_next_round
+from assocpriv.planning.collection_rounds import NextRound, first_count, plan_next_round
 from assocpriv.plans.baskets.basket_plan import Plan
 from assocpriv.records.basket_sources import is_file
 from assocpriv.records.baskets import Baskets, count_sizes
@@ -84,7 +84,7 @@ def randomize_rounds(
         raise BasketError("two rounds need at least two baskets")
     source = entropy or SystemEntropy()
     order = np.random.default_rng(source.words(4).tolist()).permutation(len(baskets))
-    first_rows, others = (np.sort(rows) for rows in np.split(order, [(len(order) + 1) // 2]))
+    first_rows, others = (np.sort(rows) for rows in np.split(order, [first_count(plan.n_items, len(order))]))
     stage = partial(progress, "randomizing") if progress else None
     first = _reports_of(baskets.take(first_rows), plan, source, stage)
     learned = learn_items([LocalBackend.from_reports(first, progress=progress)])

@@ -151,11 +151,19 @@ def test_the_rule(n_items: int, mean: int) -> None:
 
 @pytest.mark.parametrize("options", [{"itemset_size": 2}, {"transaction_size": 4}], ids=str)
 def test_what_is_fixed_stays(options: dict[str, int]) -> None:
-    """With an itemset size or M, or few items, there is one round unless two are asked for."""
+    """With an itemset size or M there is one round."""
     assert choose_rounds(1000, GUARANTEE, rounds=None, reports=10**5, **options).rounds is None
-    assert choose_rounds(32, GUARANTEE, rounds=None, reports=10**5).rounds is None
     with pytest.raises(AssocprivError, match="the first of two rounds is about single items"):
         choose_rounds(1000, GUARANTEE, rounds=2, reports=10**5, **options)
+
+
+def test_small_catalogues_have_a_pilot_where_sizes_are_unknown() -> None:
+    """2% of the people, but at least 400, report first; the others report on all items."""
+    made = choose_rounds(32, GUARANTEE, rounds=None, reports=10**5)
+    assert made.rounds is not None
+    assert (made.reports, made.rounds.then.reports, made.rounds.items) == (2000, 98_000, 32)
+    assert choose_rounds(32, GUARANTEE, rounds=None, reports=10**5, mean_size=3).rounds is None
+    assert choose_rounds(32, GUARANTEE, rounds=None, reports=5000).reports == 400
 
 
 def test_few_people_of_a_channel_report_in_one_round() -> None:
@@ -196,12 +204,12 @@ def true_pairs(baskets: Baskets) -> list[tuple[frozenset[str], float]]:
     return sorted(pairs, key=lambda pair: -pair[1])
 
 
-def test_half_of_the_people_report_in_each_round() -> None:
+def test_everybody_reports_in_one_of_the_rounds() -> None:
     """Everybody reports once; the drawn half does not depend on the order of baskets; equal seeds give equal bytes."""
     baskets = Baskets.from_sets([{"a"}] * 501 + [{"b"}] * 500, catalogue=Catalogue([*"abcdef"]))
     plan = ap.plan(baskets.catalogue, GUARANTEE, reports=1001, rounds=2)
     made = [randomize_rounds(baskets, plan, entropy=SeededEntropy(seed), best=2) for seed in (1, 1, 2)]
-    assert [(len(each.first), len(each.second)) for each in made] == [(501, 500)] * 3
+    assert [(len(each.first), len(each.second)) for each in made] == [(400, 601)] * 3
     assert (made[0].first.packed == made[1].first.packed).all()
     assert (made[0].second.packed == made[1].second.packed).all()
     assert (made[0].first.packed != made[2].first.packed).any()
