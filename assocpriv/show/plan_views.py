@@ -289,7 +289,7 @@ def _rounds(content: Mapping[str, Any]) -> Section:
             Column("in one round of all", "{one_round:least}"),
         ], rows),
         "Assumed for the second round: {rounds[share]:.0%} of purchases fall on its items, as by Zipf's law. Nobody "
-        "reports twice, so draw the people before round 1. `assocpriv randomize --rounds` does both rounds on a file.",
+        "reports twice, so draw the people before round 1. `assocpriv randomize --rounds 2` does both on a file.",
     ], "rounds")  # fmt: skip
 
 

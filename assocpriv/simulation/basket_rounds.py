@@ -142,7 +142,7 @@ def randomize_in_rounds(
     >>> plan = ap.plan([*"abcdefgh"], ap.Guarantee("5%", "50%"), reports=2_000, rounds=2)
     >>> done = ap.simulation.randomize_in_rounds([{"a", "b"}] * 2_000, plan, mkdtemp(), best=2)
     >>> len(done.first), len(done.second), done.next_round.plan.n_items
-    (1000, 1000, 2)
+    (400, 1600, 2)
     """
     Plan.require(plan)
     paths = _check_folder(Path(folder), force)
