@@ -200,7 +200,7 @@ def test_all_shows_and_writes_rules_that_are_not_selected(tmp_path: Path) -> Non
     held = rng.random((5_000, 6)) < np.linspace(0.05, 0.6, 6)
     reports = reports_of([["abcdef"[item] for item in np.flatnonzero(row)[:3]] for row in held], plan, 3)
     ap.write_itemsets(ap.mine(reports, top=41), tmp_path / "i.parquet")
-    request = ["rules", tmp_path / "i.parquet", "--min-confidence", "30%", "--top", 999]
+    request = ["rules", tmp_path / "i.parquet", "--min-confidence", "45%", "--top", 999]
     rules = {}
     for name, more in (("selected", []), ("all", ["--all"])):
         text = run(*request, *more, "-o", tmp_path / f"{name}.csv").stdout.splitlines()
