@@ -27,10 +27,12 @@ from scipy.sparse import csr_array, triu
 
 from assocpriv import plan
 from assocpriv.guarantees.amplification import epsilon_from_amplification
-from assocpriv.plans.baskets.basket_plan import Plan
+from assocpriv.planning.basket_planner import PlannedCollection
 from assocpriv.server.baskets.counting import LocalBackend
 from assocpriv.server.baskets.mining import MiningRequest, mine
 from assocpriv.server.baskets.rules import derive_rules
+from assocpriv.simulation.basket_rounds import randomize_rounds
+from assocpriv.simulation.enumeration import SeededEntropy
 from bench.accuracy.data import load, sized
 from bench.accuracy.metrics import Estimates, exact_supports, precision, true_itemsets
 from bench.accuracy.oracles import sample_down
@@ -68,11 +70,11 @@ def _ways(baskets: Transactions, *, is_local: bool) -> dict[str, Callable[[Trans
     """Return the methods for these people: all of them, or only the one without a channel."""
     n_items, count = baskets.n_items, len(baskets)
     ways: dict[str, Callable[[Transactions, int], Row]] = {
-        LOCAL: partial(_asked, made=plan(n_items, guarantee_of(EPSILON), reports=count))
+        LOCAL: partial(_asked, choice=plan(n_items, guarantee_of(EPSILON), reports=count, rounds=None, explain=True))
     }
     if is_local:
         return ways
-    channel = partial(_asked, made=plan(n_items, central=CENTRAL, reports=count))
+    channel = partial(_asked, choice=plan(n_items, central=CENTRAL, reports=count, rounds=None, explain=True))
     return {**ways, CHANNEL: channel, CURATOR: _curated}
 
 
@@ -106,9 +108,15 @@ def _matched(ladder: Sequence[Row], figure: str, wanted: float, people: int) -> 
     return math.exp(low + part * (high - low))
 
 
-def _asked(baskets: Transactions, seed: int, made: Plan) -> Row:
-    """Return the figures of one collection."""
-    found = mine(LocalBackend.from_reports(reports_of(baskets_of(baskets), made, seed)), MiningRequest())
+def _asked(baskets: Transactions, seed: int, choice: PlannedCollection) -> Row:
+    """Return the figures of one collection, in two rounds where the planner chooses them."""
+    made, raw = choice.plan, baskets_of(baskets)
+    if choice.rounds is None:
+        collections = [reports_of(raw, made, seed)]
+    else:
+        both = randomize_rounds(raw, made, entropy=SeededEntropy(seed))
+        collections = [both.first, both.second]
+    found = mine([LocalBackend.from_reports(each) for each in collections], MiningRequest())
     rules, known = derive_rules(found, LEAST_CONFIDENCE), true_itemsets(baskets, _KNOWN)
     named = [_ids(names) for names in found["itemsets"]]
     selected = rules.take(np.flatnonzero(rules["selected"]))
