@@ -146,6 +146,7 @@ class PlanRequest:
     transaction_size: int | None = None
     names: Names = field(default_factory=Names)
     paper: bool = False
+    other_means: bool = True
     sizes: BasketSizes = field(init=False)  # known or assumed
     limit: Fraction = field(init=False)  # strict upper bound of γ for each report of a person
     largest: int = field(init=False)  # K
@@ -474,6 +475,7 @@ def choose_plan(
     transaction_size: int | None = None,
     names: Names | None = None,
     paper: bool = False,
+    other_means: bool = True,
 ) -> PlannedCollection:
     """Return the plan with the least expected error that keeps the guarantee, with its assumptions.
 
@@ -493,6 +495,7 @@ def choose_plan(
             default.
         names: rules for a basket's names; by default they are looked up among the items.
         paper: use the paper's choice for this M.
+        other_means: also plan for half and for twice the mean size, to compare.
 
     Returns:
         The plan with its request and expected errors.
@@ -516,8 +519,9 @@ def choose_plan(
         transaction_size=transaction_size,
         names=names or Names(),
         paper=paper,
+        other_means=other_means,
     )
-    report_types, other_means, short_costs = _report_types(request)
+    report_types, others, short_costs = _report_types(request)
     amplification = max(each.amplification for each in report_types) ** request.reports_per_person
     plan = Plan(
         catalogue=request.catalogue,
@@ -530,7 +534,7 @@ def choose_plan(
     plan.check_central()
     responses = request.reports * float(plan.share(plan.items))
     expected = expected_errors(plan.items, request.sizes, responses, request.largest)
-    return PlannedCollection(plan, request, expected, other_means, short_costs)
+    return PlannedCollection(plan, request, expected, others, short_costs)
 
 
 def _central_of(
@@ -593,7 +597,7 @@ def _best_design(
     n_items = len(request.catalogue)
     (design, constraint), short = _best_for(request, constraints, request.sizes, responses)
     others = {}
-    for mean in (round(factor * request.sizes.mean, 6) for factor in (0.5, 2.0)):
+    for mean in (round(factor * request.sizes.mean, 6) for factor in (0.5, 2.0) if request.other_means):
         if 0 < mean <= min(n_items, MOST_MEAN):
             sizes = BasketSizes.from_mean(n_items, mean)
             (other, _), _ = _best_for(request, [constraint], sizes, responses)

@@ -125,7 +125,7 @@ def _short_plan(
     if first.central:
         own = {"guarantee": None, "central": replace(first.central, reports=reports), "local_cap": first.guarantee}
     own |= {"reports": reports, "reports_per_person": first.reports_per_person, "sample": sizes.thinned(share)}
-    own |= {"itemset_size": min(_ITEMSET_SIZE, len(names))} | options
+    own |= {"itemset_size": min(_ITEMSET_SIZE, len(names)), "other_means": False} | options
     chosen, least = choose_plan(names, **own), min(_LEAST_SIZE, len(names))
     return chosen if chosen.plan.items.transaction_size >= least else choose_plan(names, **own, transaction_size=least)
 
