@@ -13,7 +13,7 @@ except ImportError:
     from assocpriv.kernels import plain as kernels  # type: ignore[no-redef]
 
     logging.getLogger("assocpriv").warning(
-        "assocpriv was built without a C compiler: files are randomized about 30 times and counted about 5 times as "
+        "assocpriv was built without a C compiler: files are randomized 2 to 300 times and counted about 5 times as "
         "slowly; with one (Debian: apt install gcc python3-dev) run: "
         "pip install --force-reinstall --no-cache-dir assocpriv"
     )
