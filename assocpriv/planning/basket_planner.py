@@ -125,7 +125,6 @@ _GAIN = 1.1  # a channel is useful for a local ε above this multiple of the cen
 _ROUNDED = 1 + 2**-14  # integer weights may make an operator's blanket smaller than its design's by this factor
 _SLACK = Fraction(19, 20)  # of δ: the bound has integer steps, so a slightly smaller γ may prove less
 _MOST_DOUBLINGS = 40
-_OF_DESIGN = ("transaction_size", "moments")
 
 
 # ---- the request
@@ -601,7 +600,8 @@ def _best_design(
         if 0 < mean <= min(n_items, MOST_MEAN):
             sizes = BasketSizes.from_mean(n_items, mean)
             (other, _), _ = _best_for(request, [constraint], sizes, responses)
-            ms, moments = (np.array([getattr(each, name) for each in (design, other)]) for name in _OF_DESIGN)
+            ms = np.array([design.transaction_size, other.transaction_size])
+            moments = np.array([design.moments, other.moments])
             errors = design_errors(sizes, responses, sizes.frequency(n_items), ms, moments)
             others[mean] = OtherMean(other.transaction_size, float(max(errors[0] / errors[1], 1.0)))
     return design, constraint.limit, others, short

@@ -11,14 +11,14 @@ under one of the K likeliest items. Two rounds are better than one if
 
     ρ = v₂(n, M₁) F₁² / (v₂(K, M₂) F₂²) ≥ 1.7
 
-as each itemset is asked of half of the people. Without what is learned about items 2 would be right; 1.7
-chose best on the tuning half of the bench (F as in expected_error.py; the second basket-size distribution is the first
-one thinned to the share of purchases that falls on the K items). Before the first round that share is assumed by
-Zipf's law: the i-th item is bought 1/i times as often as the first. If nothing is known about basket sizes, two rounds
-are always better: an M chosen for a wrong mean costs more than half of the people. For catalogues of K items or fewer
-the first round is a pilot of 2% of the people, from which the second learns sizes alone; with known sizes there is
-none. M of the second round is at least 5: for smaller M the truncation correction is the larger error, and errors were
-up to twice as large on data.
+as each itemset is asked of half of the people. Without what is learned about items 2 would be right; 1.7 chose best on
+the tuning half of the bench (F as in expected_error.py; the second basket-size distribution is the first one thinned to
+the share of purchases that falls on the K items). Before the first round that share is assumed by Zipf's law: the i-th
+item is bought 1/i times as often as the first. If nothing is known about basket sizes, two rounds are always better: an
+M chosen for a wrong mean costs more than half of the people. For catalogues of K items or fewer the first round is a
+pilot of 2% of the people, from which the second learns sizes alone; with known sizes there is none. M of the second
+round is at least 5: for smaller M the truncation correction is the larger error, and errors were up to twice as large
+on data.
 
 With a central guarantee each round has its own, for batches of its number of reports, and the local guarantee of the
 second is not weaker than that of the first.

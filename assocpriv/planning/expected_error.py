@@ -248,6 +248,3 @@ def design_errors(
 def _scales(frequency: float) -> list[float]:
     """Return the multiples of reference supports to consider, in order."""
     return [1.0, *(scale for scale in _LARGER if scale * frequency <= _MOST_FREQUENT)]
-
-
-# ---- truncation of known sizes

@@ -395,7 +395,7 @@ def nothing_found(plan: "Plan", reports: int, mean_size: float | None = None) ->
         mean_size: the mean basket size, as estimated; without it the default, as a plan does not hold the sizes that it
             was made for.
     """
-    sizes = BasketSizes.from_mean(plan.n_items, mean_size and min(max(mean_size, _LEAST_MEAN), plan.n_items))
+    sizes = _sizes(plan, mean_size)
     level = _pair_threshold(plan, reports, sizes)
     content: dict[str, Any] = {"reports": reports, "detection_threshold": level if level < 1 else None}
     found = _threshold_text(plan, level, "detection_threshold")
@@ -424,14 +424,20 @@ def nothing_found(plan: "Plan", reports: int, mean_size: float | None = None) ->
 
 def fitting_plan(plan: "Plan", reports: int, mean_size: float) -> Record:
     """Return what a plan made for the mean basket size that reports estimate would detect, if that is clearly more."""
-    sizes = BasketSizes.from_mean(plan.n_items, min(max(mean_size, _LEAST_MEAN), plan.n_items))
     if plan.central is not None:
         return Record({}, [])
+    sizes = _sizes(plan, mean_size)
     made, level = _pair_threshold_of(plan, plan.guarantee, reports, sizes)
     if level >= _CLEARLY * min(_pair_threshold(plan, reports, sizes), 1):
         return Record({}, [])
     line = f"As many reports of a plan made with `--mean-size {sizes.mean:.2g}` would detect "
     return Record({"fitting": level}, [f"{line}{_threshold_text(made, level, 'fitting')}."])
+
+
+def _sizes(plan: "Plan", mean_size: float | None) -> BasketSizes:
+    """Return basket sizes of an estimated mean, which noise may carry out of its range, or of the default."""
+    kept = None if mean_size is None else min(max(mean_size, _LEAST_MEAN), plan.n_items)
+    return BasketSizes.from_mean(plan.n_items, kept)
 
 
 def _pair_threshold_of(like: "Plan", guarantee: Guarantee, reports: int, sizes: BasketSizes) -> tuple["Plan", float]:

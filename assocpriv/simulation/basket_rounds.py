@@ -145,7 +145,7 @@ def randomize_in_rounds(
     (400, 1600, 2)
     """
     Plan.require(plan)
-    paths = _check_folder(Path(folder), force)
+    paths = check_folder(Path(folder), FILES, force=force)
     in_file = is_file(records)
     given = {"layout": layout, "unknown": unknown, "repeats": repeats, "empty": empty, "incomplete": incomplete}
     reading: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
@@ -162,9 +162,14 @@ def randomize_in_rounds(
     return done
 
 
-def _check_folder(folder: Path, force: bool) -> list[Path]:
+def check_folder(folder: Path, names: Sequence[str], *, force: bool) -> list[Path]:
+    """Make a folder, and return the paths of its files, all of which can be written.
+
+    Raises:
+        FileError: a file exists without ``force``, or the folder cannot be created.
+    """
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise FileError(f"cannot create the folder {folder}: {error.strerror or error}") from None
-    return [check_writable(folder / name, force=force) for name in FILES]
+    return [check_writable(folder / name, force=force) for name in names]

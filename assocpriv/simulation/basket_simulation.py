@@ -17,13 +17,12 @@ from numpy.typing import NDArray
 
 from assocpriv.client.baskets.bulk_client import randomize_chunks
 from assocpriv.client.baskets.transactions import BasketCounts, read_transactions
-from assocpriv.files.atomic import check_writable
 from assocpriv.files.mined_tables import describe_limits, mining_facts, write_itemsets
 from assocpriv.files.plan_files import write_plan
 from assocpriv.files.report_files import Reports
 from assocpriv.guarantees.amplification import Guarantee
 from assocpriv.guarantees.entropy import WordEntropy
-from assocpriv.guarantees.errors import FileError, build_options, pluralize
+from assocpriv.guarantees.errors import build_options, pluralize
 from assocpriv.guarantees.exact_numbers import check_range, check_whole
 from assocpriv.kernels.parallel import add_up, default_memory
 from assocpriv.planning.collection_rounds import choose_rounds
@@ -41,7 +40,7 @@ from assocpriv.server.baskets.bitmaps import SupersetCounter, items_of, places_i
 from assocpriv.server.baskets.counting import ItemsetCounter, LocalBackend, part_size
 from assocpriv.server.baskets.mining import MiningRequest, join_candidates, mine
 from assocpriv.server.baskets.rules import derive_rules, write_rules
-from assocpriv.simulation.basket_rounds import FILES, BothRounds, randomize_rounds
+from assocpriv.simulation.basket_rounds import FILES, BothRounds, check_folder, randomize_rounds
 from assocpriv.simulation.enumeration import entropy_source
 from assocpriv.simulation.synthetic import QuestSettings, generate_quest
 
@@ -401,7 +400,7 @@ def start_demo(settings: DemoSettings, folder: Path, *, force: bool, progress: P
     >>> ap.simulation.start_demo(settings, Path(mkdtemp()), force=False, progress=lambda *_: None).baskets
     Baskets(100 baskets over 50 items)
     """
-    paths = _check_folder(folder, force)
+    paths = tuple(check_folder(folder, _FILES, force=force))
     clock = [perf_counter()]
     baskets = _baskets(settings, progress)
     clock.append(perf_counter())
@@ -413,14 +412,6 @@ def start_demo(settings: DemoSettings, folder: Path, *, force: bool, progress: P
     loss = measure_truncation_loss(count_sizes(baskets), plan)
     seconds = {"read" if settings.baskets else "generate": clock[1] - clock[0], "plan": clock[2] - clock[1]}
     return DemoStart(settings, paths, baskets, prospects, loss, seconds)
-
-
-def _check_folder(folder: Path, force: bool) -> tuple[Path, ...]:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise FileError(f"cannot create the folder {folder}: {error.strerror or error}") from None
-    return tuple(check_writable(folder / name, force=force) for name in _FILES)
 
 
 def _baskets(settings: DemoSettings, progress: Progress) -> Baskets:
