@@ -265,9 +265,9 @@ def _rounds_content(choice: "PlannedCollection", rounds: "TwoRounds") -> dict[st
         {"itemset_size": k, "two_rounds": plain(levels[0][k]), "one_round": plain(levels[1][k])}
         for k in range(2, 1 + min(map(len, levels)))
     ]
-    return {"first": choice.reports, "second": rounds.then.reports, "detection_thresholds": rows} | fields(
-        rounds, "items share gain"
-    )
+    counts = {"first": choice.reports, "second": rounds.then.reports}
+    people = -(-rounds.then.reports // choice.plan.reports_per_person)  # rounded up
+    return counts | {"second_people": people, "detection_thresholds": rows} | fields(rounds, "items share gain")
 
 
 def _rounds(content: Mapping[str, Any]) -> Section:
@@ -281,7 +281,7 @@ def _rounds(content: Mapping[str, Any]) -> Section:
             ("round 1", ["{rounds[first]:#report} of this plan, from people drawn at random: single items and basket "
                          "sizes"]),
             ("round 2", ["{rounds[second]:#report} of the other people, about the {rounds[items]:#} likeliest items:",
-                         "`assocpriv refine first.parquet --people {rounds[second]} -o plan2.json`"]),
+                         "`assocpriv refine first.parquet --people {rounds[second_people]} -o plan2.json`"]),
             ("result", ["`assocpriv mine first.parquet second.parquet`"]),
         ]),
         Table([
@@ -289,7 +289,8 @@ def _rounds(content: Mapping[str, Any]) -> Section:
             Column("in one round of all", "{one_round:least}"),
         ], rows),
         "Assumed for the second round: {rounds[share]:.0%} of purchases fall on its items, as by Zipf's law. Nobody "
-        "reports twice, so draw the people before round 1. `assocpriv randomize --rounds 2` does both on a file.",
+        "reports in both rounds, so draw the people before round 1."
+        + " `assocpriv randomize --rounds 2` does both on a file." * (content["reports_per_person"] == 1),
     ], "rounds")  # fmt: skip
 
 

@@ -100,6 +100,11 @@ def test_two_rounds_are_the_default_where_they_find_more(tmp_path: Path) -> None
     assert all(each["two_rounds"] < each["one_round"] for each in rounds["detection_thresholds"])
     assert run_json(*asked, 1000, "--rounds", 1)["rounds"] is None
     assert run_json(*asked, 32)["rounds"]["first"] == 2001
+    assert rounds["second_people"] == 50_000
+    assert "`assocpriv randomize --rounds 2`" in output
+    several = run(*asked, 1000, "--reports-per-person", 3).stdout  # 300,003 reports: 150,001 in the second round
+    assert "`assocpriv refine first.parquet --people 50001 -o plan2.json`" in several
+    assert "randomize --rounds 2" not in several  # it takes plans of one report per person
     assert run_json(*asked, 32, "--mean-size", 4)["rounds"] is None
 
 
