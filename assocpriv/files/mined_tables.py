@@ -709,7 +709,7 @@ def _check_table(frame: LightFrame, facts: MiningFacts) -> None:
         raise EstimateError(
             "an itemset is empty or repeated, holds something else than names, or differs from its length"
         )
-    numbers = [frame[name] for name in COLUMNS if _TYPES.get(name) is np.float64 and name != "sampled_error"]
+    numbers = [frame[name] for name in COLUMNS if _TYPES.get(name) is np.float64]
     shares = [frame[name] for name in ("support", "ci_low", "ci_high", "probability")]
     if not all(np.isfinite(each).all() for each in numbers) or not all(_between(each, 0, 1) for each in shares):
         raise EstimateError("a number is missing or out of range")

@@ -186,7 +186,7 @@ def simulate(
     else:
         reports, fitted = _randomized(baskets, plan, entropy, progress)
         collections = [reports]
-    largest = request.largest(plan if both is None else both.next_round.plan)
+    largest = request.largest([plan] if both is None else [both.next_round.plan])
     clock.append(perf_counter())
     mined = mine([LocalBackend.from_reports(each, progress=progress) for each in collections], request)
     facts = mining_facts(mined)
@@ -236,7 +236,7 @@ def simulate_records(
     """Simulate a plan on baskets in a file or in memory, as :func:`assocpriv.simulate`."""
     request = MiningRequest(min_support, max_itemset=max_itemset)  # refuse invalid options before reading
     if rounds != 2:
-        request.largest(plan)
+        request.largest([plan])
     in_file = is_file(records)
     callback = {"progress": partial(progress, "reading")} if in_file and progress else {}
     own = "min_support", "max_itemset", "seed", "people", "rounds", "progress"

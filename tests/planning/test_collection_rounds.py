@@ -215,6 +215,33 @@ def test_everybody_reports_in_one_of_the_rounds() -> None:
     assert (made[0].first.packed != made[2].first.packed).any()
 
 
+def test_every_question_reads_both_rounds() -> None:
+    """Named sets, substitutes and comparisons know the pairs of the second round, and only these.
+
+    The first round asks about single items. A pair that no round asks about has no estimate.
+    """
+    baskets = generate_quest(QuestSettings(n_baskets=20_000, n_items=60, seed=5))
+    plan = ap.plan(baskets.catalogue, GUARANTEE, reports=20_000, rounds=2)
+    made = [randomize_rounds(baskets, plan, entropy=SeededEntropy(best), best=best) for best in (8, 9)]
+    north, south = ([each.first, each.second] for each in made)
+    asked = {*north[1].plan.catalogue}
+    inside = [*north[1].plan.catalogue][:2]
+    outside = next(name for name in plan.catalogue if name not in asked)
+    named = ap.ask(north, [inside, [outside]])
+    assert (named["unbiased_error"] < 0.1).all()
+    assert np.isfinite(named["sampled_error"]).all()
+    assert len(ap.ask_rules(north, [(inside[:1], inside[1:])])) == 1
+    with pytest.raises(AssocprivError, match=f"itemset 2: no round estimates .*'{outside}'.* together"):
+        ap.ask(north, [inside, [inside[0], outside]])
+    with pytest.raises(AssocprivError, match="rule 1: no round estimates"):
+        ap.ask_rules(north, [([outside], inside[:1])])
+    assert {name for pair in ap.substitutes(north, "99%")["itemsets"] for name in pair} <= asked
+    compared = ap.compare(north, south).to_frame()
+    several = [itemset for itemset in compared["itemsets"] if len(itemset) > 1]
+    assert several
+    assert {name for itemset in several for name in itemset} <= asked & {*south[1].plan.catalogue}
+
+
 # ---- refusals
 
 

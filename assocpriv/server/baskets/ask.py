@@ -22,6 +22,7 @@ from assocpriv.server.baskets.mining import (
     SearchResult,
     check_max_itemset,
     collect_facts,
+    plan_of_largest_sets,
     rows_to_keep,
     search_reports,
 )
@@ -102,11 +103,11 @@ def ask(
 
     Raises:
         EstimateError: There are no reports; a name is unknown or repeated; an itemset or a rule is larger than the
-            plan's itemsets; or a side is empty.
+            plan's itemsets; no round estimates its items together; or a side is empty.
         TypeError: An itemset or a side of a rule is not a collection of names.
     """
     plans, request = longest_catalogue_first(backend.plan for backend in backends), MiningRequest(errors=errors)
-    plan, catalogue = plans[0], merge_catalogues(plans)
+    plan, catalogue = plan_of_largest_sets(plans), merge_catalogues(plans)
     wanted = [
         _item_ids(each, plan, catalogue, f"itemset {n}")
         for n, each in enumerate(as_list(itemsets, "itemsets", EstimateError), 1)
@@ -117,6 +118,8 @@ def ask(
     ]
     whole = [tuple(sorted(left + right)) for left, right in sides]
     searched = SearchedReports.search(backends, request, max(map(len, [*wanted, *whole]), default=0))
+    _check_covered(searched, wanted, "itemset")
+    _check_covered(searched, whole, "rule")
     table = searched.estimate([*wanted, *whole])
     content = searched.facts.to_json() | {"format": ANSWERS}
     places = {itemset: row for row, itemset in enumerate(table["itemsets"].tolist())}
@@ -147,11 +150,19 @@ class SearchedReports:
     @classmethod
     def search(cls, backends: Sequence[CountingBackend], request: MiningRequest, largest: int = 0) -> "SearchedReports":
         """Search the reports, so that itemsets of at least ``largest`` items can be estimated afterwards."""
-        default = max(request.largest(backend.plan) for backend in backends)
+        default = request.largest(backend.plan for backend in backends)
         rounds = Rounds.from_backends(backends, max(largest, default))
         model = PosteriorModel(rounds)
         found, least = search_reports(model, request, default, backends[0].most_candidates)
         return cls(model, found, collect_facts(backends, rounds, request, least, found), rounds.catalogue)
+
+    def covered(self, itemsets: Iterable[Items]) -> set[Items]:
+        """Return the itemsets that at least one round estimates."""
+        by_size: dict[int, list[Items]] = {}
+        for each in itemsets:
+            by_size.setdefault(len(each), []).append(each)
+        found = (self.model.covered(np.array(same, dtype=np.int64)).tolist() for same in by_size.values())
+        return {tuple(each) for same in found for each in same}
 
     def mined_itemsets(self, request: MiningRequest) -> set[frozenset[str]]:
         """Return the itemsets that a mined table would hold."""
@@ -167,6 +178,16 @@ class SearchedReports:
         kept = [place for place, chosen in enumerate(rows) if len(chosen)]
         shown = [levels[k] for k in kept], [rows[k] for k in kept]
         return itemset_frame(*shown, self.catalogue, self.facts, [{} for _ in kept])
+
+
+def _check_covered(searched: SearchedReports, itemsets: Sequence[Items], what: str) -> None:
+    covered = searched.covered(itemsets)
+    for number, each in enumerate(itemsets, 1):
+        if each not in covered:
+            raise EstimateError(
+                f"{what} {number}: no round estimates {', '.join(repr(searched.catalogue[item]) for item in each)} "
+                "together; name the items alone, or collect a round whose catalogue holds all of them"
+            )
 
 
 def _add_itemsets(levels: Sequence[ItemsetLevel], closed: Collection[Items]) -> list[NDArray[np.int64]]:

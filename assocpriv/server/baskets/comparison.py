@@ -244,7 +244,7 @@ def read_sides(
     for name, reports in searched.items():
         ids = reports.catalogue.index_of
         chosen = [each for each in found if len(each) <= largest and all(item in ids for item in each)]
-        read[name] = reports.estimate([tuple(sorted(ids[item] for item in each)) for each in chosen])
+        read[name] = reports.estimate(reports.covered(tuple(sorted(ids[item] for item in each)) for each in chosen))
     return read
 
 

@@ -42,7 +42,7 @@ rate in multiple testing under dependency, Ann. Stat. 2001.
 
 import math
 from bisect import bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import combinations, pairwise
@@ -144,19 +144,24 @@ class MiningRequest:
         """Whether some reports choose the itemsets and the others test them."""
         return self.fdr_level is not None and self.fdr_by == SPLIT
 
-    def largest(self, plan: "Plan") -> int:
+    def largest(self, plans: "Iterable[Plan]") -> int:
         """Return the largest itemset size to mine.
 
         Args:
-            plan: the plan of the reports.
+            plans: the plans of the reports.
 
         Returns:
-            Number of items, from 1 to the plan's transaction size.
+            Number of items, from 1 to the largest transaction size of the plans.
 
         Raises:
-            EstimateError: the plan cannot estimate itemsets of this size.
+            EstimateError: no plan can estimate itemsets of this size.
         """
-        return check_max_itemset(plan, self.max_itemset)
+        return check_max_itemset(plan_of_largest_sets(plans), self.max_itemset)
+
+
+def plan_of_largest_sets(plans: "Iterable[Plan]") -> "Plan":
+    """Return the plan that estimates the largest itemsets: a first round may ask for single items alone."""
+    return max(plans, key=lambda plan: (plan.items.itemset_size, plan.items.transaction_size))
 
 
 def check_max_itemset(plan: "Plan", max_itemset: int | None) -> int:
@@ -348,8 +353,7 @@ def mine(backends: "CountingBackend | Sequence[CountingBackend]", request: Minin
         EstimateError: no reports, or sizes that the plan cannot estimate.
     """
     given = list(backends) if isinstance(backends, Sequence) else [backends]
-    plans = [backend.plan for backend in given]
-    largest = request.largest(max(plans, key=lambda plan: (plan.items.itemset_size, plan.items.transaction_size)))
+    largest = request.largest(backend.plan for backend in given)
     if request.fdr_level is not None and len(given) > 1:
         raise EstimateError("fdr takes reports of one plan; mine the reports of each plan separately")
     request = replace(request, max_itemset=largest)
@@ -443,9 +447,11 @@ def collect_facts(
     plans = longest_catalogue_first(backend.plan for backend in given)
     sizes = None
     if rounds.size_reports:
-        m = first.transaction_size
-        estimated = range(1, min(len(result.levels), m) + 1)
-        truncation = {str(k): list(first.sizes.truncation_factor(m, k)) for k in estimated}
+        estimating = {k: round_ for round_ in reversed(rounds.rounds) for k in range(1, round_.itemset_size + 1)}
+        truncation = {
+            str(k): list(estimating[k].sizes.truncation_factor(estimating[k].transaction_size, k))
+            for k in range(1, len(result.levels) + 1)
+        }
         sizes = SizeFacts(rounds.size_reports, first.sizes.mean, truncation)
     return MiningFacts(
         [each.plan_id for each in plans], first.transaction_size, rounds.n_reports, least,

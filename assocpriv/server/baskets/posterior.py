@@ -237,7 +237,8 @@ class ItemsetLevel:
         unbiased, noise: estimates for whole baskets before any prior, and their standard errors.
         common: the relative error shared by all itemsets of the size.
         truncation, truncation_error: F, the truncation correction, and the part of ``noise`` that comes from it.
-        sampled, sampled_error: unbiased estimates within truncated baskets, of the first round, and standard errors.
+        sampled, sampled_error: unbiased estimates within truncated baskets, of the first round that estimates the
+            itemset, and standard errors.
     """
 
     itemsets: Ints
@@ -542,10 +543,13 @@ def _level(
 ) -> ItemsetLevel:
     pairs = zip(counts.subsets, evidence.factors, strict=True)
     within = [np.column_stack([subsets, support / factors]) for subsets, factors in pairs]
+    available = np.array([each.available for each in counts.estimates])
+    first = available.argmax(axis=0), np.arange(len(support))
+    sampled = np.array([each.support for each in counts.estimates])[first]
     return ItemsetLevel(
         counts.itemsets, counts.parents, counts.sums, within, expected, fitted, support,
         error, evidence.x, np.sqrt(evidence.variance), evidence.common, evidence.truncation,
-        evidence.tau * evidence.means, counts.estimates[0].support, evidence.errors[0],
+        evidence.tau * evidence.means, sampled, np.array(evidence.errors)[first],
     )  # fmt: skip
 
 

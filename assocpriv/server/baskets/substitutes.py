@@ -81,8 +81,8 @@ def find_substitutes(
         raise EstimateError("the bound on lift must be above 0; no lift is below 0")
     request, plans = MiningRequest(errors=errors), longest_catalogue_first(backend.plan for backend in backends)
     rounds = Rounds.from_backends(backends, 2)
-    if rounds.rounds[0].itemset_size < 2:
-        raise EstimateError("this plan's reports do not estimate pairs; plan with itemset_size 2 or more")
+    if max(round_.itemset_size for round_ in rounds.rounds) < 2:
+        raise EstimateError("these reports do not estimate pairs; plan with itemset_size 2 or more")
     groups = _groups(rounds.catalogue, plans[0].names.parent_of if categories is None else categories)
     if groups is None and categories is not None:
         raise EstimateError(
