@@ -28,7 +28,7 @@ from assocpriv.kernels.parallel import parallel_map
 Floats = NDArray[np.float64]
 _LEAST_VARIANCE = 1e-18
 THETA = np.geomspace(1e-9, 1 - 1e-6, 400)
-_SLOPE = 0.25  # of the exponent of C(c,k): uncertainty of the growth with size
+_SLOPE = 0.25  # of the exponent of C(c,k): uncertainty of the holders' growth with size, whatever their support
 _FOLLOW = 0.4  # how far B moves with the effect, as a share of the way to another exponent's B
 _LARGEST_ERROR = 0.8
 _FORM = 0.8  # of τ; best interval score of .7, .8 and 1 on the bench's tuning half, 100,000 people at ε = ln 19
@@ -40,7 +40,7 @@ INITIAL_EFFECT_SD = 0.3  # standard deviation of a size effect before it is meas
 
 @dataclass(frozen=True, slots=True)
 class TruncationCurve:
-    """r, and B at three exponents, by the support of a typical itemset of one size; float64 (θ,) each.
+    """r, and B at three growths with size, by the support of a typical itemset of one size; float64 (θ,) each.
 
     ``error`` is the relative error of F that comes from the basket-size distribution.
     """
@@ -53,10 +53,19 @@ class TruncationCurve:
     @classmethod
     def from_sizes(cls, sizes: SizeDistribution, m: int, k: int) -> "TruncationCurve":
         """Return the curve of itemsets of k items in baskets truncated to m items."""
-        low, middle, high = (_typical_curve(sizes, m, k, slope) for slope in (-_SLOPE, 0.0, _SLOPE))
-        supports = middle[0]
-        others = [np.interp(supports, each[0], each[2]) for each in (low, high)]
-        return cls(supports, middle[1], (others[0], middle[2], others[1]), sizes.truncation_factor(m, k)[1])
+        typical = -np.expm1(np.log1p(-THETA)[:, None] * holding_growth(sizes.sizes, k))
+        is_small, kept = sizes.sizes < m, keep_probabilities(sizes.sizes, m, k)
+        shares, supports = sizes.shares, typical @ sizes.shares
+        small, kept_large = typical @ (shares * is_small), typical @ (shares * kept * ~is_small)
+        factors = []
+        for slope in (-_SLOPE, 0.0, _SLOPE):
+            enough = np.maximum(sizes.sizes, k)
+            tilted = typical * (holding_growth(enough, k, slope) / holding_growth(enough, k))
+            holding = np.minimum(tilted * _ratio(supports, tilted @ shares)[:, None], 1.0) * shares
+            factor = np.maximum(_ratio(holding @ ~is_small, holding @ (kept * ~is_small)), 1.0)
+            factors.append(np.interp(supports, holding.sum(axis=1), factor))
+        low, middle, high = factors
+        return cls(supports, _ratio(small, small + kept_large), (low, middle, high), sizes.truncation_factor(m, k)[1])
 
     def truncation_factors(self, supports: Floats, effects: Floats, spreads: Floats) -> tuple[Floats, Floats]:
         """Return F of itemsets of these supports in whole baskets, and its relative error τ, float64 (itemsets,)."""
@@ -83,14 +92,8 @@ class TruncationCurve:
         return supports * share / (share + (1 - share) * factor)
 
 
-def _typical_curve(sizes: SizeDistribution, m: int, k: int, slope: float) -> tuple[Floats, Floats, Floats]:
-    """Return supports, r and B by θ at one exponent."""
-    holding = -np.expm1(np.log1p(-THETA)[:, None] * holding_growth(sizes.sizes, k, slope)) * sizes.shares
-    is_small, kept = sizes.sizes < m, keep_probabilities(sizes.sizes, m, k)
-    small, large, kept_large = holding @ is_small, holding @ ~is_small, holding @ (kept * ~is_small)
-    share = np.divide(small, small + kept_large, out=np.ones(len(small)), where=small + kept_large > 0)
-    factor = np.divide(large, kept_large, out=np.ones(len(large)), where=kept_large > 0)
-    return small + large, share, np.maximum(factor, 1.0)
+def _ratio(above: Floats, below: Floats) -> Floats:
+    return np.divide(above, below, out=np.ones(len(above)), where=below > 0)
 
 
 def shared_errors(common: Floats, tau: Floats) -> Floats:

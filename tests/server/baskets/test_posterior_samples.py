@@ -24,7 +24,7 @@ def test_samples_agree_with_the_table(table: pd.DataFrame) -> None:
     """Means and deviations are the table's; no itemset exceeds its subsets; a seed repeats the samples."""
     drawn = ap.draws(table, 4_000, seed=3)
     assert list(drawn.columns) == table["itemsets"].tolist()
-    assert drawn.to_numpy().mean(axis=0) == pytest.approx(table["support"].to_numpy(), abs=0.02)
+    assert drawn.to_numpy().mean(axis=0) == pytest.approx(table["support"].to_numpy(), abs=0.03)
     wide = table["support"].between(0.3, 0.9).to_numpy()
     assert drawn.to_numpy().std(axis=0)[wide] == pytest.approx(table["std_error"].to_numpy()[wide], rel=0.35)
     for names in table["itemsets"]:
