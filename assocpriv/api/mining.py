@@ -7,7 +7,9 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from assocpriv.files.report_files import Reports, as_collections, as_reports, check_copies, files_by_day
+from assocpriv.files.collections import as_collections
+from assocpriv.files.releases import Release, is_release
+from assocpriv.files.report_files import Reports, as_reports, check_copies, files_by_day
 from assocpriv.guarantees.amplification import compose, epsilon_from_amplification
 from assocpriv.guarantees.errors import EstimateError, PlanError, check_type, pluralize
 from assocpriv.guarantees.exact_numbers import MOST_MEMORY, check_range
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
     from assocpriv.server.numeric.distributions import Distributions
     from assocpriv.server.spark_counting import SparkReports
 
-    AnyReports = Reports | SparkReports | str | Path | Iterable[str | Path]
+    AnyReports = Reports | Release | SparkReports | str | Path | Iterable[str | Path]
 
 
 def mine(
@@ -50,9 +52,9 @@ def mine(
     (empirical Bayes), which are not the prior and posterior of the guarantee.
 
     Args:
-        reports: reports, a report file, a folder of them, or a list of files; or reports for Spark
-            (``assocpriv.spark.read_reports``). A list of collections, or of files of several plans, is combined, as the
-            two rounds of a collection (:func:`refine`).
+        reports: reports, a report file, a folder of them, or a list of files; releases (:func:`release`) or their
+            files; or reports for Spark (``assocpriv.spark.read_reports``). A list of collections, or of files of
+            several plans, is combined, as the two rounds of a collection (:func:`refine`).
         min_support: S in (0, 1], as 0.02 or ``"2%"``; by default, or with ``"auto"``, the smallest distinguishable from
             noise.
         top: instead of a minimum support, the number of itemsets of largest support.
@@ -120,7 +122,8 @@ def mine_table(opened: "list[CountingBackend]", request: "MiningRequest") -> "Li
     from assocpriv.files.mined_tables import describe_limits, mining_facts
 
     request.among.check([each.plan for each in opened])
-    frame: LightFrame = MINE.of(opened[0].plan.kind)(opened, request)
+    kind = "baskets" if isinstance(opened[0].plan, Release) else opened[0].plan.kind
+    frame: LightFrame = MINE.of(kind)(opened, request)
     for line in describe_limits(mining_facts(frame)):
         warnings.warn(line, stacklevel=3)
     return frame
@@ -170,7 +173,10 @@ def refine(
     opened = backends(reports, memory_bytes, progress)
     if len(opened) > 1:
         raise PlanError("these are reports of several plans; give those of the first round alone")
-    return plan_next_round(learn_items(opened), opened[0].plan, best, people)
+    plan = opened[0].plan
+    if isinstance(plan, Release):
+        raise PlanError("a release counts pairs already; refine takes the reports of a first round")
+    return plan_next_round(learn_items(opened), plan, best, people)
 
 
 def _answering(plan: PublishedPlan, entry: "Entry[Part]") -> "Part":
@@ -208,11 +214,16 @@ def backends(
 
 
 def backend(
-    reports: "Reports | SparkReports", memory_bytes: int | None, progress: Callable[[str, int, int], None] | None
+    reports: "Reports | Release | SparkReports",
+    memory_bytes: int | None,
+    progress: Callable[[str, int, int], None] | None,
 ) -> "CountingBackend":
     """Return a counter of one collection."""
-    _answering(reports.plan, MINE)
+    if isinstance(reports, Release):
+        from assocpriv.server.baskets.released_rounds import ReleaseBackend
 
+        return ReleaseBackend(reports)
+    _answering(reports.plan, MINE)
     if isinstance(reports, Reports):
         from assocpriv.server.baskets.counting import LocalBackend
 
@@ -568,8 +579,9 @@ def compare(
     read = tables | read_sides(counted, tables, request.errors)
     found = run({name: read[name] for name in named}, request)
     plans = [reports.plan for each in collections.values() for reports in each]
-    factors = [plan.amplification for plan in plans for _ in range(plan.reports_per_person)]
-    known = not tables and all(factors)
+    local = [plan for plan in plans if not isinstance(plan, Release)]
+    factors = [plan.amplification for plan in local for _ in range(plan.reports_per_person)]
+    known = not tables and len(local) == len(plans) and all(factors)
     found.facts["epsilon_in_all"] = epsilon_from_amplification(compose(filter(None, factors))) if known else None
     return found
 
@@ -613,7 +625,7 @@ def _opened(side: Any) -> Any:
     if hasattr(side, "columns"):
         mining_facts(side)  # refuses what is no such table
         return side
-    if isinstance(side, str | PathLike) and not Path(side).is_dir() and not holds_reports(Path(side)):
+    if isinstance(side, str | PathLike) and not (Path(side).is_dir() or holds_reports(Path(side)) or is_release(side)):
         return read_table(Path(side))
     return as_collections(side)
 
@@ -621,8 +633,10 @@ def _opened(side: Any) -> Any:
 def _sources(side: Any, opened: Any) -> set[Any]:
     """Return what identifies reports and tables, to find those that are given twice."""
     if isinstance(opened, list):
-        memory = {sha256(reports.in_memory.tobytes()).digest() for reports in opened if len(reports.in_memory)}
-        return memory | {path.resolve() for reports in opened for path in reports.paths}
+        reports = [each for each in opened if not isinstance(each, Release)]
+        memory = {sha256(each.in_memory.tobytes()).digest() for each in reports if len(each.in_memory)}
+        files = {path.resolve() for each in reports for path in each.paths}
+        return memory | files | {each.plan_id for each in opened if isinstance(each, Release)}
     return {sha256(Path(side).read_bytes()).digest() if isinstance(side, str | PathLike) else id(opened)}
 
 

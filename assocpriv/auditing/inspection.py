@@ -13,6 +13,7 @@ from assocpriv.files.atomic import FORMATS, check_regular
 from assocpriv.files.mined_tables import LightFrame, read_table
 from assocpriv.files.model_files import read_tree
 from assocpriv.files.plan_files import read_plan
+from assocpriv.files.releases import is_release, read_release
 from assocpriv.files.report_files import IS_LEDGER, gather_hint, is_ledger, read_reports
 from assocpriv.guarantees.errors import EstimateError, FileError, NotAPlanError, WireError, pluralize
 from assocpriv.plans.result_display import html_renderer, plan_bound, rows_frame, short_repr
@@ -21,12 +22,13 @@ from assocpriv.server.plan_parts import CHECK_MANIPULATION
 if TYPE_CHECKING:
     import pandas as pd
 
+    from assocpriv.files.releases import Release
     from assocpriv.plans.numeric.tree_model import TreeModel
     from assocpriv.plans.published_plan import PublishedPlan
     from assocpriv.server.baskets.manipulation import ManipulationCheck
 
 
-PLAN, REPORTS, ITEMSETS, MODEL = "plan", "reports", "itemsets", "model"
+PLAN, REPORTS, ITEMSETS, MODEL, RELEASE = "plan", "reports", "itemsets", "model", "release"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,12 +36,13 @@ class FileContent:
     """The content of a path.
 
     Attributes:
-        kind: ``plan``, ``reports``, ``itemsets`` or ``model`` (a decision tree).
+        kind: ``plan``, ``reports``, ``itemsets``, ``model`` (a decision tree) or ``release``.
         plan: the plan, of reports theirs.
         reports: number of reports.
         files: number of files.
         table: itemsets as the file holds them; ``itemsets`` is a data frame of them.
         model: the decision tree.
+        release: the release.
         manipulation: the result of the manipulation tests, if these were requested.
         open: number of reports in a collector's open batch.
     """
@@ -50,6 +53,7 @@ class FileContent:
     files: int = 0
     table: "LightFrame | None" = None
     model: "TreeModel | None" = None
+    release: "Release | None" = None
     manipulation: "ManipulationCheck | None" = None
     open: int = 0
 
@@ -65,6 +69,7 @@ class FileContent:
             REPORTS: f"{pluralize(self.reports, 'report')} in {pluralize(self.files, 'file')}",
             ITEMSETS: pluralize(len(self.table or ()), "itemset"),
             MODEL: "a decision tree",
+            RELEASE: repr(self.release),
         }[self.kind], rows)  # fmt: skip
 
     def to_frame(self) -> "pd.DataFrame":
@@ -85,13 +90,13 @@ class FileContent:
     @property
     def description(self) -> str:
         """The content in one or two words, as "a plan"."""
-        return f"a {self.kind}" if self.kind in (PLAN, MODEL) else self.kind
+        return f"a {self.kind}" if self.kind in (PLAN, MODEL, RELEASE) else self.kind
 
 
 def inspect(
     path: str | Path, *, check_manipulation: bool = False, progress: Callable[[str, int, int], None] | None = None
 ) -> FileContent:
-    """Read the plan, reports (a file or a folder of them), mined itemsets or decision tree that a path holds.
+    """Read the plan, reports (a file or a folder of them), itemsets, tree or release that a path holds.
 
     Args:
         path: The file or folder.
@@ -99,7 +104,7 @@ def inspect(
         progress: Called during these tests with (stage, done, total).
 
     Returns:
-        ``kind`` (``plan``, ``reports``, ``itemsets`` or ``model``), and the content of that kind.
+        ``kind`` (``plan``, ``reports``, ``itemsets``, ``model`` or ``release``), and the content of that kind.
 
     Raises:
         FileError: The path holds none of these, with the reason for each kind; or no reports that can be tested.
@@ -127,6 +132,8 @@ def inspect(
         raise FileError(f"cannot read {path}: {error.strerror}") from None
     if is_ledger(path):
         raise FileError(f"{path} {IS_LEDGER}")
+    if is_release(path) and not check_manipulation:
+        return FileContent(RELEASE, release=read_release(path))
     reasons = []
     for endings, folders, read in _READERS:
         if not (folders if path.is_dir() else path.suffix.lower() in endings):
@@ -140,7 +147,7 @@ def inspect(
     if not reasons:
         hint = gather_hint(path)
         raise FileError(f"{path} must end in .json, .parquet or .csv, or be a folder of report files; {hint}")
-    raise FileError(f"{path} is not a plan, report file, file of itemsets or model: " + "; ".join(reasons))
+    raise FileError(f"{path} is not a plan, report file, file of itemsets, model or release: " + "; ".join(reasons))
 
 
 def _reports(path: Path) -> FileContent:

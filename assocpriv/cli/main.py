@@ -27,6 +27,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 _MODULES = {
     "privacy_commands": ("audit", "inspect", "privacy"),
     "client_commands": ("randomize", "report"),
+    "release_commands": ("release",),
     "collector_commands": ("collector", "gather", "relay", "serve"),
     "mining_commands": ("guide", "ask", "compare", "mine", "rules"),
     "plan_commands": ("catalogue", "plan", "refine"),
@@ -36,6 +37,7 @@ _MODULES = {
 _SECTIONS = {  # in the order in which a new user needs them
     "First steps": ("demo", "plan", "randomize", "mine", "rules"),
     "Prepare a collection": ("catalogue", "privacy", "simulate", "refine"),
+    "You hold the baskets": ("release",),
     "Collect reports": ("report", "serve", "relay", "gather", "collector"),
     "More results": ("ask", "compare", "reconstruct", "tree", "predict"),
     "Check": ("inspect", "audit", "generate"),

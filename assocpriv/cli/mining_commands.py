@@ -62,8 +62,11 @@ def mine(
     frame = ap.tables.mine_table(ap.tables.backends(collections, options["memory_bytes"], opt.text.Progress()), request)
     opt.write(output, lambda path: ap.write_itemsets(frame, path, force=force))
     first = max((each.plan for each in collections), key=lambda plan: plan.n_items)  # which the table names first
-    opt.write(html, lambda path: ap.write_page(frame, path, first, force=force), "page")
-    if not frame["selected"].any():
+    stated = first if isinstance(first, ap.Plan) else None
+    opt.write(html, lambda path: ap.write_page(frame, path, stated, force=force), "page")
+    if stated is None:
+        pass  # what follows is about plans
+    elif not frame["selected"].any():
         _say_nothing_selected(collections[0].plan, frame, is_given=limits["min_support"] is not None)
     elif len(collections) == 1:
         _say_fitting_plan(collections[0].plan, frame)

@@ -332,6 +332,7 @@ class _Output(click.Path):
 
 
 PATH, OUTPUT, TABLE, PAGE = click.Path(path_type=Path), _Output(), _Output(*FORMATS), _Output(".html", ".htm")
+PARQUET = _Output(".parquet", ".pq")
 
 
 def _to_bytes(_context: click.Context, _option: click.Parameter, text: str | None) -> int | None:
@@ -501,9 +502,12 @@ def open_reports(paths: Sequence[Path], spark: str | None) -> Any:
 
 
 def open_collections(paths: Sequence[Path], spark: str | None) -> list[Any]:
-    """Open files of reports of one or several plans."""
+    """Open files of reports of one or several plans, and releases."""
+    from assocpriv.files.collections import open_collections
     from assocpriv.files.report_files import group_by_plan
 
+    if spark is None:
+        return open_collections(paths)
     return [open_reports(each, spark) for each in group_by_plan(paths)]
 
 

@@ -88,7 +88,7 @@ def inspect(
     path: Path, reports: int, detect: str | None, check_manipulation: bool, html: Path | None, plan_path: Path | None,
     force: bool,
 ) -> None:  # fmt: skip
-    """Describe a plan, reports, itemsets or a tree in PATH.
+    """Describe a plan, reports, itemsets, a tree or a release in PATH.
 
     Prints the type of the file, its privacy guarantee and its detection limits. With --html it writes a page of
     itemsets (mine -o), distributions (reconstruct -o found.json), a tree (tree -o) or a suppression (suppress --json).

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from assocpriv.client.baskets.bulk_client import choose_rows, person_key, randomize_chunks, refuse_spellings
+from assocpriv.client.baskets.bulk_client import randomize_chunks
 from assocpriv.client.baskets.transactions import NameReader
 from assocpriv.files.arrow import pa
 from assocpriv.files.atomic import sync_folder
@@ -33,6 +33,7 @@ from assocpriv.guarantees.errors import BasketError, FileError, pluralize
 from assocpriv.records.baskets import Baskets, count_sizes, named_baskets
 from assocpriv.records.cells import check_choices
 from assocpriv.records.layout import ReadOptions
+from assocpriv.records.persons import choose_rows, person_key, refuse_spellings
 from assocpriv.spark.spark_session import column_of, quiet_pandas, run
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ def randomize_frame(
 
     ``columns`` are those of items, transactions and persons. Without transactions each row is a basket, an array of
     items. With persons the reports of each are limited as the plan's guarantee says; ``person_as`` is as in
-    :func:`~assocpriv.client.baskets.bulk_client.limit_per_person`.
+    :func:`~assocpriv.records.persons.limit_per_person`.
 
     Raises:
         BasketError: no such column, one of another type, no basket, or one that does not fit the plan; nothing is
@@ -131,7 +132,7 @@ def _baskets_of(
 
 
 def _check_persons(frame: "DataFrame", column: str) -> None:
-    """Refuse persons with several ids, as :func:`~assocpriv.client.baskets.bulk_client.check_spellings` does."""
+    """Refuse persons with several ids, as :func:`~assocpriv.records.persons.check_spellings` does."""
     ids = frame.select(column_of(frame, column).cast("string").alias("id")).where("id is not null").distinct()
     with quiet_pandas():
         keys = ids.mapInArrow(_keys, "key string").groupBy("key").count().where("key is null or count > 1")

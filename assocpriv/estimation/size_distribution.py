@@ -80,20 +80,21 @@ class SizeDistribution:
         """Mean size."""
         return float(self.shares @ self.sizes)
 
-    def truncation_factor(self, m: int, k: int) -> tuple[float, float]:
+    def truncation_factor(self, m: int, k: int, kept: Floats | None = None) -> tuple[float, float]:
         """Return F, the factor from supports in baskets truncated to m items to whole baskets, and its relative error.
 
         F = Σ P(c) w(c) / Σ P(c) w(c) κ(c), its mean over the distributions, for itemsets of k ≤ m items. Beyond m, κ(c)
-        = C(m,k)/C(c,k) is the share that truncation keeps. w(c) = C(c,k)^(k^−.6) is the growth with size of the
-        probability to hold an itemset. The error is that of the 97.5% of the distributions nearest to the mean, since a
-        few have very long tails: their farthest deviation over 1.96 or their root mean square, whichever is larger. The
-        latter is larger where one class of sizes holds nearly all baskets, whose size may be anywhere in it.
+        = C(m,k)/C(c,k) is the share that truncation keeps, if ``kept``, (S,), gives no other. w(c) = C(c,k)^(k^−.6) is
+        the growth with size of the probability to hold an itemset. The error is that of the 97.5% of the distributions
+        nearest to the mean, since a few have very long tails: their farthest deviation over 1.96 or their root mean
+        square, whichever is larger. The latter is larger where one class of sizes holds nearly all baskets, whose size
+        may be anywhere in it.
 
         >>> SizeDistribution(np.array([2, 4]), np.array([[0.5, 0.5]])).truncation_factor(2, 1)
         (1.5, 0.0)
         """
         held = self.distributions * holding_growth(self.sizes, k)
-        before, after = held.sum(axis=1), held @ keep_probabilities(self.sizes, m, k)
+        before, after = held.sum(axis=1), held @ (keep_probabilities(self.sizes, m, k) if kept is None else kept)
         factors = np.divide(before, after, out=np.ones(len(before)), where=after > 0)
         mean = float(factors.mean())
         near = np.sort(np.abs(factors - mean))[: ceil(_HELD * len(factors))]

@@ -51,10 +51,14 @@ class TruncationCurve:
     error: float
 
     @classmethod
-    def from_sizes(cls, sizes: SizeDistribution, m: int, k: int) -> "TruncationCurve":
-        """Return the curve of itemsets of k items in baskets truncated to m items."""
+    def from_sizes(cls, sizes: SizeDistribution, m: int, k: int, kept: Floats | None = None) -> "TruncationCurve":
+        """Return the curve of itemsets of k items in baskets truncated to m items.
+
+        ``kept``, (sizes,), is the share κ that is kept of k-itemsets by size, if it is not C(m,k)/C(c,k).
+        """
         typical = -np.expm1(np.log1p(-THETA)[:, None] * holding_growth(sizes.sizes, k))
-        is_small, kept = sizes.sizes < m, keep_probabilities(sizes.sizes, m, k)
+        is_small, error = sizes.sizes < m, sizes.truncation_factor(m, k, kept)[1]
+        kept = keep_probabilities(sizes.sizes, m, k) if kept is None else kept
         shares, supports = sizes.shares, typical @ sizes.shares
         small, kept_large = typical @ (shares * is_small), typical @ (shares * kept * ~is_small)
         factors = []
@@ -65,7 +69,7 @@ class TruncationCurve:
             factor = np.maximum(_ratio(holding @ ~is_small, holding @ (kept * ~is_small)), 1.0)
             factors.append(np.interp(supports, holding.sum(axis=1), factor))
         low, middle, high = factors
-        return cls(supports, _ratio(small, small + kept_large), (low, middle, high), sizes.truncation_factor(m, k)[1])
+        return cls(supports, _ratio(small, small + kept_large), (low, middle, high), error)
 
     def truncation_factors(self, supports: Floats, effects: Floats, spreads: Floats) -> tuple[Floats, Floats]:
         """Return F of itemsets of these supports in whole baskets, and its relative error τ, float64 (itemsets,)."""

@@ -474,7 +474,8 @@ class MiningFacts:
         top: the number of itemsets of largest support requested; 0 without.
         fdr: the FDR control, where itemsets were tested.
         sizes: facts about basket sizes, where the reports have any.
-        epsilon: largest ε of all reports of one person under a plan, rounded up.
+        epsilon: largest ε of all reports of one person under a plan, rounded up; of a release its ε.
+        unit: what ``reports`` counts: ``report``, or ``basket`` where all are of releases.
     """
 
     plan_ids: list[str]
@@ -491,6 +492,7 @@ class MiningFacts:
     fdr: FdrControl | None = None
     sizes: SizeFacts | None = None
     epsilon: float = 0.0
+    unit: str = "report"
 
     def to_json(self) -> dict[str, Any]:
         """Return the facts as JSON content, without those that are None."""
@@ -553,7 +555,7 @@ def _plain_fields(record: type, content: Any, of: str = "") -> dict[str, Any]:
 def describe_limits(facts: MiningFacts) -> list[str]:
     """Return a line for each limit of the results: too few reports, or itemsets that were not counted."""
     lines = []
-    if facts.reports < FEW_REPORTS:
+    if facts.reports < FEW_REPORTS and facts.unit == "report":
         count = pluralize(facts.reports, "report")
         lines.append(f"{count}: below {FEW_REPORTS:,}, estimates depend mostly on the prior; collect more reports")
     lines += [

@@ -14,7 +14,7 @@ import json
 import logging
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
@@ -355,24 +355,6 @@ def as_reports(reports: Any) -> Any:
         TypeError: neither reports nor paths.
     """
     return reports if isinstance(reports, Reports) or hasattr(reports, "add_up") else read_reports(reports)
-
-
-def as_collections(reports: Any) -> list[Any]:
-    """Return one collection per plan: those given, or those in the named files, which may have several plans.
-
-    Raises:
-        TypeError: neither reports nor paths.
-        WireError: two collections in memory have the same plan, or as :func:`read_reports`.
-    """
-    if isinstance(reports, Sequence) and not isinstance(reports, str | bytes) and len(reports):
-        if not any(isinstance(each, Path | Sequence) for each in reports):
-            collections = [as_reports(each) for each in reports]
-            if len({each.plan.plan_id for each in collections}) < len(collections):
-                raise WireError("two collections have the same plan; write them to files and name these together")
-            return collections
-        if all(isinstance(each, str | Path) for each in reports):
-            return [read_reports(paths) for paths in group_by_plan(reports)]
-    return [as_reports(reports)]
 
 
 def group_by_plan(paths: str | Path | Iterable[str | Path]) -> list[list[Path]]:

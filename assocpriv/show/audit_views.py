@@ -10,12 +10,12 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from assocpriv.auditing.findings import BROKEN, CANNOT_SEE, UNDECIDED, count_undecided
-from assocpriv.auditing.inspection import ITEMSETS, MODEL, PLAN, REPORTS, FileContent
+from assocpriv.auditing.inspection import ITEMSETS, MODEL, PLAN, RELEASE, REPORTS, FileContent
 from assocpriv.files.mined_tables import describe_limits, mining_facts
 from assocpriv.guarantees.amplification import epsilon_from_amplification
 from assocpriv.planning.operator_designs import DEFAULT_REPORTS
 from assocpriv.plans.registry import Entry
-from assocpriv.show import itemset_views, plan_views, table_views
+from assocpriv.show import itemset_views, plan_views, release_views, table_views
 from assocpriv.show.collection_views import loss_content, loss_parts, randomized
 from assocpriv.show.number_format import fields
 from assocpriv.show.result_record import Column, Part, Record, Say, Section, Table, more
@@ -117,7 +117,7 @@ def demo(done: "Demo", top: int) -> Record:
 
 def inspected(content: FileContent, reports: int = DEFAULT_REPORTS) -> Record:
     """Return the content of a file; a plan is described for a number of reports."""
-    found: Record = _INSPECTED[content.kind](content, reports)
+    found: Record = _INSPECTED[content.kind](content, reports)  # type: ignore[no-untyped-call]
     return replace(found, content={"kind": content.kind, **found.content})
 
 
@@ -152,6 +152,7 @@ _INSPECTED = {
     REPORTS: _reports,
     ITEMSETS: _itemsets,
     MODEL: _model,
+    RELEASE: lambda content, _planned: release_views.released(content.release),
 }
 
 

@@ -78,7 +78,7 @@ def _sides(content: Mapping[str, Any]) -> list[Part]:
     rows = []
     for place, side in enumerate(content["sides"]):
         size = f", {{sides[{place}][mean_size]:.2f}} items a basket" if side["mean_size"] else ""
-        rows.append((side["name"], [f"{{sides[{place}][reports]:#report}}{size}"]))
+        rows.append((side["name"], [f"{{sides[{place}][reports]:#{side['unit']}}}{size}"]))
     return [Facts(rows)]
 
 

@@ -50,6 +50,7 @@ _MARK = Column("", "{mark}", "text")
 
 
 # ---- itemsets
+_SOURCES = {"report": "randomized reports", "basket": "a release: counts of baskets with noise"}
 
 
 def mined(table: AnyFrame, top: int = 15, wanted: ItemsetFilter = NO_FILTER, *, everything: bool = False) -> Record:
@@ -105,16 +106,16 @@ def _describe_supports(content: Mapping[str, Any]) -> list[Part]:
     """Return lines on what supports are shares of, and on the basket sizes."""
     fdr, sizes = content.get("fdr"), content.get("sizes")
     chosen = ", {fdr[selecting_reports]:#} others chose the itemsets" if fdr and fdr["by"] == "split" else ""
-    parts: list[Part] = [f"{{reports:#report}}{chosen}; {{meaning}}"]
+    parts: list[Part] = [f"{{reports:#{content['unit']}}}{chosen}; {{meaning}}"]
     if sizes:
         factors = [
             f"{{sizes[truncation][{k}][0]:.2f}} ± {{sizes[truncation][{k}][1]:.1%}} for {name_itemsets(int(k))}"
             for k in sizes["truncation"]
         ]
         parts.append(
-            "basket sizes: mean {sizes[mean]:.2f} items, estimated from {sizes[reports]:#report}; supports are already "
-            f"corrected for truncation, by factors of about {', '.join(factors)} (±: relative standard error, which "
-            "the intervals include)"
+            f"basket sizes: mean {{sizes[mean]:.2f}} items, estimated from {{sizes[reports]:#{content['unit']}}}; "
+            f"supports are already corrected for truncation, by factors of about {', '.join(factors)} (±: relative "
+            "standard error, which the intervals include)"
         )
     return parts
 
@@ -123,7 +124,7 @@ def _list_sentence(content: Mapping[str, Any]) -> Say:
     """Return a sentence on the minimum support, the selected itemsets, and how many of them may be below it."""
     text = "the {top:#} largest supports; " if content["top"] else ""
     text += "{selected:#itemset} selected with a support of at least {min_support:support}"
-    text += ", the automatic minimum for these reports" if content["auto"] else ""
+    text += f", the automatic minimum for these {content['unit']}s" if content["auto"] else ""
     return Say(text + _false_and_more(content, "expected below this minimum"))
 
 
@@ -188,7 +189,7 @@ def rules(
     frame, facts = LightFrame.from_frame(derived), None if itemsets is None else mining_facts(itemsets)
     content: dict[str, Any] = {"confidence_level": level}
     if facts is not None:
-        content = fields(facts, "plan_ids reports transaction_size min_support whole confidence_level")
+        content = fields(facts, "plan_ids reports unit transaction_size min_support whole confidence_level")
         content |= {"meaning": facts.to_json()["meaning"], "sizes": facts.to_json().get("sizes")}
     content |= _rules_content(frame)
     shown = frame if everything else selected_rules(frame)
@@ -334,13 +335,13 @@ def page(
     shown, left = _rows(frame, rows, NO_FILTER, everything=True)
     shown = with_named_intervals(shown, facts.confidence_level, "named_low", "named_high")
     found: list[Part] = [
-        Page([Say("{meaning}. Every figure was computed from randomized reports.", kind="hint")]),
+        Page([Say(f"{{meaning}}. Every figure was computed from {_SOURCES[facts.unit]}.", kind="hint")]),
         Section("What did we learn?", [*_itemset_parts(shown, content, "Itemsets by support"), *left], "found"),
         Section("How reliable is it?", _reliability(frame, facts, content), "reliability", aside=True),
     ]
     if len(derived):
         found += _rule_sections(derived, content, min(rows, MOST_RULES))
-    answer = Say(f"{{reports:#report}}: {_list_sentence(content).text}.", kind="answer")
+    answer = Say(f"{{reports:#{facts.unit}}}: {_list_sentence(content).text}.", kind="answer")
     content |= {"rule_list": _rules_content(derived), "guaranteed": plan and guarantee_content(plan)}
     found += privacy_sections(plan, content["plan_ids"][0])
     lists = lambda: {"itemsets": _records(frame), "rules": rule_records(derived)}  # noqa: E731

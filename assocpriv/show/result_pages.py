@@ -336,7 +336,7 @@ def _intervals_picture(frame: LightFrame, facts: MiningFacts | None, left: str) 
     title, caption = "Supports with intervals", ""
     if facts:
         title += f" of {percent_as_given(facts.confidence_level)}"
-        caption = f"{pluralize(facts.reports, 'report')}; minimum support {percent_as_given(facts.min_support, 4)}."
+        caption = f"{pluralize(facts.reports, facts.unit)}; minimum support {percent_as_given(facts.min_support, 4)}."
     caption += " Pale: not selected." * any(not row.get("selected", True) for row in marks)
     return Picture(lambda: charts.intervals(marks, title), caption + left)
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from assocpriv.client.baskets.bulk_client import limit_per_person, randomize_chunks
+from assocpriv.client.baskets.bulk_client import randomize_chunks
 from assocpriv.client.baskets.transactions import BasketCounts, align_baskets, read_transactions
 from assocpriv.files.atomic import check_writable
 from assocpriv.files.plan_files import write_plan
@@ -25,6 +25,7 @@ from assocpriv.plans.baskets.basket_plan import Plan
 from assocpriv.records.basket_sources import is_file
 from assocpriv.records.baskets import Baskets, count_sizes
 from assocpriv.records.layout import ReadOptions
+from assocpriv.records.persons import limit_per_person
 from assocpriv.server.baskets.counting import LocalBackend
 from assocpriv.server.baskets.mining import learn_items
 
@@ -154,7 +155,9 @@ def randomize_in_rounds(
     options = ReadOptions(**reading)
     transactions, read = read_transactions(records, plan, options)
     if person is not None:
-        kept = limit_per_person(records, person, plan, replace(options, progress=None), person_as)
+        kept = limit_per_person(
+            records, person, plan.reports_per_person, plan.catalogue, replace(options, progress=None), person_as
+        )
         transactions = kept.select(transactions)
         read = BasketCounts(read.read, count_sizes(transactions), kept.people)
     done = replace(randomize_rounds(transactions, plan, best=best, progress=progress), read=read)

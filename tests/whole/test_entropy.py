@@ -162,6 +162,9 @@ def test_the_scan_finds_all_forms_of_use(text):
 IMPORTS = {
     "api/randomizing.py": {"SystemEntropy"}, "auditing/basket_audit.py": {"SystemEntropy"},
     "auditing/table_audit.py": {"SystemEntropy"},
+    "guarantees/integer_noise.py": {"WORD_BITS", "WordEntropy"},
+    "records/persons.py": {"SystemEntropy", "WordEntropy"},
+    "releasing/basket_release.py": {"SystemEntropy", "WordEntropy"},
     "client/baskets/basket_client.py": {"Entropy"},
     "client/baskets/bulk_client.py": {"GivenWords", "SystemEntropy", "WordEntropy"},
     "client/guided/guided_client.py": {"Entropy", "SystemEntropy", "WordEntropy"},

@@ -79,6 +79,9 @@ mine: mine r.parquet -o i.parquet
 mine given: mine r.parquet --min-support 5% -o i.json
 mine as a table: mine r.parquet --min-support 5% -o i.csv
 inspect itemsets: inspect i.parquet
+release: release b.csv --catalogue names.txt --epsilon 20 -o counts.parquet
+inspect release: inspect counts.parquet
+mine a release: mine counts.parquet
 rules: rules i.parquet --min-confidence 20% -o rules.csv
 rules for devices: rules i.parquet --min-confidence 20% --prices prices.csv -o rules.json
 substitutes: rules r.parquet --substitutes -o u.csv

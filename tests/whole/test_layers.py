@@ -22,6 +22,7 @@ BELOW = {
     "guarantees": "", "kernels": "", "plans": "guarantees kernels", "spark": "guarantees kernels",
     "files": "guarantees kernels plans", "records": "guarantees kernels plans files",
     "client": "guarantees kernels plans files records spark", "suppress": "guarantees kernels plans files records",
+    "releasing": "guarantees kernels plans files records estimation",
     "plan_types": "", "estimation": "guarantees kernels plans files",
     "server": "guarantees kernels plans files spark estimation",
     "planning": "guarantees kernels plans files estimation",
@@ -50,7 +51,7 @@ LATE = {
 }  # fmt: skip
 LATE_IN = {
     # Windows lacks the first, --help does not need the others
-    "cli.options": {"resource", "files.report_files", "guarantees.amplification"},
+    "cli.options": {"resource", "files.collections", "files.report_files", "guarantees.amplification"},
     # --help loads it, and neither of these
     "kernels.parallel": {"numpy", "psutil"},
     # a device of baskets needs neither guidance nor its plan

@@ -257,6 +257,20 @@ class ReportType:
         """Length of a response in bits."""
         return self.form.bits
 
+    def supports(self, k: int) -> bool:
+        """Return whether reports show any M + k entries independently, as estimates of k-itemsets need.
+
+        Args:
+            k: size of the itemsets.
+
+        Returns:
+            True if the generator makes that number of entries independent.
+        """
+        if self.generator.kind == "none":
+            return True
+        needed = min(self.transaction_size + k, self.padded_items)
+        return self.generator.independent_items(self.independent.insert_bits) >= needed
+
     def to_json(self, total: int) -> dict[str, Any]:
         """Return the report type as JSON content; ``total`` is the weight of all report types.
 

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from assocpriv.estimation.supports import ErrorOptions
+    from assocpriv.files.releases import Release
     from assocpriv.plans.baskets.basket_plan import Plan
     from assocpriv.plans.baskets.catalogue import Catalogue
 
@@ -201,7 +202,7 @@ def _add_itemsets(levels: Sequence[ItemsetLevel], closed: Collection[Items]) -> 
     return by_size
 
 
-def _item_ids(names: Any, plan: "Plan", catalogue: "Catalogue", what: str) -> Items:
+def _item_ids(names: Any, plan: "Plan | Release", catalogue: "Catalogue", what: str) -> Items:
     """Return the ids of an itemset's names, ascending."""
     if isinstance(names, str | bytes) or not isinstance(names, Collection):
         raise TypeError(f"{what} must be a set or list of names, got a {type(names).__name__}")
@@ -218,7 +219,7 @@ def _item_ids(names: Any, plan: "Plan", catalogue: "Catalogue", what: str) -> It
     return tuple(sorted(catalogue.index_of[word] for word in words))
 
 
-def _rule_sides(rule: Any, plan: "Plan", catalogue: "Catalogue", what: str) -> tuple[Items, Items]:
+def _rule_sides(rule: Any, plan: "Plan | Release", catalogue: "Catalogue", what: str) -> tuple[Items, Items]:
     """Return the ids of a rule's antecedent and consequent, ascending."""
     if isinstance(rule, str | bytes) or not isinstance(rule, Sequence) or len(rule) != 2:
         raise TypeError(f"{what} must be a pair: the names of the antecedent and those of the consequent")

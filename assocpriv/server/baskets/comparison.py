@@ -208,8 +208,8 @@ def _content(names: list[str], sizes: list[int], request: CompareRequest, facts:
     return {
         "sides": [
             {
-                "name": name, "reports": each.reports, "plan_ids": each.plan_ids, "transaction_size": size,
-                "mean_size": each.sizes and each.sizes.mean,
+                "name": name, "reports": each.reports, "unit": each.unit, "plan_ids": each.plan_ids,
+                "transaction_size": size, "mean_size": each.sizes and each.sizes.mean,
             }
             for name, size, each in zip(names, sizes, facts, strict=True)
         ],

@@ -26,6 +26,7 @@ from typing import Any, NamedTuple, Protocol, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from assocpriv.files.releases import Release
 from assocpriv.files.report_files import Reports, hold_reports
 from assocpriv.kernels.parallel import add_up, cores, default_memory
 from assocpriv.plans.baskets.basket_plan import Plan
@@ -387,8 +388,8 @@ class CountingBackend(Protocol):
     """A collection of reports that can be counted."""
 
     @property
-    def plan(self) -> Plan:
-        """The plan of the reports."""
+    def plan(self) -> "Plan | Release":
+        """The plan of the reports; or a release, which describes itself."""
 
     @property
     def most_candidates(self) -> int:

@@ -55,11 +55,12 @@ from numpy.typing import NDArray
 from assocpriv.estimation.size_distribution import LearnedItems
 from assocpriv.estimation.supports import ErrorOptions, observed_counts, read_share, upper_tail
 from assocpriv.files.mined_tables import ALL, FDR_COLUMNS, SPLIT, FdrControl, MiningFacts, SizeFacts
+from assocpriv.files.releases import Release
 from assocpriv.guarantees.errors import EstimateError
 from assocpriv.guarantees.exact_numbers import as_whole
 from assocpriv.server.baskets.counting import CountingBackend, Part, find_itemsets
 from assocpriv.server.baskets.posterior import ItemsetLevel, PosteriorModel
-from assocpriv.server.baskets.rounds import Rounds, has_enough_independence, longest_catalogue_first
+from assocpriv.server.baskets.rounds import Round, Rounds, longest_catalogue_first
 from assocpriv.server.baskets.tables import NO_FILTER, ItemsetFilter, itemset_frame, read_sizes
 
 if TYPE_CHECKING:
@@ -144,7 +145,7 @@ class MiningRequest:
         """Whether some reports choose the itemsets and the others test them."""
         return self.fdr_level is not None and self.fdr_by == SPLIT
 
-    def largest(self, plans: "Iterable[Plan]") -> int:
+    def largest(self, plans: "Iterable[Plan | Release]") -> int:
         """Return the largest itemset size to mine.
 
         Args:
@@ -159,19 +160,19 @@ class MiningRequest:
         return check_max_itemset(plan_of_largest_sets(plans), self.max_itemset)
 
 
-def plan_of_largest_sets(plans: "Iterable[Plan]") -> "Plan":
+def plan_of_largest_sets(plans: "Iterable[Plan | Release]") -> "Plan | Release":
     """Return the plan that estimates the largest itemsets: a first round may ask for single items alone."""
     return max(plans, key=lambda plan: (plan.items.itemset_size, plan.items.transaction_size))
 
 
-def check_max_itemset(plan: "Plan", max_itemset: int | None) -> int:
+def check_max_itemset(plan: "Plan | Release", max_itemset: int | None) -> int:
     """Return the largest itemset size to mine, the plan's by default; EstimateError if it cannot be estimated."""
     if max_itemset is None:
         return plan.items.itemset_size
     largest_size, m = as_whole(max_itemset), plan.items.transaction_size
     if largest_size is None or not 1 <= largest_size <= m:
         raise EstimateError(f"itemsets must have 1 to {m} items, the plan's transaction size; got {max_itemset!r}")
-    if not has_enough_independence(plan.items, largest_size):
+    if not plan.items.supports(largest_size):
         raise EstimateError(
             f"the plan's generator makes too few items independent for itemsets of {largest_size} items; it supports "
             f"up to {plan.items.itemset_size}. For new reports, make a plan with itemset_size={largest_size}"
@@ -354,8 +355,8 @@ def mine(backends: "CountingBackend | Sequence[CountingBackend]", request: Minin
     """
     given = list(backends) if isinstance(backends, Sequence) else [backends]
     largest = request.largest(backend.plan for backend in given)
-    if request.fdr_level is not None and len(given) > 1:
-        raise EstimateError("fdr takes reports of one plan; mine the reports of each plan separately")
+    if request.fdr_level is not None and (len(given) > 1 or isinstance(given[0].plan, Release)):
+        raise EstimateError("fdr takes reports of one plan, and no release; mine the reports of each plan separately")
     request = replace(request, max_itemset=largest)
     if request.is_split:
         return _mine_split(given, request, largest)
@@ -449,14 +450,17 @@ def collect_facts(
     if rounds.size_reports:
         estimating = {k: round_ for round_ in reversed(rounds.rounds) for k in range(1, round_.itemset_size + 1)}
         truncation = {
-            str(k): list(estimating[k].sizes.truncation_factor(estimating[k].transaction_size, k))
-            for k in range(1, len(result.levels) + 1)
+            str(k): list(each.sizes.truncation_factor(each.transaction_size, k, each.kept(k)))
+            for k, each in sorted(estimating.items())
+            if k <= len(result.levels)
         }
         sizes = SizeFacts(rounds.size_reports, first.sizes.mean, truncation)
     return MiningFacts(
         [each.plan_id for each in plans], first.transaction_size, rounds.n_reports, least,
         request.errors.confidence_level, result.counted, rounds.whole, result.incomplete_sizes, plans[0].names.unlisted,
-        request.threshold is None, int(request.top or 0), None, sizes, max(each.epsilon or 0.0 for each in plans),
+        request.threshold is None, int(request.top or 0), None, sizes,
+        max(float(each.epsilon or 0.0) for each in plans),
+        "basket" if all(isinstance(each, Release) for each in plans) else "report",
     )  # fmt: skip
 
 
@@ -497,7 +501,9 @@ def _test_itemsets(
     assert request.fdr_level is not None
     sums = [level.sums[0][chosen] for level, chosen in zip(levels, rows, strict=False)]
     itemsets = [level.itemsets[chosen] for level, chosen in zip(levels, rows, strict=False)]
-    model = rounds.rounds[0].model
+    first = rounds.rounds[0]
+    assert isinstance(first, Round)
+    model = first.model
     p = make_monotone([upper_tail(observed_counts(each, model), facts.min_support) for each in sums], itemsets)
     ends, n_items = np.cumsum([0, *map(len, p)]).tolist(), len(rounds.catalogue)
     largest = request.max_itemset or len(facts.counted)  # as requested, whatever the reports show

@@ -77,7 +77,8 @@ from assocpriv.guarantees.errors import EstimateError
 from assocpriv.guarantees.exact_numbers import as_whole
 from assocpriv.kernels.parallel import parallel_map
 from assocpriv.server.baskets.counting import find_itemsets, sum_over_subsets
-from assocpriv.server.baskets.rounds import Rounds, SampledEstimate
+from assocpriv.server.baskets.released_rounds import SampledEstimate
+from assocpriv.server.baskets.rounds import Rounds
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -325,7 +326,8 @@ class PosteriorModel:
     def _curve(self, number: int, k: int) -> TruncationCurve:
         if (number, k) not in self._curves:
             round_ = self.rounds[number]
-            self._curves[number, k] = TruncationCurve.from_sizes(round_.sizes, round_.transaction_size, k)
+            m, kept = round_.transaction_size, round_.kept(k)
+            self._curves[number, k] = TruncationCurve.from_sizes(round_.sizes, m, k, kept)
         return self._curves[number, k]
 
     def _evidence(self, counts: _Counts, means: Floats) -> _Evidence:
@@ -364,7 +366,7 @@ class PosteriorModel:
         itemsets = np.arange(self.n_items, dtype=np.int64)[:, None]
         parents = np.zeros((self.n_items, 1), dtype=np.int64)
         sums = [round_.item_sums() for round_ in self.rounds]
-        small = [round_.estimate_small() if round_.itemset_size > 1 else None for round_ in self.rounds]
+        small = [round_.estimate_small() for round_ in self.rounds]
         counts = self._gather(itemsets, parents, sums, [np.ones((1, 1)) for _ in self.rounds])
         means = np.clip(counts.estimates[0].support, 0.0, 1.0)
         for left in reversed(range(_PASSES)):

@@ -19,23 +19,17 @@ from numpy.typing import NDArray
 
 from assocpriv.estimation.size_distribution import SizeDistribution, fit_size_distribution
 from assocpriv.estimation.supports import Respondents, estimate_supports
+from assocpriv.files.releases import Release
 from assocpriv.guarantees.errors import EstimateError
 from assocpriv.plans.baskets.basket_plan import Plan
 from assocpriv.plans.baskets.catalogue import Catalogue
 from assocpriv.plans.baskets.operator import SupportModel
 from assocpriv.plans.baskets.report_type import ReportType
 from assocpriv.server.baskets.counting import CountingBackend, ItemsetCounter, Part, sum_over_subsets
+from assocpriv.server.baskets.released_rounds import ReleasedRound, SampledEstimate, rounds_of_release
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-
-
-@dataclass(frozen=True, slots=True)
-class SampledEstimate:
-    """Estimates within truncated baskets, float64 (itemsets,); ``available``: where there are any, bool (itemsets,)."""
-
-    support: Floats
-    available: NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,8 +125,17 @@ class Round:
         squares = nothing * moments[0] + shares @ moments[1:]
         return np.asarray(np.maximum(squares - within[:, k] ** 2, 0.0) / self.counter.n_reports)
 
-    def estimate_small(self) -> tuple[SampledEstimate, float]:
-        """Return the support of each item with the first padding item, and the padding item's own in [0, 1]."""
+    def kept(self, k: int) -> None:
+        """Return None: baskets are cut to M random items, which keeps C(M,k)/C(c,k) of k-itemsets."""
+
+    def estimate_small(self) -> tuple[SampledEstimate, float] | None:
+        """Return the support of each item with the first padding item, and the padding item's own in [0, 1].
+
+        Returns:
+            None where the round does not estimate pairs.
+        """
+        if self.itemset_size < 2:
+            return None
         n, entries, padding = self.counter.n_reports, self.entries, int(self.first.padding_items[0, 0])
         alone = self.item_sums()[:, 1]
         sums = np.column_stack([np.full(len(alone), n), alone + padding, self.first.small[entries]])
@@ -154,12 +157,14 @@ class Rounds:
         catalogue: the items of all of them.
         whole: whether supports of whole baskets can be estimated; else they hold within at most M items of a basket.
         size_reports: number of reports about basket sizes.
+        n_reports: number of reports about items, and of baskets of releases.
     """
 
-    rounds: tuple[Round, ...]
+    rounds: "tuple[Round | ReleasedRound, ...]"
     catalogue: Catalogue
     whole: bool
     size_reports: int
+    n_reports: int
 
     @classmethod
     def from_backends(cls, backends: Sequence[CountingBackend], largest: int, part: Part = Part.WHOLE) -> "Rounds":
@@ -172,12 +177,17 @@ class Rounds:
         """
         plans = longest_catalogue_first(backend.plan for backend in backends)
         ordered, catalogue = sorted(backends, key=lambda each: plans.index(each.plan)), merge_catalogues(plans)
-        rounds, size_reports, whole = [], 0, True
+        rounds: list[Round | ReleasedRound] = []
+        size_reports, n_reports, whole = 0, 0, True
         for backend in ordered:
             plan = backend.plan
             entries = np.arange(len(catalogue))
             if plan.catalogue != catalogue:
                 entries = np.array([plan.catalogue.index_of.get(name, -1) for name in catalogue], dtype=np.int64)
+            if isinstance(plan, Release):
+                rounds += rounds_of_release(plan, entries)
+                size_reports, n_reports = size_reports + plan.n_baskets, n_reports + plan.n_baskets
+                continue
             types = [each for each in plan.report_types if each.view.kind == plan.items.view.kind]
             types.sort(key=lambda each: each is not plan.items)  # the most frequent one first
             whole &= plan.sizes is not None or all(each.transaction_size >= plan.n_items for each in types)
@@ -189,26 +199,22 @@ class Rounds:
                 m, size = report_type.transaction_size, _largest_estimable(report_type, model, max(largest, 2))
                 first = FirstCounts.from_counter(counter, plan.n_items, m, pairs=size > 1)
                 if sizes is None:
-                    sizes, counted_sizes = _fit_sizes(backend, part, first, counter, model)  # of this part alone
+                    sizes, counted_sizes = _fit_sizes(plan, backend, part, first, counter, model)  # of this part alone
                     size_reports += counted_sizes
                     whole &= counted_sizes > 0 or m >= plan.n_items
                 rounds.append(Round(counter, model, m, size, sizes, first, entries))
+                n_reports += counter.n_reports
         if not rounds:
             raise EstimateError("there are no reports to mine; collect some first")
-        return cls(tuple(rounds), catalogue, whole, size_reports)
-
-    @property
-    def n_reports(self) -> int:
-        """Number of reports about items."""
-        return sum(round_.counter.n_reports for round_ in self.rounds)
+        return cls(tuple(rounds), catalogue, whole, size_reports, n_reports)
 
 
-def longest_catalogue_first(plans: Iterable[Plan]) -> list[Plan]:
+def longest_catalogue_first(plans: "Iterable[Plan | Release]") -> "list[Plan | Release]":
     """Return plans, the one with the longest catalogue first."""
     return sorted(plans, key=lambda plan: -plan.n_items)
 
 
-def merge_catalogues(plans: Sequence[Plan]) -> Catalogue:
+def merge_catalogues(plans: "Sequence[Plan | Release]") -> Catalogue:
     """Return the items of all plans, those of the first plan first."""
     first = plans[0].catalogue
     more = dict.fromkeys(name for plan in plans[1:] for name in plan.catalogue if name not in first.index_of)
@@ -218,23 +224,15 @@ def merge_catalogues(plans: Sequence[Plan]) -> Catalogue:
 def _largest_estimable(report_type: ReportType, model: SupportModel, largest: int) -> int:
     """Return the largest itemset size up to ``largest`` that a report type estimates."""
     for k in range(min(largest, report_type.transaction_size), 0, -1):
-        if has_enough_independence(report_type, k) and model.variances(k)[0] < math.inf:
+        if report_type.supports(k) and model.variances(k)[0] < math.inf:
             return k
     return 0
 
 
-def has_enough_independence(report_type: ReportType, k: int) -> bool:
-    """Return whether reports show any M + k entries independently, as estimates of k-itemsets need."""
-    if report_type.generator.kind == "none":
-        return True
-    needed = min(report_type.transaction_size + k, report_type.padded_items)
-    return report_type.generator.independent_items(report_type.independent.insert_bits) >= needed
-
-
 def _fit_sizes(
-    backend: CountingBackend, part: Part, first: FirstCounts, counter: ItemsetCounter, model: SupportModel
+    plan: Plan, backend: CountingBackend, part: Part, first: FirstCounts, counter: ItemsetCounter, model: SupportModel
 ) -> tuple[SizeDistribution, int]:
-    plan, bounds = backend.plan, np.array(backend.plan.size_bounds, dtype=np.int64)
+    bounds = np.array(plan.size_bounds, dtype=np.int64)
     m = plan.items.transaction_size
     below, below_errors = estimate_jointly(first.padding_items, counter.n_reports, model)
     source = None if plan.sizes is None else backend.open(part, plan.sizes)

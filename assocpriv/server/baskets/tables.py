@@ -34,6 +34,7 @@ from assocpriv.files.mined_tables import (
     typed,
     with_facts,
 )
+from assocpriv.files.releases import Release
 from assocpriv.guarantees.errors import EstimateError
 from assocpriv.plans.baskets.basket_plan import Plan
 from assocpriv.plans.baskets.catalogue import sort_key
@@ -251,18 +252,19 @@ class ItemsetFilter:
         read_sizes(self.size, "the size")
         _check_order(self.sort, ["support", "size", "name"])
 
-    def check(self, plans: "Sequence[PublishedPlan]") -> None:
+    def check(self, plans: "Sequence[PublishedPlan | Release]") -> None:
         """Check that every name of ``contains`` is an item, since a misspelt name would look like an empty result.
 
         Args:
-            plans: plans of baskets; a name must be in the catalogue of at least one.
+            plans: plans of baskets, or releases; a name must be in the catalogue of at least one.
 
         Raises:
             EstimateError: no plan has the name.
             PlanError: a plan of another type.
         """
+        catalogues = [(each if isinstance(each, Release) else each.require_type(Plan)).catalogue for each in plans]
         for name in map(str, self.contains):
-            if not any(name in plan.require_type(Plan).catalogue.index_of for plan in plans):
+            if not any(name in catalogue.index_of for catalogue in catalogues):
                 raise EstimateError(f"{name!r} is not in the plan's catalogue")
 
     def matches(self, frame: LightFrame) -> Mask:

@@ -11,11 +11,11 @@ import pytest
 from naive import planned
 
 import assocpriv as ap
-from assocpriv.client.baskets.bulk_client import check_spellings, choose_rows, limit_per_person
 from assocpriv.guarantees.entropy import WordEntropy
 from assocpriv.guarantees.errors import BasketError
 from assocpriv.records.baskets import Baskets
 from assocpriv.records.layout import ReadOptions
+from assocpriv.records.persons import check_spellings, choose_rows, limit_per_person
 
 SALES = """receipt;card;item
 1;canary-a;tea
@@ -68,7 +68,14 @@ def test_selected_baskets_stay_whole(kind: str, tmp_path: Path) -> None:
     """Rows of a transaction may stand anywhere; the selected baskets are complete."""
     path = sales(tmp_path)
     source = path if kind == "file" else pd.read_csv(path, sep=";", dtype=str)
-    kept = limit_per_person(source, "card", PLAN, ReadOptions(layout=APART), entropy=Words((3, 1, 2, 0, 4)))
+    kept = limit_per_person(
+        source,
+        "card",
+        PLAN.reports_per_person,
+        PLAN.catalogue,
+        ReadOptions(layout=APART),
+        entropy=Words((3, 1, 2, 0, 4)),
+    )
     assert (kept.rows.tolist(), kept.baskets, kept.people) == ([1, 3], 5, 2)
     baskets = ap.read_baskets(path, layout=APART)
     assert [sorted(baskets.catalogue[item] for item in basket) for basket in kept.select(baskets)] == [

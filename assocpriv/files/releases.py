@@ -1,0 +1,388 @@
+"""Releases: noisy counts of items and larger sets under central differential privacy, and their files.
+
+A shop that holds its baskets adds noise to counts of them and publishes the result, a release. What is computed from a
+release alone keeps its guarantee. **Neighbours** are data sets that differ by one basket, which is added or removed, or
+by one person, who has at most R baskets. The number of baskets is not public.
+
+A release has two **stages**. The first counts all items of the public catalogue. The second counts the pairs and larger
+sets of items that the first one's noisy counts show to be frequent, in baskets reduced to these items. Each stage also
+counts baskets by classes of sizes, of which one basket is in one class; and all baskets are counted once.
+
+**Weights.** A basket of c ≤ M items counts fully. In a larger one all k-itemsets together count as much as in a basket
+of M: each with the weight √(C(M, k)/C(c, k)) for discrete Gaussian noise, with C(M, k)/C(c, k) for two-sided geometric
+noise, rounded down to a multiple of 1/64. So one basket changes the counts of all k-itemsets by at most √C(M, k) in the
+Euclidean norm, or by C(M, k) in the sum of absolute values. Nothing is drawn, and the reader knows the weights. A
+release satisfies ρ-zero-concentrated differential privacy with
+
+    ρ = R² Σ C(M, k) r
+
+over all its counts, r being the rates of discrete Gaussian noise (guarantees/integer_noise.py), or with two-sided
+geometric noise ε-differential privacy with ε = R Σ C(M, k) r. Reading a release checks that (ε, δ) follows.
+
+docs/formats.md describes the file, a Parquet table with facts in its metadata.
+"""
+
+import hashlib
+import json
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from math import comb, isqrt
+from os import PathLike
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assocpriv.files.arrow import column_chunks, is_inflated, pa, parquet_errors, pq
+from assocpriv.files.atomic import atomic_output
+from assocpriv.guarantees.amplification import format_fraction, read_fraction
+from assocpriv.guarantees.errors import FileError, PlanError, PrivacyLimitError, json_fields
+from assocpriv.guarantees.integer_noise import IntegerNoise, epsilon_from_rho
+from assocpriv.plans.baskets.catalogue import Catalogue, Names
+from assocpriv.plans.result_display import html_renderer, short_repr
+
+Ints = NDArray[np.int64]
+FORMAT = "assocpriv-release"
+RELEASE_KEY = FORMAT.encode()
+SCALE = 64  # counts of itemsets are multiples of 1/64
+_VERSION = 1
+MOST_BASKETS_PER_PERSON = 1000
+MOST_TRANSACTION_SIZE = 64
+_PARQUET = b"PAR1"  # the first bytes
+_ALLOWED = 1 << 26  # bytes of memory that any file may claim
+_MOST_COUNT = 1 << 53
+_CONTRADICTS = "the counts of a release contradict its facts; it is damaged, or of another program"
+_FIELDS = {
+    "format", "version", "catalogue", "names", "baskets_per_person", "epsilon", "delta", "scale", "total", "total_rate",
+    "squared", "stages",
+}  # fmt: skip
+_STAGE_FIELDS = {"items", "transaction_size", "size_bounds", "size_counts", "size_rate", "rates"}
+
+
+@dataclass(frozen=True, slots=True)
+class CountedItems:
+    """What a release counts: M of its first stage, and the size of its largest itemsets."""
+
+    transaction_size: int
+    itemset_size: int
+
+    def supports(self, k: int) -> bool:
+        """Return whether k-itemsets are counted."""
+        return k <= self.itemset_size
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class ReleasedLevel:
+    """Noisy counts of itemsets of one size.
+
+    Attributes:
+        itemsets: item ids, int64 (itemsets, k), rising in each row; rows in lexicographic order.
+        counts: 64 times the weight of the baskets that hold each, with noise, int64 (itemsets,); some may be negative.
+        noise: the noise of each of these numbers.
+    """
+
+    itemsets: Ints
+    counts: Ints
+    noise: IntegerNoise
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class ReleasedStage:
+    """The counts of one stage.
+
+    Attributes:
+        items: ids of the items that baskets were reduced to, int64 (items,), rising.
+        transaction_size: M, the most items with which a basket counts fully.
+        size_bounds: least size of each class of sizes, by these items alone, int64 (classes,), rising from 0.
+        size_counts: how many baskets are in each class, with noise, int64 (classes,).
+        size_noise: the noise of each.
+        levels: counts by itemset size.
+    """
+
+    items: Ints
+    transaction_size: int
+    size_bounds: Ints
+    size_counts: Ints
+    size_noise: IntegerNoise
+    levels: tuple[ReleasedLevel, ...]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Release:
+    """Noisy counts of baskets, published by who holds these.
+
+    Attributes:
+        catalogue: the public names of the items.
+        total: number of baskets, with noise.
+        total_noise: its noise.
+        stages: the counts of all items, then those of larger sets.
+        epsilon, delta: the guarantee; δ is 0 with two-sided geometric noise.
+        baskets_per_person: R where the guarantee is for all baskets of a person, of which R were counted; 0 where it is
+            for one basket.
+        names: the taxonomy by which baskets were read.
+
+    Raises:
+        PrivacyLimitError: the guarantee does not follow from the noise.
+        PlanError: fields contradict each other.
+    """
+
+    catalogue: Catalogue
+    total: int
+    total_noise: IntegerNoise
+    stages: tuple[ReleasedStage, ...]
+    epsilon: Fraction
+    delta: Fraction
+    baskets_per_person: int = 0
+    names: Names = Names()  # noqa: RUF009  # frozen
+
+    kind: ClassVar[str] = "release"
+    _repr_html_ = html_renderer("assocpriv.show.release_views:released")
+
+    def __post_init__(self) -> None:
+        if not self.epsilon > 0 or not 0 <= self.delta < 1 or not self.stages:
+            raise PlanError("a release needs an epsilon above 0, a delta from 0 to below 1, and counts")
+        if not 0 <= self.baskets_per_person <= MOST_BASKETS_PER_PERSON:
+            raise PlanError(f"a release counts 1 to {MOST_BASKETS_PER_PERSON} baskets per person")
+        if abs(self.total) > _MOST_COUNT or self.total_noise.squared != self.is_gaussian:
+            raise PlanError(_CONTRADICTS)
+        for stage in self.stages:
+            _check_stage(stage, len(self.catalogue), squared=self.is_gaussian)
+        if self.spent > self.epsilon:
+            raise PrivacyLimitError(
+                f"the release's noise proves only epsilon = {float(self.spent):.6g}, not the {float(self.epsilon):.6g} "
+                "that it states; do not use it"
+            )
+
+    def __repr__(self) -> str:
+        counts = [f"{len(level.counts):,} sets of {level.itemsets.shape[1]}" for _, level in self.levels]
+        guarantee = f"(ε, δ) = ({float(self.epsilon):g}, {float(self.delta):g}) for {self.unit}"
+        return short_repr(self, f"about {self.n_baskets:,} baskets, {guarantee}", [f"counts of {', '.join(counts)}"])
+
+    @property
+    def unit(self) -> str:
+        """What the guarantee covers, in words."""
+        count = self.baskets_per_person
+        return f"all baskets of a person, of which {count} at most are counted" if count else "one basket"
+
+    @property
+    def is_gaussian(self) -> bool:
+        """Whether noise is discrete Gaussian, so that the guarantee needs a δ above 0."""
+        return self.delta > 0
+
+    @cached_property
+    def spent(self) -> Fraction:
+        """The ε that the noise proves at ``delta``, rounded up."""
+        times, unit = max(self.baskets_per_person, 1), SCALE**2 if self.is_gaussian else SCALE
+        total = sum((stage.size_noise.rate for stage in self.stages), self.total_noise.rate)
+        total += sum(
+            comb(min(stage.transaction_size, len(stage.items)), level.itemsets.shape[1]) * level.noise.rate * unit
+            for stage, level in self.levels
+        )
+        return epsilon_from_rho(total * times**2, self.delta) if self.is_gaussian else total * times
+
+    @property
+    def levels(self) -> list[tuple[ReleasedStage, ReleasedLevel]]:
+        """The counts of each stage and itemset size."""
+        return [(stage, level) for stage in self.stages for level in stage.levels]
+
+    @property
+    def n_items(self) -> int:
+        """Number of items of the catalogue."""
+        return len(self.catalogue)
+
+    @property
+    def n_baskets(self) -> int:
+        """Noisy number of baskets, at least 1."""
+        return max(self.total, 1)
+
+    @property
+    def plan(self) -> "Release":
+        """The release, which describes its own counts."""
+        return self
+
+    @property
+    def items(self) -> "CountedItems":
+        """The itemset sizes that are counted."""
+        return CountedItems(self.stages[0].transaction_size, max(level.itemsets.shape[1] for _, level in self.levels))
+
+    @cached_property
+    def plan_id(self) -> str:
+        """SHA-256 of the release's facts and counts, 64 hexadecimal digits."""
+        digest = hashlib.sha256(self._facts().encode())
+        for _, level in self.levels:
+            digest.update(level.itemsets.astype("<i8").tobytes() + level.counts.astype("<i8").tobytes())
+        return digest.hexdigest()
+
+    def _facts(self) -> str:
+        stages = [
+            {
+                "items": stage.items.tolist() if len(stage.items) < self.n_items else None,
+                "transaction_size": stage.transaction_size, "size_bounds": stage.size_bounds.tolist(),
+                "size_counts": stage.size_counts.tolist(), "size_rate": format_fraction(stage.size_noise.rate),
+                "rates": {str(level.itemsets.shape[1]): format_fraction(level.noise.rate) for level in stage.levels},
+            }
+            for stage in self.stages
+        ]  # fmt: skip
+        content = {
+            "format": FORMAT, "version": _VERSION, "catalogue": self.catalogue.to_json(), "names": self.names.to_json(),
+            "baskets_per_person": self.baskets_per_person, "epsilon": format_fraction(self.epsilon),
+            "delta": format_fraction(self.delta), "scale": SCALE, "total": self.total,
+            "total_rate": format_fraction(self.total_noise.rate), "squared": self.is_gaussian, "stages": stages,
+        }  # fmt: skip
+        return json.dumps(content, sort_keys=True, separators=(",", ":"))
+
+    def write(self, path: str | PathLike[str], *, force: bool = False) -> None:
+        """Write the release to a Parquet file, atomically.
+
+        Args:
+            path: the file.
+            force: replace an existing file.
+
+        Raises:
+            FileError: the file exists and ``force`` is not set, does not end in .parquet or .pq, or cannot be written.
+        """
+        if Path(path).suffix.lower() not in (".parquet", ".pq"):
+            raise FileError(f"{path} must end in .parquet or .pq: releases are Parquet")
+        rows = [
+            (number, level.itemsets, level.counts) for number, stage in enumerate(self.stages) for level in stage.levels
+        ]
+        names = [[self.catalogue[i] for i in each] for _, itemsets, _ in rows for each in itemsets.tolist()]
+        columns = {
+            "stage": pa.array(np.concatenate([np.full(len(counts), n) for n, _, counts in rows]), pa.int8()),
+            "itemset": pa.array(names, pa.list_(pa.string())),
+            "count": pa.array(np.concatenate([counts for *_, counts in rows]), pa.int64()),
+        }
+        table = pa.table(columns).replace_schema_metadata({RELEASE_KEY: self._facts().encode()})
+        with atomic_output(path, force=force) as stream:
+            pq.write_table(table, stream)
+
+
+def basket_weights(sizes: Ints, m: int, k: int, *, squared: bool) -> Ints:
+    """Return 64 times the weight of a k-itemset in baskets of these sizes, int64 of their shape.
+
+    >>> basket_weights(np.array([2, 4, 9]), 4, 2, squared=True).tolist()
+    [64, 64, 26]
+    """
+
+    def weight(size: int) -> int:
+        if size <= max(m, k - 1):
+            return SCALE
+        return isqrt(SCALE**2 * comb(m, k) // comb(size, k)) if squared else SCALE * comb(m, k) // comb(size, k)
+
+    distinct, places = np.unique(sizes, return_inverse=True)
+    return np.array([weight(size) for size in distinct.tolist()], dtype=np.int64)[places]
+
+
+def _check_stage(stage: ReleasedStage, n_items: int, *, squared: bool) -> None:
+    """Raise PlanError for counts that no release has."""
+    items, m, bounds = stage.items, stage.transaction_size, stage.size_bounds
+    sound = (
+        len(items) > 0 and _is_rising(items, n_items) and type(m) is int and 1 <= m <= MOST_TRANSACTION_SIZE
+        and len(bounds) == len(stage.size_counts) > 1 and bounds[0] == 0 and _is_rising(bounds, 1 << 40)
+        and m in bounds and len(stage.levels) > 0
+    )  # fmt: skip
+    counts = [stage.size_counts, *(level.counts for level in stage.levels)]
+    sound = sound and all(np.abs(each).max(initial=0) <= _MOST_COUNT for each in counts)
+    for level in stage.levels:
+        k = level.itemsets.shape[1]
+        keys = level.itemsets[:, 0] if k == 1 else np.unique(level.itemsets, axis=0)
+        sound = (
+            sound and 1 <= k <= m and len(level.counts) == len(level.itemsets) == len(keys)
+            and bool(np.isin(level.itemsets, items).all()) and bool((np.diff(level.itemsets, axis=1) > 0).all())
+        )  # fmt: skip
+    if not sound or any(noise.squared != squared for noise in _noises(stage)):
+        raise PlanError(_CONTRADICTS)
+
+
+def _noises(stage: ReleasedStage) -> list[IntegerNoise]:
+    return [stage.size_noise, *(level.noise for level in stage.levels)]
+
+
+def _is_rising(values: Ints, end: int) -> bool:
+    return bool(values[0] >= 0 and values[-1] < end and (np.diff(values) > 0).all())
+
+
+# ---- files
+
+
+def is_release(path: str | PathLike[str]) -> bool:
+    """Return whether a file is a release, by its metadata; False for what cannot be read."""
+    try:
+        with open(path, "rb") as file:  # the slow library is for Parquet alone
+            return file.read(len(_PARQUET)) == _PARQUET and RELEASE_KEY in (pq.read_schema(path).metadata or {})
+    except OSError:
+        return False
+    except parquet_errors():
+        return False
+
+
+def read_release(path: str | PathLike[str]) -> Release:
+    """Read a release.
+
+    Args:
+        path: the file that ``assocpriv release`` or :meth:`Release.write` wrote.
+
+    Returns:
+        The release, checked.
+
+    Raises:
+        FileError: the file cannot be read, is damaged or is no release, or its guarantee does not follow from its
+            noise.
+    """
+    try:
+        with open(path, "rb") as stream:
+            if is_inflated(column_chunks(stream), Path(path).stat().st_size, _ALLOWED):
+                raise FileError(f"{path} is damaged or malicious: it claims more than its bytes can hold")
+        table = pq.read_table(path)
+    except parquet_errors() as error:
+        raise FileError(f"cannot read {path}: {error}") from None
+    text = (table.schema.metadata or {}).get(RELEASE_KEY)
+    if text is None:
+        raise FileError(f"{path} is no release; assocpriv release writes one")
+    try:
+        return _parse(text.decode(), table)
+    except PlanError as error:
+        raise FileError(f"{path}: {error}") from None
+    except (KeyError, TypeError, ValueError, AttributeError):
+        raise FileError(f"{path} is a damaged release, or one of a newer version") from None
+
+
+def _parse(text: str, table: Any) -> Release:
+    """Return the release of a file; KeyError, TypeError or ValueError for content of another form."""
+    content: Any = json_fields(text)
+    if (
+        set(content) != _FIELDS
+        or content["format"] != FORMAT
+        or (content["version"], content["scale"]) != (_VERSION, SCALE)
+    ):
+        raise ValueError("unknown fields")
+    catalogue = Catalogue.from_json(content["catalogue"])
+    stage_numbers, counts = (table.column(name).to_numpy() for name in ("stage", "count"))
+    itemsets, index = table.column("itemset").to_pylist(), catalogue.index_of
+    stages = []
+    for number, fields in enumerate(content["stages"]):
+        if set(fields) != _STAGE_FIELDS:
+            raise ValueError("unknown fields")
+        rows, levels = np.flatnonzero(stage_numbers == number).tolist(), []
+        for k, rate in fields["rates"].items():
+            chosen = [row for row in rows if len(itemsets[row]) == int(k)]
+            ids = np.array([[index[name] for name in itemsets[row]] for row in chosen], dtype=np.int64)
+            noise = IntegerNoise(read_fraction(rate, "rate"), content["squared"])
+            levels.append(ReleasedLevel(ids.reshape(-1, int(k)), counts[chosen].astype(np.int64), noise))
+        if sum(len(level.counts) for level in levels) != len(rows):
+            raise ValueError("counts of other sizes")
+        every = np.arange(len(catalogue)) if fields["items"] is None else _integers(fields["items"])
+        bounds, classes = _integers(fields["size_bounds"]), _integers(fields["size_counts"])
+        noise = IntegerNoise(read_fraction(fields["size_rate"], "size_rate"), content["squared"])
+        stages.append(ReleasedStage(every, fields["transaction_size"], bounds, classes, noise, tuple(levels)))
+    epsilon, delta = (read_fraction(content[name], name) for name in ("epsilon", "delta"))
+    total_noise = IntegerNoise(read_fraction(content["total_rate"], "total_rate"), content["squared"])
+    names = Names.from_json(content["names"])
+    total, most = int(content["total"]), content["baskets_per_person"]
+    return Release(catalogue, total, total_noise, tuple(stages), epsilon, delta, most, names)
+
+
+def _integers(values: Any) -> Ints:
+    return np.array(values, dtype=np.int64)

@@ -1,0 +1,1 @@
+"""Counts of raw baskets with noise, under central differential privacy."""

@@ -1,0 +1,261 @@
+"""Releases: what one basket changes, the noise, and what is estimated from them."""
+
+import dataclasses
+import io
+import itertools
+from fractions import Fraction
+from math import comb
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+
+import assocpriv as ap
+from assocpriv.files.releases import SCALE, Release, basket_weights
+from assocpriv.guarantees.errors import AssocprivError
+from assocpriv.guarantees.integer_noise import IntegerNoise, epsilon_from_rho
+from assocpriv.plans.baskets.catalogue import Catalogue
+from assocpriv.records.baskets import Baskets
+from assocpriv.releasing.basket_release import ReleaseOptions, _Bits, release_baskets
+from assocpriv.simulation.enumeration import SeededEntropy
+from assocpriv.simulation.synthetic import QuestSettings, generate_quest
+
+OPTIONS = ReleaseOptions(Fraction(1), Fraction(1, 10**8))
+
+
+class NoNoise(SeededEntropy):
+    """Words in the middle, which draw no noise."""
+
+    def words(self, count: int) -> Any:
+        """Return words of which each begins a uniform number of about one half."""
+        return np.full(count, 1 << 63, dtype=np.uint64)
+
+
+def shop(n: int, seed: int = 1, items: int = 60, mean: float = 4.0) -> Baskets:
+    """Return generated baskets."""
+    return generate_quest(QuestSettings(n_baskets=n, n_items=items, mean_size=mean, seed=seed))
+
+
+def counts_of(release: Release) -> list[np.ndarray]:
+    """Return all numbers of a release that depend on the baskets, by vector."""
+    sizes = [stage.size_counts for stage in release.stages]
+    return [np.array([release.total]), *sizes, *(level.counts for _, level in release.levels)]
+
+
+# ---- sensitivity
+
+
+@pytest.mark.parametrize("delta", [Fraction(0), Fraction(1, 10**8)])
+def test_weights_bound_what_a_basket_changes(delta: Fraction) -> None:
+    """By any size, the weights of all k-itemsets have at most the norm that noise is for, and nearly that norm."""
+    squared = delta > 0
+    sizes = np.arange(1, 200)
+    for m, k in itertools.product((1, 2, 5, 9, 16), (1, 2, 3)):
+        weights = basket_weights(sizes, m, k, squared=squared).tolist()
+        norms = [comb(c, k) * (w**2 if squared else w) for c, w in zip(sizes.tolist(), weights, strict=True)]
+        limit = comb(m, k) * (SCALE**2 if squared else SCALE)
+        assert max(norms) <= limit
+        assert norms[m - 1] == limit
+        assert all(w == SCALE for w in weights[:m])
+
+
+@pytest.mark.parametrize("delta", [Fraction(0), Fraction(1, 10**8)])
+@pytest.mark.parametrize("size", [0, 1, 3, 6, 30])
+def test_neighbours_differ_by_no_more_than_the_noise_is_for(delta: Fraction, size: int) -> None:
+    """Without noise, one further basket of any size changes each vector of counts by at most its stated norm.
+
+    The sum of the costs at these changes is at most ε; with one basket more the choices of the release are the same, as
+    they depend on noisy values that it hardly moves.
+    """
+    baskets = shop(20_000)
+    names = [*baskets.catalogue]
+    more = Baskets.from_sets(
+        [*([names[i] for i in each] for each in baskets), names[:size]], baskets.catalogue, empty="keep"
+    )
+    options = ReleaseOptions(Fraction(1), delta)
+    first, second = (release_baskets(each, options, entropy=NoNoise(1)) for each in (baskets, more))
+    assert [stage.transaction_size for stage in first.stages] == [stage.transaction_size for stage in second.stages]
+    noises = [first.total_noise, *(stage.size_noise for stage in first.stages)]
+    noises += [level.noise for _, level in first.levels]
+    cost = Fraction(0)
+    for old, new, noise in zip(counts_of(first), counts_of(second), noises, strict=True):
+        if len(old) == len(new):
+            change = (new - old).tolist()
+            cost += noise.rate * (sum(x * x for x in change) if noise.squared else sum(map(abs, change)))
+    spent = epsilon_from_rho(cost, delta) if delta and cost else cost
+    assert 0 < spent <= first.spent <= 1
+
+
+def test_counts_without_noise_are_weighted_supports() -> None:
+    """Counts are the sums of the weights of the baskets that hold a set, over all sets of the second stage."""
+    baskets = shop(3_000, mean=6.0)
+    made = release_baskets(baskets, ReleaseOptions(Fraction(4), Fraction(1, 10**8)), entropy=NoNoise(1))
+    assert made.total == len(baskets)
+    for stage, level in made.levels:
+        inside = [frozenset(stage.items.tolist()) & basket for basket in baskets]
+        k = level.itemsets.shape[1]
+        sizes = np.array([len(each) for each in inside])
+        weights = basket_weights(np.maximum(sizes, 1), stage.transaction_size, k, squared=True)
+        for itemset, count in list(zip(level.itemsets.tolist(), level.counts.tolist(), strict=True))[::7]:
+            held = [weight for weight, basket in zip(weights.tolist(), inside, strict=True) if basket >= set(itemset)]
+            assert count == sum(held)
+        bounds = np.append(stage.size_bounds, 1 << 40)
+        assert stage.size_counts.tolist() == np.histogram(sizes, bounds)[0].tolist()
+
+
+def test_bits_count_as_a_loop_does() -> None:
+    """Blocks by size count what single baskets hold; empty baskets and those without items are no obstacle."""
+    baskets = Baskets.from_sets([[], ["a"], ["a", "b"], ["a", "b", "c"], []] * 50, Catalogue([*"abcd"]), empty="keep")
+    bits = _Bits.of(baskets, 2)
+    pairs = np.array(list(itertools.combinations(range(4), 2)))
+    assert bits.sizes.tolist() == [2, 3]
+    assert bits.count(pairs, np.array([1, 10])).tolist() == [50 + 500, 500, 0, 500, 0, 0]
+
+
+# ---- budget
+
+
+def test_the_budget_is_spent_and_not_exceeded() -> None:
+    """The noise proves the stated ε, and no more than a part in 10^6 less."""
+    for options in (
+        OPTIONS, ReleaseOptions(Fraction(4), Fraction(0)), ReleaseOptions(Fraction(1, 2), Fraction(1, 10**6), 3, 2),
+        ReleaseOptions(Fraction(2), Fraction(1, 10**6), 0, 1),
+    ):  # fmt: skip
+        made = release_baskets(shop(30_000), options, entropy=SeededEntropy(1))
+        assert made.spent <= made.epsilon
+        largest = max(level.itemsets.shape[1] for _, level in made.levels)
+        if options.max_itemset == largest > 1:
+            assert made.spent > made.epsilon * Fraction(999_999, 1_000_000)
+
+
+def test_persons_cost_as_often_as_they_count() -> None:
+    """With R baskets of a person noise is R times as large, and at most R of each are counted."""
+    one = release_baskets(shop(20_000), ReleaseOptions(Fraction(2), Fraction(1, 10**8), 1), entropy=NoNoise(1))
+    many = release_baskets(shop(20_000), ReleaseOptions(Fraction(2), Fraction(1, 10**8), 4), entropy=NoNoise(1))
+    assert float(one.total_noise.rate / many.total_noise.rate) == pytest.approx(16)
+    rows = [f"{person},{basket},tea" for person in range(400) for basket in range(person * 7, person * 7 + 7)]
+    table = pd.read_csv(io.StringIO("card,receipt,item\n" + "\n".join(rows)), dtype=str)
+    made = ap.release(
+        table, ["tea"], epsilon=50, delta="1e-6", person="card", baskets_per_person=2,
+        layout="long transaction=receipt item=item",
+    )  # fmt: skip
+    assert abs(made.total - 800) < 60
+    assert "2 at most" in made.unit
+
+
+def test_a_release_that_claims_too_little_is_refused() -> None:
+    """A smaller ε than the noise proves is refused; so is the noise of a smaller change."""
+    made = release_baskets(shop(20_000), OPTIONS, entropy=SeededEntropy(1))
+    with pytest.raises(AssocprivError, match="the release's noise proves only epsilon"):
+        dataclasses.replace(made, epsilon=Fraction(99, 100))
+    with pytest.raises(AssocprivError, match="the release's noise proves only epsilon"):
+        dataclasses.replace(made, baskets_per_person=2)
+    with pytest.raises(AssocprivError, match="the release's noise proves only epsilon"):
+        dataclasses.replace(made, total_noise=IntegerNoise(made.total_noise.rate * 2))
+
+
+# ---- estimates
+
+
+def test_frequent_pairs_of_20_000_baskets_are_found() -> None:
+    """At (1, 10⁻⁸) 18 of the true first 20 pairs are among the first 20, and intervals hold in nine of ten cases.
+
+    Estimates of pairs are within a standard error of .35 points; the raw counts of large baskets are not corrected.
+    """
+    baskets = shop(20_000, items=200, mean=6.0)
+    rows = np.zeros((len(baskets), 200), dtype=np.float32)
+    rows[np.repeat(np.arange(len(baskets)), baskets.sizes), baskets.items] = 1
+    both = rows.T @ rows / len(baskets)
+    names = [*baskets.catalogue]
+    truth = {frozenset([names[i], names[j]]): float(both[i, j]) for i in range(200) for j in range(i)}
+    truth |= {frozenset([names[i]]): float(both[i, i]) for i in range(200)}
+    found = ap.mine(release_baskets(baskets, OPTIONS, entropy=SeededEntropy(5)), top=150)
+    pairs = sorted((q for q in truth if len(q) == 2), key=lambda q: -truth[q])[:20]
+    own = found[found["length"] == 2].nlargest(20, "support")["itemsets"]
+    assert len(set(own) & set(pairs)) >= 18
+    known = found[found["length"] <= 2]
+    exact = known["itemsets"].map(truth)
+    held = (known["ci_low"] <= exact) & (exact <= known["ci_high"])
+    assert held.mean() > 0.9
+    z = (known["unbiased"] - exact) / known["unbiased_error"]
+    assert abs(z.mean()) < 0.5
+    assert 0.5 < z.std() < 1.5
+
+
+def test_all_questions_read_releases(tmp_path: Path) -> None:
+    """Rules, named sets, substitutes and comparisons take releases and their files; two are read together."""
+    shops = [release_baskets(shop(20_000, seed), OPTIONS, entropy=SeededEntropy(seed)) for seed in (1, 2)]
+    for number, made in enumerate(shops):
+        made.write(tmp_path / f"{number}.parquet")
+    together = ap.mine([tmp_path / "0.parquet", tmp_path / "1.parquet"])
+    alone = ap.mine(shops[0])
+    assert together.attrs["assocpriv"]["reports"] > 1.9 * alone.attrs["assocpriv"]["reports"] / 2
+    assert together["std_error"].iloc[0] < alone["std_error"].iloc[0]
+    best = [*alone["itemsets"].iloc[0]]
+    assert ap.ask(shops[0], [best])["support"].iloc[0] == pytest.approx(alone["support"].iloc[0])
+    assert len(ap.association_rules(alone, "20%").columns)
+    assert ap.compare([shops[0]], [shops[1]]).to_frame()["itemsets"].map(len).max() >= 2
+    assert "lift_by_size" in ap.substitutes(shops[0])
+    with pytest.raises(AssocprivError, match="no release"):
+        ap.mine(shops[0], "2%", fdr="5%")
+    with pytest.raises(AssocprivError, match="refine takes the reports of a first round"):
+        ap.refine(shops[0])
+    with pytest.raises(AssocprivError, match="named twice"):
+        ap.mine([tmp_path / "0.parquet", tmp_path / "0.parquet"])
+
+
+# ---- files and refusals
+
+
+def test_files_keep_all(tmp_path: Path) -> None:
+    """A release that is read again is the same, and its file holds no name that the catalogue lacks."""
+    made = ap.release([{"milk", "tea"}, {"tea"}] * 5_000, ["milk", "tea"], epsilon=2)
+    made.write(tmp_path / "r.parquet")
+    again = ap.read_release(tmp_path / "r.parquet")
+    assert again.plan_id == made.plan_id
+    assert again.spent == made.spent
+    assert repr(again) == repr(made)
+    table = pq.read_table(tmp_path / "r.parquet")
+    assert {name for names in table["itemset"].to_pylist() for name in names} == {"milk", "tea"}
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [(b'"total":', b'"tota1":'), (b'"epsilon":"1/1"', b'"epsilon":"1/2"'), (b'"version":1', b'"version":2'),
+     (b'"squared":true', b'"squared":null'), (b'"transaction_size":', b'"transaction_size":1')],
+)  # fmt: skip
+def test_changed_files_are_refused(tmp_path: Path, old: bytes, new: bytes) -> None:
+    """Facts that were changed are refused, with the path and one sentence."""
+    ap.release([{"a", "b"}, {"b"}] * 5_000, ["a", "b"]).write(tmp_path / "r.parquet")
+    table = pq.read_table(tmp_path / "r.parquet")
+    facts = table.schema.metadata[b"assocpriv-release"]
+    assert old in facts
+    changed = table.replace_schema_metadata({b"assocpriv-release": facts.replace(old, new, 1)})
+    pq.write_table(changed, tmp_path / "c.parquet")
+    with pytest.raises(AssocprivError, match=r"c\.parquet"):
+        ap.read_release(tmp_path / "c.parquet")
+
+
+@pytest.mark.parametrize(
+    ("options", "wrong"),
+    [({"epsilon": 0}, "epsilon must be above 0"), ({"epsilon": "x"}, "epsilon"), ({"delta": "0.5"}, "delta must be"),
+     ({"delta": "0.0009"}, "below 1 over the number of baskets"), ({"max_itemset": 6}, "max itemset"),
+     ({"baskets_per_person": 2}, "needs person"), ({"epsilon": "0.001"}, "are too few|larger than any count")],
+)  # fmt: skip
+def test_refusals(options: dict[str, Any], wrong: str) -> None:
+    """Numbers out of range, and too few baskets, are refused."""
+    with pytest.raises(AssocprivError, match=wrong):
+        ap.release([{"a"}, {"b"}] * 2_000, ["a", "b"], **options)
+
+
+def test_few_baskets_and_short_catalogues() -> None:
+    """Forty baskets tell nothing; unknown items are refused or dropped; one item and empty baskets can be counted."""
+    with pytest.raises(AssocprivError, match="are too few for epsilon = 1"):
+        ap.release([{"a"}] * 40, ["a"])
+    with pytest.raises(AssocprivError, match="catalogue"):
+        ap.release([{"a", "z"}] * 4_000, ["a"])
+    made = ap.release([{"a", "z"}, set()] * 4_000, ["a"], unknown="drop", empty="keep")
+    assert ap.mine(made)["support"].iloc[0] == pytest.approx(0.5, abs=0.05)
