@@ -17,7 +17,7 @@ from .plans.baskets.basket_plan import Plan as Plan
 from .records.baskets import Baskets as Baskets, to_baskets as to_baskets
 from .files.report_files import Reports as Reports, read_reports as read_reports
 from .files.releases import Release as Release
-from .api.releasing import read_release as read_release, release as release
+from .api.releasing import read_release as read_release, release as release, release_budget as release_budget
 from .server.baskets.comparison import Comparison as Comparison, write_comparison as write_comparison
 from .server.baskets.tables import ItemsetFilter as ItemsetFilter
 

@@ -1,18 +1,25 @@
-"""Verbs of who holds the baskets: release, read_release."""
+"""Verbs of who holds the baskets: release, read_release, release_budget."""
 
 from collections.abc import Callable, Iterable
 from fractions import Fraction
+from hashlib import sha256
 from os import PathLike, fspath
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from assocpriv.files.releases import Release, read_release
+from assocpriv.files.atomic import check_writable
+from assocpriv.files.release_ledger import UNITS, BudgetEntry, parse_limit, release_budget, spend, today
+from assocpriv.files.releases import MOST_BASKETS_PER_PERSON, Release, is_release, read_release
 from assocpriv.guarantees.amplification import parse_number
 from assocpriv.guarantees.errors import BasketError, PlanError
+from assocpriv.guarantees.exact_numbers import check_range
 
 if TYPE_CHECKING:
     from assocpriv.plans.baskets.catalogue import Catalogue
+    from assocpriv.records.baskets import Baskets
+    from assocpriv.records.layout import ReadOptions
 
-__all__ = ["read_release", "release"]
+__all__ = ["read_release", "release", "release_budget"]
 
 
 def release(
@@ -25,6 +32,10 @@ def release(
     baskets_per_person: int | None = None,
     person_as: str = "checked",
     max_itemset: int = 3,
+    ledger: str | PathLike[str] | None = None,
+    limit: str | None = None,
+    output: str | PathLike[str] | None = None,
+    force: bool = False,
     layout: str | None = None,
     unknown: str = "error",
     repeats: str = "error",
@@ -47,15 +58,22 @@ def release(
         baskets_per_person: how many baskets of each person are counted, drawn at random; 1 by default.
         person_as: "checked" to refuse several spellings of a person's id, or "written" to treat each as a person.
         max_itemset: size of the largest itemsets counted, 1 to 5.
+        ledger: the owner's ledger of releases of these baskets or persons, in which this one is counted before it is
+            made; keep it with care.
+        limit: of a new ledger, ε and δ of all releases together, as ``"4,1e-7"``.
+        output: a file to write the release to, .parquet.
+        force: replace an existing file.
         layout, unknown, repeats, empty, incomplete: as for :func:`read_baskets`.
         progress: called with (task, steps done, steps).
 
     Returns:
-        The release; its ``write`` writes it to a file, and :func:`mine`, :func:`ask`, :func:`compare` and
+        The release; :func:`mine`, :func:`ask`, :func:`compare` and
         :func:`substitutes` read it as they read reports.
 
     Raises:
-        PlanError: a number is out of range, or there are too few baskets to tell anything.
+        PlanError: a number is out of range, there are too few baskets to tell anything, or a ledger is for others.
+        BudgetError: the ledger's limit would be exceeded; nothing is released.
+        FileError: the ledger or the output cannot be written.
         BasketError: the baskets cannot be read, as :func:`read_baskets`.
 
     Source: Canonne, Kamath, Steinke, The Discrete Gaussian for Differential Privacy, NeurIPS 2020.
@@ -68,33 +86,56 @@ def release(
     """
     from assocpriv.files.plan_files import read_catalogue
     from assocpriv.plans.baskets.catalogue import Catalogue
-    from assocpriv.records.basket_files import read_baskets
-    from assocpriv.records.basket_sources import is_file
-    from assocpriv.records.baskets import to_baskets
-    from assocpriv.records.columns import as_table
     from assocpriv.records.layout import ReadOptions
-    from assocpriv.records.persons import limit_per_person
     from assocpriv.releasing.basket_release import ReleaseOptions, release_baskets
 
-    if (person is None) and baskets_per_person is not None:
+    if limit is not None and ledger is None:
+        raise PlanError("a limit is that of a ledger; name its file, too")
+    most = 0
+    if person is not None:
+        count = 1 if baskets_per_person is None else baskets_per_person
+        most = check_range("baskets_per_person", count, 1, MOST_BASKETS_PER_PERSON)
+    elif baskets_per_person is not None:
         raise PlanError("baskets_per_person needs person, the column of persons; name it, too")
-    most = 0 if person is None else 1 if baskets_per_person is None else baskets_per_person
     numbers = (parse_number(epsilon, "epsilon", "a number of nats such as 1"), parse_number(delta, "delta"))
     wanted = ReleaseOptions(*numbers, most, max_itemset)
     if isinstance(catalogue, str | PathLike):
         catalogue = read_catalogue(fspath(catalogue))
     items = catalogue if isinstance(catalogue, Catalogue) else Catalogue(catalogue)
-    options = ReadOptions(layout, unknown, repeats, empty, incomplete)
-    in_file = is_file(baskets)
-    if person is not None and not in_file:
-        baskets = as_table(baskets, BasketError)  # read twice
-    if in_file:
-        read = read_baskets(baskets, items, options)[0]
+    read = _read(baskets, items, ReadOptions(layout, unknown, repeats, empty, incomplete), person, most, person_as)
+    if output is not None:
+        check_writable(output, force=force)
+    if ledger is not None:
+        entry = BudgetEntry(today(), "" if output is None else Path(output).name, wanted.epsilon, wanted.delta)
+        spend(ledger, entry, UNITS[most > 0], None if limit is None else parse_limit(limit))
+    made = release_baskets(read, wanted, progress=progress)
+    if output is not None:
+        made.write(output, force=force)
+    return made
+
+
+def _read(
+    source: Any, items: "Catalogue", options: "ReadOptions", person: str | int | None, most: int, person_as: str
+) -> "Baskets":
+    """Return the baskets, each once, and at most a number of those of a person."""
+    from assocpriv.records.basket_files import read_baskets
+    from assocpriv.records.basket_sources import is_file
+    from assocpriv.records.baskets import to_baskets
+    from assocpriv.records.columns import as_table
+    from assocpriv.records.persons import limit_per_person
+
+    if is_file(source):
+        paths = [Path(source)] if isinstance(source, str | PathLike) else list(map(Path, source))
+        if any(map(is_release, paths)):
+            raise PlanError("a release holds no baskets; release raw baskets, and mine releases")
+        digests = {sha256(path.read_bytes()).digest() for path in paths if len(paths) > 1 and path.is_file()}
+        if len(digests) < len(paths) > 1:
+            raise BasketError("a file is named twice, or is a copy: its baskets would count twice, less protected")
+        read = read_baskets(source, items, options)[0]
     else:
-        words = {"unknown": unknown, "repeats": repeats, "empty": empty, "incomplete": incomplete}
-        read = to_baskets(baskets, layout, catalogue=items, **words)
+        source = source if person is None else as_table(source, BasketError)  # read twice
+        words = {name: getattr(options, name) for name in ("layout", "unknown", "repeats", "empty", "incomplete")}
+        read = to_baskets(source, catalogue=items, **words)
     if read.catalogue != items:
         raise PlanError("the baskets have another catalogue; give these baskets' own, if it is public")
-    if person is not None:
-        read = limit_per_person(baskets, person, most, items, options, person_as).select(read)
-    return release_baskets(read, wanted, progress=progress)
+    return read if person is None else limit_per_person(source, person, most, items, options, person_as).select(read)

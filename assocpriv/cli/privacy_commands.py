@@ -26,6 +26,7 @@ from assocpriv.cli import options as opt
 def privacy(plan: tuple[Path, ...], explain: bool, html: Path | None, force: bool, **options: Any) -> None:
     """Show what PLAN guarantees for one report and for several, and what adversaries learn.
 
+    PLAN may also be a release, several releases of the same people, or their ledger: shown is what they spend together.
     For several PLANs, show the composed guarantee of all reports of one person. Give --reports-per-person (52 for
     weekly reports of a year) once for all plans, or once for each. All figures are rounded towards less privacy.
 
@@ -36,6 +37,8 @@ def privacy(plan: tuple[Path, ...], explain: bool, html: Path | None, force: boo
       assocpriv privacy plan.json --reports-per-person 52
       assocpriv privacy weekly.json survey.json --reports-per-person 52 --reports-per-person 1
       assocpriv privacy plan.json --html guarantee.html
+      assocpriv privacy counts.parquet --html guarantee.html
+      assocpriv privacy shop.ledger
 
     Next: assocpriv audit plan.json
     """
@@ -49,7 +52,7 @@ def privacy(plan: tuple[Path, ...], explain: bool, html: Path | None, force: boo
     if html is not None:
         opt.refuse_given(("explain",), "does not go with --html")
         opt.check_output(html, force, plan)
-        ap.write_page(ap.read_plan(plan[0]), html, force=force)
+        ap.write_page(plan[0] if ap.tables.is_release(plan[0]) else ap.read_plan(plan[0]), html, force=force)
         opt.show(_written(html))
     elif explain:
         explained = ap.planning.explain_guarantees(*(ap.read_plan(path, ap.Plan) for path in plan))
@@ -65,6 +68,10 @@ def _written(html: Path) -> "ap.show.result_record.Record":
 def _prove(paths: tuple[Path, ...], priors: tuple[str, ...], times: tuple[int, ...]) -> None:
     if len(times) not in (0, 1, len(paths)):
         raise click.UsageError(f"give --reports-per-person once for all plans or once for each, {len(paths)} in all")
+    if all(map(ap.tables.is_release, paths)) or ap.tables.is_release_ledger(paths[0]):
+        opt.refuse_given(("priors", "times"), "is about reports, not releases")
+        opt.show(ap.show.release_views.budget(ap.release_budget(paths)))
+        return
     plans = [ap.read_plan(path) for path in paths]
     if len(plans) == 1 and isinstance(plans[0], ap.Plan):
         count = times[0] if times else None

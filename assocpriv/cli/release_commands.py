@@ -20,6 +20,10 @@ from assocpriv.cli import options as opt
     "--baskets-per-person", type=opt.WholeRange(1), metavar="R", help="Baskets counted of each.  [default: 1]"
 )
 @opt.usual("--max-itemset", default=3, type=opt.WholeRange(1, 5), help="Size of the largest itemsets counted.")
+@click.option(
+    "--ledger", type=opt.OUTPUT, help="Ledger of the releases of these baskets or persons; refuses above its limit."
+)
+@click.option("--limit", metavar="E,D", help="Limit of a new ledger: ε and δ of all releases, as 4,1e-7.")
 @opt.reading_options
 @opt.rules_options
 @opt.advanced_options(
@@ -35,11 +39,11 @@ def release(baskets: tuple[Path, ...], catalogue: Path, output: Path, force: boo
     \b
     Example:
       assocpriv release baskets.csv --catalogue names.txt -o counts.parquet
+      assocpriv release baskets.csv --catalogue names.txt --ledger shop.ledger --limit 4,1e-7 -o counts.parquet
       assocpriv release baskets.csv --catalogue names.txt --person card --baskets-per-person 4 -o counts.parquet
 
     Next: assocpriv mine counts.parquet
     """
     opt.check_output(output, force, [*baskets, catalogue])
-    made = ap.release(list(baskets), catalogue, progress=opt.text.Progress(), **options)
-    made.write(output, force=force)
+    made = ap.release(list(baskets), catalogue, output=output, force=force, progress=opt.text.Progress(), **options)
     opt.show(ap.show.release_views.released(made, output))

@@ -34,6 +34,7 @@ from numpy.typing import NDArray
 
 from assocpriv.files.arrow import column_chunks, is_inflated, parquet_errors, pq, to_arrow_table, to_numpy
 from assocpriv.files.atomic import FORMATS, MAX_TABLE_BYTES, atomic_output, check_regular, output_format, read_bounded
+from assocpriv.files.releases import is_release
 from assocpriv.files.report_files import ITEMSETS_KEY, gather_hint, holds_reports
 from assocpriv.guarantees.errors import EstimateError, FileError, json_fields, pluralize
 from assocpriv.plans.baskets.catalogue import name_itemsets
@@ -697,6 +698,8 @@ def _describe_other_file(source: Path) -> str:
     """Return what a file holds that has no itemsets, and the command for it."""
     if holds_reports(source):
         return f"it holds reports; mine them first: assocpriv mine {source}"
+    if is_release(source):
+        return f"it is a release; mine it first: assocpriv mine {source}"
     return "it is damaged, or assocpriv mine did not write it"
 
 

@@ -37,6 +37,7 @@ from numpy.typing import NDArray
 
 from assocpriv.files.arrow import column_chunks, is_inflated, pa, parquet_errors, pq
 from assocpriv.files.atomic import atomic_output
+from assocpriv.files.report_files import RELEASE_KEY
 from assocpriv.guarantees.amplification import format_fraction, read_fraction
 from assocpriv.guarantees.errors import FileError, PlanError, PrivacyLimitError, json_fields
 from assocpriv.guarantees.integer_noise import IntegerNoise, epsilon_from_rho
@@ -44,11 +45,11 @@ from assocpriv.plans.baskets.catalogue import Catalogue, Names
 from assocpriv.plans.result_display import html_renderer, short_repr
 
 Ints = NDArray[np.int64]
-FORMAT = "assocpriv-release"
-RELEASE_KEY = FORMAT.encode()
+FORMAT = RELEASE_KEY.decode()
 SCALE = 64  # counts of itemsets are multiples of 1/64
 _VERSION = 1
 MOST_BASKETS_PER_PERSON = 1000
+MOST_DELTA = Fraction(1, 1000)
 MOST_TRANSACTION_SIZE = 64
 _PARQUET = b"PAR1"  # the first bytes
 _ALLOWED = 1 << 26  # bytes of memory that any file may claim
@@ -63,7 +64,7 @@ _STAGE_FIELDS = {"items", "transaction_size", "size_bounds", "size_counts", "siz
 
 @dataclass(frozen=True, slots=True)
 class CountedItems:
-    """What a release counts: M of its first stage, and the size of its largest itemsets."""
+    """What a release counts: the largest M of its stages, and the size of its largest itemsets."""
 
     transaction_size: int
     itemset_size: int
@@ -141,11 +142,12 @@ class Release:
     _repr_html_ = html_renderer("assocpriv.show.release_views:released")
 
     def __post_init__(self) -> None:
-        if not self.epsilon > 0 or not 0 <= self.delta < 1 or not self.stages:
-            raise PlanError("a release needs an epsilon above 0, a delta from 0 to below 1, and counts")
-        if not 0 <= self.baskets_per_person <= MOST_BASKETS_PER_PERSON:
+        if not self.epsilon > 0 or not 0 <= self.delta < MOST_DELTA or not self.stages:
+            raise PlanError("a release needs an epsilon above 0, a delta from 0 to below 0.001, and counts")
+        most = self.baskets_per_person
+        if type(most) is not int or not 0 <= most <= MOST_BASKETS_PER_PERSON:
             raise PlanError(f"a release counts 1 to {MOST_BASKETS_PER_PERSON} baskets per person")
-        if abs(self.total) > _MOST_COUNT or self.total_noise.squared != self.is_gaussian:
+        if type(self.total) is not int or abs(self.total) > _MOST_COUNT or self.total_noise.squared != self.is_gaussian:
             raise PlanError(_CONTRADICTS)
         for stage in self.stages:
             _check_stage(stage, len(self.catalogue), squared=self.is_gaussian)
@@ -205,7 +207,8 @@ class Release:
     @property
     def items(self) -> "CountedItems":
         """The itemset sizes that are counted."""
-        return CountedItems(self.stages[0].transaction_size, max(level.itemsets.shape[1] for _, level in self.levels))
+        largest = max(stage.transaction_size for stage in self.stages)
+        return CountedItems(largest, max(level.itemsets.shape[1] for _, level in self.levels))
 
     @cached_property
     def plan_id(self) -> str:
@@ -249,12 +252,12 @@ class Release:
             (number, level.itemsets, level.counts) for number, stage in enumerate(self.stages) for level in stage.levels
         ]
         names = [[self.catalogue[i] for i in each] for _, itemsets, _ in rows for each in itemsets.tolist()]
-        columns = {
-            "stage": pa.array(np.concatenate([np.full(len(counts), n) for n, _, counts in rows]), pa.int8()),
-            "itemset": pa.array(names, pa.list_(pa.string())),
-            "count": pa.array(np.concatenate([counts for *_, counts in rows]), pa.int64()),
-        }
-        table = pa.table(columns).replace_schema_metadata({RELEASE_KEY: self._facts().encode()})
+        stages = np.concatenate([np.full(len(counts), n) for n, _, counts in rows])
+        columns = [stages, names, np.concatenate([counts for *_, counts in rows])]
+        table = pa.Table.from_arrays(
+            [pa.array(each, field.type) for each, field in zip(columns, _schema(), strict=True)],
+            schema=_schema().with_metadata({RELEASE_KEY: self._facts().encode()}),
+        )
         with atomic_output(path, force=force) as stream:
             pq.write_table(table, stream)
 
@@ -281,19 +284,21 @@ def _check_stage(stage: ReleasedStage, n_items: int, *, squared: bool) -> None:
     sound = (
         len(items) > 0 and _is_rising(items, n_items) and type(m) is int and 1 <= m <= MOST_TRANSACTION_SIZE
         and len(bounds) == len(stage.size_counts) > 1 and bounds[0] == 0 and _is_rising(bounds, 1 << 40)
-        and m in bounds and len(stage.levels) > 0
+        and m in bounds and len(stage.levels) > 0 and _are_counts(stage.size_counts)
     )  # fmt: skip
-    counts = [stage.size_counts, *(level.counts for level in stage.levels)]
-    sound = sound and all(np.abs(each).max(initial=0) <= _MOST_COUNT for each in counts)
     for level in stage.levels:
-        k = level.itemsets.shape[1]
-        keys = level.itemsets[:, 0] if k == 1 else np.unique(level.itemsets, axis=0)
+        rows = level.itemsets
         sound = (
-            sound and 1 <= k <= m and len(level.counts) == len(level.itemsets) == len(keys)
-            and bool(np.isin(level.itemsets, items).all()) and bool((np.diff(level.itemsets, axis=1) > 0).all())
+            sound and 1 <= rows.shape[1] <= m and len(level.counts) == len(rows) > 0 and _are_counts(level.counts)
+            and bool(np.isin(rows, items).all()) and bool((np.diff(rows, axis=1) > 0).all())
+            and np.array_equal(rows, np.unique(rows, axis=0))
         )  # fmt: skip
     if not sound or any(noise.squared != squared for noise in _noises(stage)):
         raise PlanError(_CONTRADICTS)
+
+
+def _are_counts(values: Ints) -> bool:
+    return bool(values.min() >= -_MOST_COUNT and values.max() <= _MOST_COUNT)
 
 
 def _noises(stage: ReleasedStage) -> list[IntegerNoise]:
@@ -308,7 +313,16 @@ def _is_rising(values: Ints, end: int) -> bool:
 
 
 def is_release(path: str | PathLike[str]) -> bool:
-    """Return whether a file is a release, by its metadata; False for what cannot be read."""
+    """Return whether a file is a release, by its metadata.
+
+    Args:
+        path: the file.
+
+    Returns:
+        False also for what cannot be read, as a pipe or a device.
+    """
+    if not Path(path).is_file():
+        return False
     try:
         with open(path, "rb") as file:  # the slow library is for Parquet alone
             return file.read(len(_PARQUET)) == _PARQUET and RELEASE_KEY in (pq.read_schema(path).metadata or {})
@@ -345,7 +359,7 @@ def read_release(path: str | PathLike[str]) -> Release:
         return _parse(text.decode(), table)
     except PlanError as error:
         raise FileError(f"{path}: {error}") from None
-    except (KeyError, TypeError, ValueError, AttributeError):
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError):
         raise FileError(f"{path} is a damaged release, or one of a newer version") from None
 
 
@@ -358,6 +372,9 @@ def _parse(text: str, table: Any) -> Release:
         or (content["version"], content["scale"]) != (_VERSION, SCALE)
     ):
         raise ValueError("unknown fields")
+    schema = [(each.name, each.type) for each in table.schema]
+    if schema != [(each.name, each.type) for each in _schema()] or any(each.null_count for each in table.columns):
+        raise ValueError("other columns")
     catalogue = Catalogue.from_json(content["catalogue"])
     stage_numbers, counts = (table.column(name).to_numpy() for name in ("stage", "count"))
     itemsets, index = table.column("itemset").to_pylist(), catalogue.index_of
@@ -377,12 +394,30 @@ def _parse(text: str, table: Any) -> Release:
         bounds, classes = _integers(fields["size_bounds"]), _integers(fields["size_counts"])
         noise = IntegerNoise(read_fraction(fields["size_rate"], "size_rate"), content["squared"])
         stages.append(ReleasedStage(every, fields["transaction_size"], bounds, classes, noise, tuple(levels)))
-    epsilon, delta = (read_fraction(content[name], name) for name in ("epsilon", "delta"))
+    if not np.isin(stage_numbers, np.arange(len(stages))).all():
+        raise ValueError("counts of no stage")
+    epsilon, delta = (read_number(content[name], name) for name in ("epsilon", "delta"))
     total_noise = IntegerNoise(read_fraction(content["total_rate"], "total_rate"), content["squared"])
     names = Names.from_json(content["names"])
-    total, most = int(content["total"]), content["baskets_per_person"]
-    return Release(catalogue, total, total_noise, tuple(stages), epsilon, delta, most, names)
+    most = content["baskets_per_person"]
+    return Release(catalogue, content["total"], total_noise, tuple(stages), epsilon, delta, most, names)
+
+
+def _schema() -> Any:
+    types = {"stage": pa.int8(), "itemset": pa.list_(pa.string()), "count": pa.int64()}
+    return pa.schema([pa.field(name, each) for name, each in types.items()])
 
 
 def _integers(values: Any) -> Ints:
+    if not isinstance(values, list) or not all(type(each) is int for each in values):
+        raise ValueError("no list of whole numbers")
     return np.array(values, dtype=np.int64)
+
+
+def read_number(text: object, name: str) -> Fraction:
+    """Read ε or δ as a release writes it: as :func:`read_fraction`, or 0.
+
+    Raises:
+        PlanError: the text is no such number.
+    """
+    return Fraction(0) if text == "0/1" else read_fraction(text, name)

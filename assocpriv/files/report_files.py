@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
 PLAN_KEY = b"assocpriv.plan"
 ITEMSETS_KEY = b"assocpriv-itemsets"
+RELEASE_KEY = b"assocpriv-release"
 CLOSED_KEY = b"assocpriv.closed"  # the day on which a collector wrote the file
 COLUMN = "report"
 _ENDINGS = (".parquet", ".pq")
@@ -484,6 +485,8 @@ def _open(path: Path, known: PublishedPlan | None = None) -> tuple[PublishedPlan
         )
     text = (schema.metadata or {}).get(PLAN_KEY)
     if text is None:
+        if RELEASE_KEY in (schema.metadata or {}):
+            raise WireError(f"{path} is a release; name the file itself, without its folder and without Spark")
         raise WireError(f"{path} contains no plan, so it is not a report file of assocpriv randomize")
     try:
         same = known is not None and text == known.canonical_json.encode("ascii")

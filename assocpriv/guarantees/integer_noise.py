@@ -37,6 +37,7 @@ Ints = NDArray[np.int64]
 _GUARD = 64  # binary digits beyond those of the thresholds, against rounding of up to 2^32 products
 _MOST_ENTRIES = 1 << 21  # of a table
 _MARGIN = Fraction(1, 10**9)  # relative; errors of the logarithms in double precision are below 10^-14
+_ULPS = Fraction(1, 10**12)  # relative, so that another machine's logarithms do not refuse what this one wrote
 _RHO_PLACES = 1 << 60
 _STEPS = 200
 
@@ -63,8 +64,8 @@ class IntegerNoise:
     def __post_init__(self) -> None:
         if self.rate <= 0 or _reach(self.rate, self.squared, WORD_BITS) > _MOST_ENTRIES:
             raise PlanError(
-                "noise for this guarantee is larger than any count (a standard deviation of over 10,000); give a "
-                "larger epsilon, or fewer baskets per person"
+                "noise for this guarantee is too large to be drawn; give a larger epsilon, fewer baskets per person, "
+                "smaller itemsets, or a delta above 0"
             )
 
     @classmethod
@@ -206,6 +207,6 @@ def rho_from_epsilon(epsilon: Fraction, delta: Fraction) -> Fraction:
     low, high = 0, math.ceil(epsilon * _RHO_PLACES)  # ρ is below ε
     while high - low > 1:
         middle = (low + high) // 2
-        fits = epsilon_from_rho(Fraction(middle, _RHO_PLACES), delta) <= epsilon
+        fits = epsilon_from_rho(Fraction(middle, _RHO_PLACES), delta) * (1 + _ULPS) <= epsilon
         low, high = (middle, high) if fits else (low, middle)
     return Fraction(low, _RHO_PLACES)

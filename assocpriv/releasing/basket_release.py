@@ -26,12 +26,14 @@ from numpy.typing import NDArray
 from assocpriv.estimation.size_distribution import SizeDistribution
 from assocpriv.files.releases import (
     MOST_BASKETS_PER_PERSON,
+    MOST_DELTA,
     SCALE,
     Release,
     ReleasedLevel,
     ReleasedStage,
     basket_weights,
 )
+from assocpriv.guarantees.amplification import LARGEST_DENOMINATOR
 from assocpriv.guarantees.entropy import SystemEntropy, WordEntropy
 from assocpriv.guarantees.errors import PlanError
 from assocpriv.guarantees.exact_numbers import as_whole
@@ -84,7 +86,9 @@ class ReleaseOptions:
     def __post_init__(self) -> None:
         if not 0 < self.epsilon <= 100:
             raise PlanError("epsilon must be above 0 and at most 100; a typical value is 1")
-        if not 0 <= self.delta < Fraction(1, 1000):
+        if max(self.epsilon.denominator, self.delta.denominator) > LARGEST_DENOMINATOR:
+            raise PlanError("epsilon and delta must be fractions with a denominator of at most 10^24")
+        if not 0 <= self.delta < MOST_DELTA:
             raise PlanError(
                 "delta must be from 0 to below 0.001, and below 1 over the number of baskets: a larger one would "
                 "permit publishing a basket; a typical value is 1e-8"
@@ -138,7 +142,7 @@ def release_baskets(
     stages = [first]
     if options.max_itemset > 1 and len(every) > 1:
         told("counting pairs", 1, 3)
-        chosen = _likely_items(first, maker.noise(2, comb(min(max(first.transaction_size, 2), len(every)), 2)))
+        chosen = _likely_items(first, maker.of_sets(2, comb(min(max(first.transaction_size, 2), len(every)), 2)))
         stages.append(maker.stage(_only(baskets, chosen), chosen, 2))
     told("counting pairs", 3, 3)
     unit, taxonomy = options.baskets_per_person, names or Names()
@@ -197,6 +201,16 @@ class _Maker:
                     break
         return ReleasedStage(items, m, bounds, size_counts, size_noise, tuple(levels))
 
+    def _can_draw(self, m: int, n_items: int) -> bool:
+        """Return whether noise for baskets of m items can be drawn, at all sizes of itemsets."""
+        try:
+            for size in range(1, self.options.max_itemset + 1):
+                if size <= min(m, n_items):
+                    self.of_sets(size, comb(min(m, n_items), size))
+        except PlanError:
+            return False
+        return True
+
     def _transaction_size(self, bounds: Ints, counts: Ints, k: int, n_items: int) -> int:
         """Return M of least expected error, from noisy classes of sizes."""
         held = np.maximum(counts, 0)
@@ -206,6 +220,8 @@ class _Maker:
         n, best = max(int(counts.sum()), 1), (np.inf, k)
         for m in range(max(k, min(self.options.max_itemset, n_items) if k > 1 else k), min(_SINGLE, n_items) + 1):
             factor = sizes.truncation_factor(m, k, self._weights(sizes.sizes, m, k) / SCALE)[0]
+            if m > k and not self._can_draw(m, n_items):
+                break
             noise = np.sqrt(self.noise(k, comb(m, k)).variance) / n
             correction = _CORRECTION_ERROR[k] * (1 - 1 / factor)
             best = min(best, (float(np.hypot(noise * factor, correction)), m))
@@ -285,9 +301,8 @@ class _Bits:
         """Return the weight of the baskets with each itemset, int64 (itemsets,), rows in lexicographic order."""
         counts = np.zeros(len(itemsets), dtype=np.int64)
         firsts = np.flatnonzero((np.diff(itemsets[:, :-1], axis=0, prepend=-1) != 0).any(axis=1)).tolist()
-        for start, end, weight in zip(
-            self.starts.tolist(), [*self.starts[1:].tolist(), self.rows.shape[1]], weights.tolist(), strict=True
-        ):
+        ends = np.append(self.starts, self.rows.shape[1])[1:]
+        for start, end, weight in zip(self.starts.tolist(), ends.tolist(), weights.tolist(), strict=True):
             for begin in range(start, end, _BLOCK):
                 part = np.ascontiguousarray(self.rows[:, begin : min(begin + _BLOCK, end)])
                 for first, last in zip(firsts, [*firsts[1:], len(itemsets)], strict=True):

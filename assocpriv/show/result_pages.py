@@ -22,6 +22,7 @@ from assocpriv.files.atomic import MAX_TABLE_BYTES, atomic_output, check_page_ou
 from assocpriv.files.mined_tables import AnyFrame, LightFrame, MiningFacts, mining_facts, read_table
 from assocpriv.files.model_files import read_tree
 from assocpriv.files.plan_files import read_plan
+from assocpriv.files.releases import Release, is_release, read_release
 from assocpriv.guarantees.errors import EstimateError, PlanError, check_type, pluralize
 from assocpriv.plans.baskets.basket_plan import Plan
 from assocpriv.plans.numeric.tree_model import TreeModel
@@ -30,7 +31,15 @@ from assocpriv.server.baskets.comparison import Comparison
 from assocpriv.server.baskets.rules import check_rules, derive_rules, rule_records
 from assocpriv.server.baskets.tables import NO_FILTER, rows_to_show
 from assocpriv.server.numeric.distributions import Distributions
-from assocpriv.show import charts, comparison_views, guarantee_views, itemset_views, suppression_views, table_views
+from assocpriv.show import (
+    charts,
+    comparison_views,
+    guarantee_views,
+    itemset_views,
+    release_views,
+    suppression_views,
+    table_views,
+)
 from assocpriv.show.number_format import percent_as_given, selected
 from assocpriv.show.result_record import Picture, Record, Table, Writer, drawn_lines, drawn_rows, filled, write
 from assocpriv.show.text_renderer import read_glossary
@@ -89,6 +98,8 @@ def page(
         return _record_page(thing, known, title, str(found) if isinstance(found, str | Path) else "it")
     if isinstance(thing, Comparison):
         return render_page(lambda rows: comparison_views.compared(thing, rows, title or "What differs"))
+    if isinstance(thing, Release):
+        return render_page(lambda _: release_views.to_sign(thing))
     if isinstance(thing, PublishedPlan):
         return render_page(lambda _: guarantee_views.to_sign(thing))
     if isinstance(thing, TreeModel):
@@ -109,7 +120,9 @@ def _check_plan(plan: PublishedPlan | None, its: str | None, subject: str) -> No
 
 
 def _read(path: Path) -> Any:
-    """Return a tree, a record of distributions or of a suppression, a plan, or else a mined table."""
+    """Return a tree, a record of distributions or of a suppression, a plan, a release, or else a mined table."""
+    if is_release(path):
+        return read_release(path)
     if path.suffix.lower() == ".json":
         try:
             content = json.loads(read_bounded(path, MAX_TABLE_BYTES))

@@ -3,6 +3,7 @@
 import dataclasses
 import io
 import itertools
+import json
 from fractions import Fraction
 from math import comb
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
@@ -23,7 +25,8 @@ from assocpriv.releasing.basket_release import ReleaseOptions, _Bits, release_ba
 from assocpriv.simulation.enumeration import SeededEntropy
 from assocpriv.simulation.synthetic import QuestSettings, generate_quest
 
-OPTIONS = ReleaseOptions(Fraction(1), Fraction(1, 10**8))
+OPTIONS, PURE = ReleaseOptions(Fraction(1), Fraction(1, 10**8)), ReleaseOptions(Fraction(1), Fraction(0))
+BASKETS = [{"a", "b"}, {"b"}] * 5_000
 
 
 class NoNoise(SeededEntropy):
@@ -239,12 +242,105 @@ def test_changed_files_are_refused(tmp_path: Path, old: bytes, new: bytes) -> No
         ap.read_release(tmp_path / "c.parquet")
 
 
+def test_pure_releases_are_read_again(tmp_path: Path) -> None:
+    """A release without δ is written and read; so are ε and δ where the last digit of a logarithm decides."""
+    for number, options in enumerate(
+        ({"delta": 0}, {"epsilon": 18, "delta": "1e-10"}, {"epsilon": 13, "delta": "1e-9"})
+    ):
+        made = ap.release(BASKETS, ["a", "b"], output=tmp_path / f"{number}.parquet", **options)
+        assert ap.read_release(tmp_path / f"{number}.parquet").plan_id == made.plan_id
+
+
+def test_sizes_are_those_of_the_stage_that_counts_them() -> None:
+    """Pairs and triples can be asked for where the first stage counts baskets of one item fully."""
+    baskets = Baskets.from_sets([{"a"}] * 9_000 + [{"a", "b", "c"}] * 400, Catalogue([*"abc"]))
+    made = release_baskets(baskets, OPTIONS, entropy=SeededEntropy(3))
+    assert made.stages[0].transaction_size < 3
+    assert len(ap.ask(made, [["a", "b", "c"]])) == 1
+    assert ap.mine(made, max_itemset=3)["length"].max() >= 2
+
+
+def edited(table: Any, change: str) -> Any:
+    """Return the table of a release with a change that no writer makes."""
+    rows = table.num_rows
+    first = table.slice(0, 1)
+    return {
+        "a count twice": lambda: pa.concat_tables([table, first]),
+        "rows of no stage": lambda: pa.concat_tables(
+            [table, pa.table({**first.to_pydict(), "stage": [7]}, schema=table.schema)]
+        ),
+        "rows reversed": lambda: table.take(list(reversed(range(rows)))),
+        "a column more": lambda: table.append_column("exact", pa.array([0] * rows)),
+        "counts as floats": lambda: table.set_column(2, "count", table["count"].cast(pa.float64())),
+        "a count missing": lambda: table.set_column(2, "count", pa.array([None] + [1] * (rows - 1), pa.int64())),
+        "the least count": lambda: table.set_column(2, "count", pa.array([-(2**63)] + [1] * (rows - 1), pa.int64())),
+        "no rows": lambda: table.slice(0, 0),
+        "no second stage": lambda: with_facts(table, lambda facts: {**facts, "stages": facts["stages"][:1]}),
+        "persons by a flag": lambda: with_facts(table, lambda facts: {**facts, "baskets_per_person": True}),
+        "a total as text": lambda: with_facts(table, lambda facts: {**facts, "total": "5"}),
+        "a huge total": lambda: with_facts(table, lambda facts: {**facts, "total": 10**400}),
+        "more δ than any": lambda: with_facts(table, lambda facts: {**facts, "delta": "1/2"}),
+    }[change]()
+
+
+def with_facts(table: Any, change: Any) -> Any:
+    """Return a table with other facts."""
+    facts = json.loads(table.schema.metadata[b"assocpriv-release"])
+    return table.replace_schema_metadata({b"assocpriv-release": json.dumps(change(facts)).encode()})
+
+
 @pytest.mark.parametrize(
-    ("options", "wrong"),
-    [({"epsilon": 0}, "epsilon must be above 0"), ({"epsilon": "x"}, "epsilon"), ({"delta": "0.5"}, "delta must be"),
-     ({"delta": "0.0009"}, "below 1 over the number of baskets"), ({"max_itemset": 6}, "max itemset"),
-     ({"baskets_per_person": 2}, "needs person"), ({"epsilon": "0.001"}, "are too few|larger than any count")],
+    "change",
+    ["a count twice", "rows of no stage", "rows reversed", "a column more", "counts as floats", "a count missing",
+     "the least count", "no rows", "no second stage", "persons by a flag", "a total as text", "a huge total",
+     "more δ than any"],
 )  # fmt: skip
+def test_what_no_writer_writes_is_refused(tmp_path: Path, change: str) -> None:
+    """Counts whose noise the facts do not state, and facts of another form, are refused in one line."""
+    ap.release(BASKETS, ["a", "b"], output=tmp_path / "r.parquet")
+    pq.write_table(edited(pq.read_table(tmp_path / "r.parquet"), change), tmp_path / "c.parquet")
+    with pytest.raises(AssocprivError, match=r"c\.parquet"):
+        ap.read_release(tmp_path / "c.parquet")
+
+
+def test_baskets_count_once(tmp_path: Path) -> None:
+    """A file named twice, or a copy of it, and a release in place of baskets are refused."""
+    (tmp_path / "b.csv").write_text("a,b\nb\n" * 3_000, encoding="utf-8")
+    (tmp_path / "copy.csv").write_bytes((tmp_path / "b.csv").read_bytes())
+    for second in ("b.csv", "copy.csv"):
+        with pytest.raises(AssocprivError, match="named twice, or is a copy"):
+            ap.release([tmp_path / "b.csv", tmp_path / second], ["a", "b"])
+    ap.release([tmp_path / "b.csv"], ["a", "b"], output=tmp_path / "r.parquet")
+    with pytest.raises(AssocprivError, match="holds no baskets"):
+        ap.release(tmp_path / "r.parquet", ["a", "b"])
+    with pytest.raises(AssocprivError, match="mine it first"):
+        ap.association_rules(tmp_path / "r.parquet")
+    with pytest.raises(AssocprivError, match="baskets_per_person must be"):
+        ap.release(tmp_path / "b.csv", ["a", "b"], person="x", baskets_per_person=0)
+
+
+def test_no_baskets_are_counted_as_such() -> None:
+    """Where noise alone lifts the number of baskets, none are counted without a fault."""
+    bits = _Bits.of(Baskets.from_sets([], Catalogue([*"abc"])), 2)
+    assert bits.count(np.array([[0, 1], [0, 2], [1, 2]]), np.zeros(0, dtype=np.int64)).tolist() == [0, 0, 0]
+
+
+def test_pure_noise_can_be_drawn_for_large_baskets() -> None:
+    """M is at most a size for which noise can be drawn, also where nearly all baskets are larger."""
+    made = release_baskets(shop(100_000, items=30, mean=12.0), PURE, entropy=SeededEntropy(1))
+    assert made.spent <= 1
+    assert made.stages[1].transaction_size >= 3
+
+
+REFUSALS: list[tuple[dict[str, Any], str]] = [
+    ({"epsilon": 0}, "epsilon must be above 0"), ({"epsilon": "x"}, "epsilon"), ({"delta": "0.5"}, "delta must be"),
+    ({"delta": "0.0009"}, "below 1 over the number of baskets"), ({"max_itemset": 6}, "max itemset"),
+    ({"delta": "1e-30"}, "denominator of at most"), ({"baskets_per_person": 2}, "needs person"),
+    ({"epsilon": "0.001"}, "are too few|too large to be drawn"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("options", "wrong"), REFUSALS)
 def test_refusals(options: dict[str, Any], wrong: str) -> None:
     """Numbers out of range, and too few baskets, are refused."""
     with pytest.raises(AssocprivError, match=wrong):
