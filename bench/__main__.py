@@ -18,7 +18,16 @@ from psutil import virtual_memory
 
 import assocpriv
 from bench import tables
-from bench.accuracy import additive_noise, calibration, central, compared, manipulation, single_items, substitutes
+from bench.accuracy import (
+    additive_noise,
+    calibration,
+    central,
+    compared,
+    manipulation,
+    releases,
+    single_items,
+    substitutes,
+)
 from bench.accuracy import run as accuracy
 from bench.figures import curves, guided, picture, suppression, trees
 from bench.speed import channel, collector, device_timing, mining, reading, spark
@@ -101,6 +110,10 @@ SETS = {
     "central": Bench(
         "Gain from an anonymous channel",
         lambda options: central.run(options.seeds, some(central, options)), central.markdown,
+    ),
+    "releases": Bench(
+        "Releases under central privacy",
+        lambda options: releases.run(options.seeds, some(releases, options)), releases.markdown,
     ),
     "calibration": Bench(
         "Calibration on difficult baskets",

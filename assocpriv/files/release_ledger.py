@@ -239,7 +239,7 @@ def release_budget(paths: str | PathLike[str] | Iterable[str | PathLike[str]]) -
     >>> from tempfile import mkdtemp
     >>> import assocpriv as ap
     >>> ap.release([{"milk"}, {"tea"}] * 5_000, ["milk", "tea"], epsilon=1).write(file := f"{mkdtemp()}/a.parquet")
-    >>> float(ap.release_budget(file).epsilon)
+    >>> round(float(ap.release_budget(file).epsilon), 6)
     1.0
     """
     given = [Path(paths)] if isinstance(paths, str | PathLike) else [Path(each) for each in paths]
