@@ -118,6 +118,41 @@ def test_bits_count_as_a_loop_does() -> None:
     assert bits.count(pairs, np.array([1, 10])).tolist() == [50 + 500, 500, 0, 500, 0, 0]
 
 
+class Lowered(NoNoise):
+    """No noise for the first vectors; then noise far below 0."""
+
+    def __init__(self, vectors: int) -> None:
+        super().__init__(1)
+        self.left = vectors
+
+    def words(self, count: int) -> Any:
+        """Return words in the middle, later words near 0."""
+        self.left -= 1
+        return super().words(count) if self.left >= 0 else np.full(count, 1 << 20, dtype=np.uint64)
+
+
+def test_larger_sets_are_chosen_by_noisy_counts() -> None:
+    """A triple whose pairs are frequent is counted; it is not where noise makes these pairs rare."""
+    baskets = Baskets.from_sets([{"a", "b", "c"}] * 80 + [{"a"}, {"b"}, {"c"}] * 4_000, Catalogue([*"abcd"]))
+    plain, lowered = (release_baskets(baskets, OPTIONS, entropy=source) for source in (NoNoise(1), Lowered(4)))
+    assert [level.itemsets.shape[1] for _, level in plain.levels] == [1, 2, 3]
+    assert [level.itemsets.shape[1] for _, level in lowered.levels] == [1, 2]
+    assert (lowered.levels[1][1].counts < 0).all()
+
+
+def test_every_number_has_noise() -> None:
+    """No vector of counts, and not the number of baskets, is that without noise."""
+    baskets = shop(30_000)
+    exact = counts_of(release_baskets(baskets, OPTIONS, entropy=NoNoise(1)))[:3]
+    for seed in range(3):
+        made = release_baskets(baskets, OPTIONS, entropy=SeededEntropy(seed))
+        assert made.total != len(baskets)
+        found = counts_of(made)[:3]
+        for one, other in zip(exact, found, strict=True):
+            assert len(one) != len(other) or (one != other).mean() > 0.8
+        assert all(abs(each.noise.variance) > SCALE**2 for _, each in made.levels)
+
+
 # ---- budget
 
 
