@@ -48,6 +48,17 @@ def read_file(path: str | PathLike[str], max_bytes: int = MAX_TABLE_BYTES) -> by
         raise FileError(f"cannot read {path}: {error.strerror or error}") from None
 
 
+def begins_with(path: str | PathLike[str], mark: bytes) -> bool:
+    """Return whether a regular file begins with these bytes; False if it cannot be read."""
+    try:
+        if not Path(path).is_file():  # a pipe or a device might never end
+            return False
+        with open(path, "rb") as file:
+            return file.read(len(mark)) == mark
+    except OSError:
+        return False
+
+
 def check_regular(path: str | PathLike[str]) -> None:
     """Raise OSError for a device or a pipe, before it is opened."""
     if Path(path).exists() and not (Path(path).is_file() or Path(path).is_dir()):

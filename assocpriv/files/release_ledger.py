@@ -19,7 +19,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from assocpriv.files.atomic import check_regular, read_bounded
+from assocpriv.files.atomic import begins_with, check_regular, read_bounded
 from assocpriv.files.releases import read_number, read_release
 from assocpriv.guarantees.amplification import format_fraction, parse_number
 from assocpriv.guarantees.errors import BudgetError, FileError, PlanError, json_fields
@@ -267,10 +267,4 @@ def is_release_ledger(path: str | PathLike[str]) -> bool:
     Returns:
         False also for what cannot be read, as a pipe or a device.
     """
-    if not Path(path).is_file():
-        return False
-    try:
-        with open(path, "rb") as file:
-            return f'"format": "{FORMAT}"'.encode() in file.readline(200)
-    except OSError:
-        return False
+    return begins_with(path, f'{{"format": "{FORMAT}"'.encode())

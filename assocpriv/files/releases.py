@@ -36,7 +36,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.files.arrow import column_chunks, is_inflated, pa, parquet_errors, pq
-from assocpriv.files.atomic import atomic_output
+from assocpriv.files.atomic import atomic_output, begins_with
 from assocpriv.files.report_files import RELEASE_KEY
 from assocpriv.guarantees.amplification import format_fraction, read_fraction
 from assocpriv.guarantees.errors import FileError, PlanError, PrivacyLimitError, json_fields
@@ -321,13 +321,10 @@ def is_release(path: str | PathLike[str]) -> bool:
     Returns:
         False also for what cannot be read, as a pipe or a device.
     """
-    if not Path(path).is_file():
+    if not begins_with(path, _PARQUET):  # the slow library is for Parquet alone
         return False
     try:
-        with open(path, "rb") as file:  # the slow library is for Parquet alone
-            return file.read(len(_PARQUET)) == _PARQUET and RELEASE_KEY in (pq.read_schema(path).metadata or {})
-    except OSError:
-        return False
+        return RELEASE_KEY in (pq.read_schema(path).metadata or {})
     except parquet_errors():
         return False
 

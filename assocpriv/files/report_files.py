@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from assocpriv.files import open_batches
 from assocpriv.files.arrow import column_chunks, is_inflated, pa, parquet_errors, pq
-from assocpriv.files.atomic import atomic_output
+from assocpriv.files.atomic import atomic_output, begins_with
 from assocpriv.guarantees.errors import FileError, PlanError, WireError, pluralize
 from assocpriv.plans.published_plan import PublishedPlan, pack_reports
 from assocpriv.plans.registry import parse_plan
@@ -556,13 +556,7 @@ def _first_line(error: BaseException) -> str:
 
 def is_ledger(path: Path) -> bool:
     """Return whether a file begins as privacy budget ledgers do; False if it cannot be read."""
-    try:
-        if not path.is_file():
-            return False
-        with path.open("rb") as file:
-            return file.read(len(LEDGER_NAME)) == LEDGER_NAME
-    except OSError:
-        return False
+    return begins_with(path, LEDGER_NAME)
 
 
 # ---- messages
