@@ -24,8 +24,9 @@ __all__ = ["read_release", "release", "release_budget"]
 
 def release(
     baskets: Any,
-    catalogue: "Catalogue | Iterable[str] | str | PathLike[str]",
+    catalogue: "Catalogue | Iterable[str] | str | PathLike[str] | None" = None,
     *,
+    discover: bool = False,
     epsilon: float | str | Fraction = 1,
     delta: float | str | Fraction = "1e-8",
     person: str | int | None = None,
@@ -46,12 +47,14 @@ def release(
     """Count itemsets of raw baskets with noise, under central differential privacy.
 
     The result may be published: what is computed from it alone, by :func:`mine` or anybody else, keeps its guarantee.
-    The catalogue is public, and must not be made from the baskets: a name that only one customer bought would show it.
+    A catalogue is public, and must not be made from the baskets: a name that only one customer bought would show it.
+    Without one, ``discover`` publishes the names whose noisy counts reach a threshold, for a tenth of δ.
     Releases of the same baskets or persons add up: their ε and δ at most sum.
 
     Args:
         baskets: as for :func:`randomize`: :class:`Baskets`, a list of sets, a table, or a file.
         catalogue: the public names of the items, or a file of them.
+        discover: publish items found in the baskets, in place of a catalogue.
         epsilon: ε, above 0 and at most 100.
         delta: δ, below 1 over the number of baskets, for discrete Gaussian noise; 0 for two-sided geometric noise.
         person: the column of persons, if the guarantee is for all baskets of a person and not for one basket.
@@ -71,7 +74,8 @@ def release(
         :func:`substitutes` read it as they read reports.
 
     Raises:
-        PlanError: a number is out of range, there are too few baskets to tell anything, or a ledger is for others.
+        PlanError: a number is out of range, there are too few baskets to tell anything, a ledger is for others, or
+            neither or both of ``catalogue`` and ``discover`` are given.
         BudgetError: the ledger's limit would be exceeded; nothing is released.
         FileError: the ledger or the output cannot be written.
         BasketError: the baskets cannot be read, as :func:`read_baskets`.
@@ -89,6 +93,10 @@ def release(
     from assocpriv.records.layout import ReadOptions
     from assocpriv.releasing.basket_release import ReleaseOptions, release_baskets
 
+    if (catalogue is None) != discover:
+        raise PlanError(
+            "name the public catalogue, or set discover to publish items found in the baskets that are in many of them"
+        )
     if limit is not None and ledger is None:
         raise PlanError("a limit is that of a ledger; name its file, too")
     most = 0
@@ -98,15 +106,17 @@ def release(
     elif baskets_per_person is not None:
         raise PlanError("baskets_per_person needs person, the column of persons; name it, too")
     numbers = (parse_number(epsilon, "epsilon", "a number of nats such as 1"), parse_number(delta, "delta"))
-    wanted = ReleaseOptions(*numbers, most, max_itemset)
+    wanted = ReleaseOptions(*numbers, most, max_itemset, discover)
     if isinstance(catalogue, str | PathLike):
         catalogue = read_catalogue(fspath(catalogue))
-    items = catalogue if isinstance(catalogue, Catalogue) else Catalogue(catalogue)
+    items = catalogue if catalogue is None or isinstance(catalogue, Catalogue) else Catalogue(catalogue)
     read = _read(baskets, items, ReadOptions(layout, unknown, repeats, empty, incomplete), person, most, person_as)
     if output is not None:
         check_writable(output, force=force)
     if ledger is not None:
-        entry = BudgetEntry(today(), "" if output is None else Path(output).name, wanted.epsilon, wanted.delta)
+        entry = BudgetEntry(
+            today(), "" if output is None else Path(output).name, wanted.epsilon, wanted.delta, wanted.threshold_delta
+        )
         spend(ledger, entry, UNITS[most > 0], None if limit is None else parse_limit(limit))
     made = release_baskets(read, wanted, progress=progress)
     if output is not None:
@@ -115,7 +125,7 @@ def release(
 
 
 def _read(
-    source: Any, items: "Catalogue", options: "ReadOptions", person: str | int | None, most: int, person_as: str
+    source: Any, items: "Catalogue | None", options: "ReadOptions", person: str | int | None, most: int, person_as: str
 ) -> "Baskets":
     """Return the baskets, each once, and at most a number of those of a person."""
     from assocpriv.records.basket_files import read_baskets
@@ -136,6 +146,6 @@ def _read(
         source = source if person is None else as_table(source, BasketError)  # read twice
         words = {name: getattr(options, name) for name in ("layout", "unknown", "repeats", "empty", "incomplete")}
         read = to_baskets(source, catalogue=items, **words)
-    if read.catalogue != items:
+    if items is not None and read.catalogue != items:
         raise PlanError("the baskets have another catalogue; give these baskets' own, if it is public")
     return read if person is None else limit_per_person(source, person, most, items, options, person_as).select(read)

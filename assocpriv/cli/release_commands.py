@@ -11,7 +11,8 @@ from assocpriv.cli import options as opt
 
 @opt.command()
 @click.argument("baskets", type=opt.PATH, nargs=-1, required=True)
-@click.option("--catalogue", type=opt.PATH, required=True, help="Public names of the items, one a line.")
+@click.option("--catalogue", type=opt.PATH, help="Public names of the items, one a line.")
+@click.option("--discover", is_flag=True, help="Publish items of many baskets, in place of a catalogue.")
 @opt.usual("--epsilon", default="1", help="Privacy parameter ε.")
 @opt.usual("--delta", default="1e-8", help="Privacy parameter δ; 0 for pure ε.")
 @click.option("-o", "--output", type=opt.PARQUET, required=True, help="Release to write (.parquet).")
@@ -29,12 +30,12 @@ from assocpriv.cli import options as opt
 @opt.advanced_options(
     opt.choice("--person-as", ["checked", "written"], "Several spellings of a person id: refuse, or treat as persons."),
 )
-def release(baskets: tuple[Path, ...], catalogue: Path, output: Path, force: bool, **options: Any) -> None:
+def release(baskets: tuple[Path, ...], catalogue: Path | None, output: Path, force: bool, **options: Any) -> None:
     """Count itemsets of baskets that you hold, with noise, for publication.
 
     BASKETS are files of raw baskets. The output holds noisy counts under central (ε, δ) differential privacy; mine,
     rules, ask and compare read it as they read reports. The catalogue must be public: a price list, not the items found
-    in the baskets. Releases of the same baskets add up.
+    in the baskets; of these --discover publishes those with high noisy counts. Releases of the same baskets add up.
 
     \b
     Example:
@@ -44,6 +45,6 @@ def release(baskets: tuple[Path, ...], catalogue: Path, output: Path, force: boo
 
     Next: assocpriv mine counts.parquet
     """
-    opt.check_output(output, force, [*baskets, catalogue])
+    opt.check_output(output, force, [*baskets, *([catalogue] if catalogue else [])])
     made = ap.release(list(baskets), catalogue, output=output, force=force, progress=opt.text.Progress(), **options)
     opt.show(ap.show.release_views.released(made, output))

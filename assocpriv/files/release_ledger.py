@@ -7,6 +7,7 @@ complete when the process was killed, and nothing was computed for it.
 **The sum.** Releases of the same baskets or persons add up. Each satisfies ρ-zero-concentrated differential privacy
 (files/releases.py); pure ε implies ρ = ε²/2 (Bun, Steinke, Concentrated Differential Privacy, TCC 2016). The ε of all
 is the smaller one of two: of the sum of ρ at the limit's δ, and the sum of all ε, if all δ together are at most that δ.
+What thresholds for items found in the baskets cost of δ adds up by itself, and is taken off before.
 """
 
 import json
@@ -34,24 +35,27 @@ except ImportError:  # Windows: two releases at a time are for the owner to avoi
 FORMAT = "assocpriv-release-ledger"
 _VERSION = 1
 _MOST_BYTES = 1 << 24
-_ENTRY_FIELDS = {"date", "epsilon", "delta", "output"}
+_ENTRY_FIELDS = {"date", "epsilon", "delta", "threshold_delta", "output"}
+_NUMBERS = ("epsilon", "delta", "threshold_delta")
 UNITS = ("basket", "person")
 
 
 @dataclass(frozen=True, slots=True)
 class BudgetEntry:
-    """One release: its day (empty if unknown), file, ε and δ."""
+    """One release: its day (empty if unknown), file, ε, δ, and the part of δ that is for a threshold."""
 
     date: str
     output: str
     epsilon: Fraction
     delta: Fraction
+    threshold_delta: Fraction = Fraction(0)  # immutable
 
     @property
     def rho(self) -> Fraction:
         """ρ of its zero-concentrated differential privacy, at most."""
         # a 2^−60 more, as the largest ρ that fits was rounded down
-        return rho_from_epsilon(self.epsilon, self.delta) + Fraction(1, 1 << 60) if self.delta else self.epsilon**2 / 2
+        left = self.delta - self.threshold_delta
+        return rho_from_epsilon(self.epsilon, left) + Fraction(1, 1 << 60) if self.delta else self.epsilon**2 / 2
 
 
 @dataclass(frozen=True, repr=False, slots=True)
@@ -81,13 +85,19 @@ class ReleaseBudget:
         return sum((each.delta for each in self.entries), Fraction(0)) if self.limit is None else self.limit[1]
 
     @property
+    def threshold_delta(self) -> Fraction:
+        """The part of δ that is for thresholds."""
+        return sum((each.threshold_delta for each in self.entries), Fraction(0))
+
+    @property
     def epsilon(self) -> Fraction:
         """ε of all at :attr:`delta`, rounded up."""
         plain, delta = sum((each.epsilon for each in self.entries), Fraction(0)), self.delta
         fits = sum((each.delta for each in self.entries), Fraction(0)) <= delta
-        if not self.entries or not delta:
+        left = delta - self.threshold_delta
+        if not self.entries or left <= 0:
             return plain
-        together = epsilon_from_rho(sum((each.rho for each in self.entries), Fraction(0)), delta)
+        together = epsilon_from_rho(sum((each.rho for each in self.entries), Fraction(0)), left)
         return min(plain, together) if fits else together
 
     def with_entry(self, entry: BudgetEntry) -> "ReleaseBudget":
@@ -140,6 +150,10 @@ def spend(
             assert after.limit is not None
             if entry.delta and not after.limit[1]:
                 raise BudgetError(f"{path} allows no δ; release with delta 0, for pure ε")
+            if after.threshold_delta >= after.limit[1] > 0:
+                raise BudgetError(
+                    f"finding items in the baskets would spend all δ that {path} allows; name a catalogue"
+                )
             if after.epsilon > after.limit[0]:
                 raise BudgetError(
                     f"this release would spend ε = {float(after.epsilon):.6g} of the {float(after.limit[0]):g} that "
@@ -164,7 +178,7 @@ def _line(budget: ReleaseBudget) -> bytes:
 
 
 def _entry_line(entry: BudgetEntry) -> bytes:
-    numbers = {"epsilon": format_fraction(entry.epsilon), "delta": format_fraction(entry.delta)}
+    numbers = {name: format_fraction(getattr(entry, name)) for name in _NUMBERS}
     return json.dumps({"date": entry.date, "output": entry.output} | numbers).encode() + b"\n"
 
 
@@ -174,8 +188,9 @@ def _parse(text: bytes, path: str | PathLike[str]) -> ReleaseBudget:
         content: Any = json_fields(head)
         if content["format"] != FORMAT or content["version"] != _VERSION or content["unit"] not in UNITS:
             raise ValueError("another format")
+        limit = [read_number(content[name], name) for name in _NUMBERS[:2]]
         complete = [line for line in lines if not _is_torn(line)]
-        return ReleaseBudget(tuple(map(_entry, complete)), content["unit"], _numbers(content))
+        return ReleaseBudget(tuple(map(_entry, complete)), content["unit"], (limit[0], limit[1]))
     except (KeyError, TypeError, ValueError, PlanError):
         raise FileError(
             f"{path} is no ledger of releases, or is damaged; restore it from a copy: without it what was spent is "
@@ -192,11 +207,8 @@ def _entry(line: str) -> BudgetEntry:
     fields: Any = json_fields(line)
     if set(fields) != _ENTRY_FIELDS:
         raise ValueError("other fields")
-    return BudgetEntry(str(fields["date"]), str(fields["output"]), *_numbers(fields))
-
-
-def _numbers(fields: Any) -> tuple[Fraction, Fraction]:
-    return read_number(fields["epsilon"], "epsilon"), read_number(fields["delta"], "delta")
+    numbers = [read_number(fields[name], name) for name in _NUMBERS]
+    return BudgetEntry(str(fields["date"]), str(fields["output"]), *numbers)
 
 
 def parse_limit(text: str) -> tuple[Fraction, Fraction]:
@@ -254,7 +266,10 @@ def release_budget(paths: str | PathLike[str] | Iterable[str | PathLike[str]]) -
     units = {UNITS[each.baskets_per_person > 0] for each in opened}
     if len(units) != 1:
         raise PlanError("some releases protect baskets, others persons; they do not add up: name them separately")
-    entries = [BudgetEntry("", path.name, each.epsilon, each.delta) for path, each in zip(given, opened, strict=True)]
+    entries = [
+        BudgetEntry("", path.name, each.epsilon, each.delta, each.threshold_delta)
+        for path, each in zip(given, opened, strict=True)
+    ]
     return ReleaseBudget(tuple(entries), units.pop())
 
 

@@ -19,6 +19,16 @@ release satisfies ρ-zero-concentrated differential privacy with
 over all its counts, r being the rates of discrete Gaussian noise (guarantees/integer_noise.py), or with two-sided
 geometric noise ε-differential privacy with ε = R Σ C(M, k) r. Reading a release checks that (ε, δ) follows.
 
+**Items found in the baskets** are published where their noisy counts reach a threshold T (a stability-based histogram:
+Korolova et al., Releasing Search Queries and Clicks Privately, WWW 2009; Bun, Nissim, Stemmer, JMLR 2019). Unless a
+name appears that the neighbour lacks, the outputs of neighbours have the laws above. An item that only one person
+bought, in a basket of c items, has a weight of at most R w(c). So the probability of such a name is at most
+
+    δ_T = R max_c c P(noise ≥ T − R w(c)),
+
+as each item counts for its smallest basket. With ρ at δ − δ_T, (ε, δ) follows: if the noise proves (ε, δ − δ_T) where
+no such name appears, both directions lose δ_T at most. Baskets of more than 4,096 items count as empty ones.
+
 docs/formats.md describes the file, a Parquet table with facts in its metadata.
 """
 
@@ -27,7 +37,7 @@ import json
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from math import comb, isqrt
+from math import comb, erfc, isqrt, sqrt
 from os import PathLike
 from pathlib import Path
 from typing import Any, ClassVar
@@ -51,13 +61,15 @@ _VERSION = 1
 MOST_BASKETS_PER_PERSON = 1000
 MOST_DELTA = Fraction(1, 1000)
 MOST_TRANSACTION_SIZE = 64
+MOST_DISCOVERED = 4096  # items of a basket, where items are found in the baskets
+_TAIL_MARGIN = Fraction(1, 10**9)  # relative; errors of erfc in double precision are below 10^-14
 _PARQUET = b"PAR1"  # the first bytes
 _ALLOWED = 1 << 26  # bytes of memory that any file may claim
 _MOST_COUNT = 1 << 53
 _CONTRADICTS = "the counts of a release contradict its facts; it is damaged, or of another program"
 _FIELDS = {
     "format", "version", "catalogue", "names", "baskets_per_person", "epsilon", "delta", "scale", "total", "total_rate",
-    "squared", "stages",
+    "squared", "stages", "threshold",
 }  # fmt: skip
 _STAGE_FIELDS = {"items", "transaction_size", "size_bounds", "size_counts", "size_rate", "rates"}
 
@@ -123,6 +135,8 @@ class Release:
         baskets_per_person: R where the guarantee is for all baskets of a person, of which R were counted; 0 where it is
             for one basket.
         names: the taxonomy by which baskets were read.
+        threshold: least noisy count, times 64, with which an item found in the baskets was published; 0 where the
+            catalogue was public.
 
     Raises:
         PrivacyLimitError: the guarantee does not follow from the noise.
@@ -137,6 +151,7 @@ class Release:
     delta: Fraction
     baskets_per_person: int = 0
     names: Names = Names()  # noqa: RUF009  # frozen
+    threshold: int = 0
 
     kind: ClassVar[str] = "release"
     _repr_html_ = html_renderer("assocpriv.show.release_views:released")
@@ -151,6 +166,14 @@ class Release:
             raise PlanError(_CONTRADICTS)
         for stage in self.stages:
             _check_stage(stage, len(self.catalogue), squared=self.is_gaussian)
+        if (
+            type(self.threshold) is not int
+            or not 0 <= self.threshold <= _MOST_COUNT
+            or (self.threshold and (not self.is_gaussian or self.stages[0].levels[0].counts.min() < self.threshold))
+        ):
+            raise PlanError(_CONTRADICTS)
+        if self.threshold_delta >= self.delta > 0:
+            raise PrivacyLimitError("the threshold for items found in the baskets costs more than the release's δ")
         if self.spent > self.epsilon:
             raise PrivacyLimitError(
                 f"the release's noise proves only epsilon = {float(self.spent):.6g}, not the {float(self.epsilon):.6g} "
@@ -179,10 +202,30 @@ class Release:
         times, unit = max(self.baskets_per_person, 1), SCALE**2 if self.is_gaussian else SCALE
         total = sum((stage.size_noise.rate for stage in self.stages), self.total_noise.rate)
         total += sum(
-            comb(min(stage.transaction_size, len(stage.items)), level.itemsets.shape[1]) * level.noise.rate * unit
+            comb(stage.transaction_size, level.itemsets.shape[1]) * level.noise.rate * unit
             for stage, level in self.levels
         )
-        return epsilon_from_rho(total * times**2, self.delta) if self.is_gaussian else total * times
+        left = self.delta - self.threshold_delta
+        return epsilon_from_rho(total * times**2, left) if self.is_gaussian else total * times
+
+    @cached_property
+    def threshold_delta(self) -> Fraction:
+        """δ_T, the part of δ that the threshold for items found in the baskets costs; 0 for a public catalogue."""
+        first = self.stages[0]
+        if not self.threshold:
+            return Fraction(0)
+        return discovery_delta(self.threshold, first.levels[0].noise, first.transaction_size, self.baskets_per_person)
+
+    def largest_basket(self, number: int) -> int:
+        """Return the most items of a basket that a stage counts.
+
+        Args:
+            number: of the stage, from 0.
+
+        Returns:
+            All its items, or 4,096 where items are found.
+        """
+        return MOST_DISCOVERED if self.threshold and not number else len(self.stages[number].items)
 
     @property
     def levels(self) -> list[tuple[ReleasedStage, ReleasedLevel]]:
@@ -233,6 +276,7 @@ class Release:
             "baskets_per_person": self.baskets_per_person, "epsilon": format_fraction(self.epsilon),
             "delta": format_fraction(self.delta), "scale": SCALE, "total": self.total,
             "total_rate": format_fraction(self.total_noise.rate), "squared": self.is_gaussian, "stages": stages,
+            "threshold": self.threshold,
         }  # fmt: skip
         return json.dumps(content, sort_keys=True, separators=(",", ":"))
 
@@ -276,6 +320,30 @@ def basket_weights(sizes: Ints, m: int, k: int, *, squared: bool) -> Ints:
 
     distinct, places = np.unique(sizes, return_inverse=True)
     return np.array([weight(size) for size in distinct.tolist()], dtype=np.int64)[places]
+
+
+def discovery_delta(threshold: int, noise: IntegerNoise, m: int, baskets_per_person: int) -> Fraction:
+    """Return δ_T, at least the probability of publishing an item that one basket or person alone holds.
+
+    Args:
+        threshold: T, least noisy count of a published item, times 64.
+        noise: discrete Gaussian noise of the counts, times 64.
+        m: M of the stage that counts items.
+        baskets_per_person: R, or 0 for one basket.
+
+    Returns:
+        δ_T, rounded up; 1 where the threshold is not above what one person changes.
+
+    Source: P(noise ≥ t) ≤ P(Z ≥ t − 1) for normal Z of the same σ (Canonne, Kamath, Steinke 2020).
+    """
+    times = max(baskets_per_person, 1)
+    sizes = np.arange(1, MOST_DISCOVERED + 1)
+    largest = dict(zip(basket_weights(sizes, m, 1, squared=True).tolist(), sizes.tolist(), strict=True))
+    if threshold <= SCALE * times + 1:
+        return Fraction(1)
+    scale = sqrt(1 / float(noise.rate))  # σ√2
+    tails = [size * erfc((threshold - times * weight - 1) / scale) / 2 for weight, size in largest.items()]
+    return min(Fraction(max(tails)) * times * (1 + _TAIL_MARGIN), Fraction(1))
 
 
 def _check_stage(stage: ReleasedStage, n_items: int, *, squared: bool) -> None:
@@ -397,7 +465,8 @@ def _parse(text: str, table: Any) -> Release:
     total_noise = IntegerNoise(read_fraction(content["total_rate"], "total_rate"), content["squared"])
     names = Names.from_json(content["names"])
     most = content["baskets_per_person"]
-    return Release(catalogue, content["total"], total_noise, tuple(stages), epsilon, delta, most, names)
+    threshold = content["threshold"]
+    return Release(catalogue, content["total"], total_noise, tuple(stages), epsilon, delta, most, names, threshold)
 
 
 def _schema() -> Any:

@@ -3,7 +3,7 @@
 The budget, ρ of (ε, δ) or ε alone, is divided by fixed shares among classes of sizes, single items, pairs and larger
 sets. All other choices use noisy values, and so cost nothing:
 
-1. M of the first stage, from its noisy classes of sizes.
+1. M of the first stage, from its noisy classes of sizes; where items are found in the baskets, the threshold for these.
 2. The items of the second stage: those whose noisy count is at least twice the standard error of a pair, since no pair
    is more frequent than its items. All their pairs are counted: noise depends on M alone, not on how many are counted.
 3. M of the second stage, from classes of sizes that count these items alone.
@@ -15,7 +15,7 @@ that correction (estimation/truncation.py).
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import combinations
 from math import ceil, comb, floor, sqrt
@@ -27,11 +27,13 @@ from assocpriv.estimation.size_distribution import SizeDistribution
 from assocpriv.files.releases import (
     MOST_BASKETS_PER_PERSON,
     MOST_DELTA,
+    MOST_DISCOVERED,
     SCALE,
     Release,
     ReleasedLevel,
     ReleasedStage,
     basket_weights,
+    discovery_delta,
 )
 from assocpriv.guarantees.amplification import LARGEST_DENOMINATOR
 from assocpriv.guarantees.entropy import SystemEntropy, WordEntropy
@@ -51,15 +53,17 @@ _SHARES |= {
     k: {0: 6, 1: 26, 2: 43} | {larger: Fraction(25, k - 2) for larger in range(3, k + 1)}
     for k in range(3, _MOST_SIZE + 1)
 }
+_THRESHOLD_PART = 10  # of δ
 _RATE_UNIT = 1 << 64  # of rates, which are rounded down
 _SINGLE = 16  # sizes up to here are classes of their own; M is one of them
 _MOST_CLASS = 4096
 _FREQUENT = 2  # standard errors
+_CLEAR = 4  # standard errors of the number of baskets in all larger classes of sizes
 _BEST, _FEWEST = 200, 8  # items of the second stage
 _MOST_LARGER = 50_000  # sets of a size
 # error of a support where large baskets hold most of its holders, for the choice of M: of items, and of pairs; least
-# RMSE of the 64 most frequent sets and coverage of .94 to .95 on seven sets of 10,000 to 20,000 baskets
-_CORRECTION_ERROR = {1: 0.01, 2: 0.015}
+# RMSE of the 64 most frequent sets, and coverage, on six sets of the bench's tuning half, 5,000 and 20,000 baskets
+_CORRECTION_ERROR = {1: 0.03, 2: 0.045}
 _USUAL_SIZE, _USUAL_SUPPORT = 5, 0.2  # of an item that must be distinguishable from noise
 _BLOCK = 1 << 12  # words of a row of bits at a time, so that rows stay in the cache
 
@@ -73,6 +77,7 @@ class ReleaseOptions:
         delta: δ above 0 and below 1 over the number of baskets; 0 for pure ε with two-sided geometric noise.
         baskets_per_person: R, where the guarantee is for all baskets of a person; 0 for one basket.
         max_itemset: size of the largest itemsets counted, 1 to 5.
+        discover: whether items are found in the baskets, for a tenth of δ; else the catalogue is public.
 
     Raises:
         PlanError: a number is out of range.
@@ -82,24 +87,32 @@ class ReleaseOptions:
     delta: Fraction
     baskets_per_person: int = 0
     max_itemset: int = LARGEST
+    discover: bool = False
 
     def __post_init__(self) -> None:
         if not 0 < self.epsilon <= 100:
             raise PlanError("epsilon must be above 0 and at most 100; a typical value is 1")
-        if max(self.epsilon.denominator, self.delta.denominator) > LARGEST_DENOMINATOR:
+        if max(each.denominator for each in (self.epsilon, self.delta, self.threshold_delta)) > LARGEST_DENOMINATOR:
             raise PlanError("epsilon and delta must be fractions with a denominator of at most 10^24")
         if not 0 <= self.delta < MOST_DELTA:
             raise PlanError(
                 "delta must be from 0 to below 0.001, and below 1 over the number of baskets: a larger one would "
                 "permit publishing a basket; a typical value is 1e-8"
             )
+        if self.discover and not self.delta:
+            raise PlanError("items can be found in the baskets with a delta above 0 only; name a public catalogue")
         for name, least, most in (("baskets_per_person", 0, MOST_BASKETS_PER_PERSON), ("max_itemset", 1, _MOST_SIZE)):
             if (value := as_whole(getattr(self, name))) is None or not least <= value <= most:
                 raise PlanError(f"{name.replace('_', ' ')} must be a whole number from {least} to {most}")
 
+    @property
+    def threshold_delta(self) -> Fraction:
+        """δ_T, the part of δ that is for a threshold (files/releases.py)."""
+        return self.delta / _THRESHOLD_PART if self.discover else Fraction(0)
+
     def rates(self) -> Mapping[int, Fraction]:
         """Return by itemset size what each share of the budget allows: the rate times the change of the counts."""
-        total = rho_from_epsilon(self.epsilon, self.delta) if self.delta else self.epsilon
+        total = rho_from_epsilon(self.epsilon, self.delta - self.threshold_delta) if self.delta else self.epsilon
         times = max(self.baskets_per_person, 1)
         allowed = total / (times**2 if self.delta else times)
         shares = _SHARES[self.max_itemset]
@@ -117,7 +130,8 @@ def release_baskets(
     """Count itemsets of raw baskets with noise.
 
     Args:
-        baskets: the raw baskets, over a public catalogue; at most ``baskets_per_person`` of each person.
+        baskets: the raw baskets, over a public catalogue or, to discover items, any; at most ``baskets_per_person``
+            of each person.
         options: the guarantee.
         names: the taxonomy by which the baskets were read.
         entropy: the source of noise; the operating system's by default.
@@ -127,26 +141,29 @@ def release_baskets(
         The release.
 
     Raises:
-        PlanError: δ is so large for these baskets that it would permit publishing one; or there are too few to detect
-            anything.
+        PlanError: δ is so large for these baskets that it would permit publishing one; there are too few to detect
+            anything; or no item can be published.
     """
     source, allowed = entropy or SystemEntropy(), options.rates()
     told = progress or _say_nothing
     maker = _Maker(options, allowed, source, told)
-    every = np.arange(len(baskets.catalogue), dtype=np.int64)
     told("counting items", 0, 3)
     total_noise = maker.noise(0, 3)
     total = int(maker.noisy(np.array([len(baskets)]), total_noise)[0])
     _check_number(total, options, maker)
-    first = maker.stage(baskets, every, 1)
-    stages = [first]
+    if options.discover:
+        baskets, first, threshold = _discovered(baskets, maker)
+    else:
+        first, threshold = maker.stage(baskets, np.arange(len(baskets.catalogue), dtype=np.int64), 1), 0
+    every, stages = first.items, [first]
     if options.max_itemset > 1 and len(every) > 1:
         told("counting pairs", 1, 3)
         chosen = _likely_items(first, maker.of_sets(2, comb(min(max(first.transaction_size, 2), len(every)), 2)))
         stages.append(maker.stage(_only(baskets, chosen), chosen, 2))
     told("counting pairs", 3, 3)
     unit, taxonomy = options.baskets_per_person, names or Names()
-    return Release(baskets.catalogue, total, total_noise, tuple(stages), options.epsilon, options.delta, unit, taxonomy)
+    guarantee = options.epsilon, options.delta
+    return Release(baskets.catalogue, total, total_noise, tuple(stages), *guarantee, unit, taxonomy, threshold)
 
 
 def _say_nothing(task: str, done: int, steps: int) -> None:
@@ -178,11 +195,12 @@ class _Maker:
 
     def stage(self, baskets: Baskets, items: Ints, smallest: int) -> ReleasedStage:
         """Return the counts of a stage: of single items, or of pairs and larger sets."""
-        bounds = _size_bounds(len(items))
+        largest = MOST_DISCOVERED if self.options.discover and smallest == 1 else len(items)
+        bounds = _size_bounds(largest)
         classes = np.bincount(np.searchsorted(bounds, baskets.sizes, "right") - 1, minlength=len(bounds))
         size_noise = self.noise(0, 3)  # a third of the share for each stage
         size_counts = self.noisy(classes, size_noise)
-        m = self._transaction_size(bounds, size_counts, smallest, len(items))
+        m = self._transaction_size(bounds, size_counts, smallest, largest)
         levels, sizes = list[ReleasedLevel](), baskets.sizes
         if smallest == 1:
             flat = baskets.items[baskets.offsets[0] : baskets.offsets[-1]]
@@ -213,7 +231,9 @@ class _Maker:
 
     def _transaction_size(self, bounds: Ints, counts: Ints, k: int, n_items: int) -> int:
         """Return M of least expected error, from noisy classes of sizes."""
-        held = np.maximum(counts, 0)
+        lengths = np.arange(len(counts), 0, -1)  # of the classes from each on: noise alone would show large baskets
+        clear = counts[::-1].cumsum()[::-1] >= _CLEAR * np.sqrt(self.noise(0, 3).variance * lengths)
+        held = np.maximum(counts, 0) * (np.arange(len(counts)) <= np.flatnonzero(clear).max(initial=0))
         shares = held / max(held.sum(), 1)
         ends = np.append(bounds[1:] - 1, bounds[-1] * 5 // 4)
         sizes = SizeDistribution(np.minimum((bounds + ends) // 2, n_items), shares[None])
@@ -248,6 +268,32 @@ def _size_bounds(n_items: int) -> Ints:
     wide = np.rint(_SINGLE * 1.25 ** np.arange(1, 26)).astype(np.int64)
     bounds = np.concatenate([np.arange(_SINGLE + 1), wide[wide <= _MOST_CLASS]])
     return bounds[bounds <= max(n_items, 1)]
+
+
+def _discovered(baskets: Baskets, maker: _Maker) -> tuple[Baskets, ReleasedStage, int]:
+    """Return the baskets with the items whose noisy counts reach a threshold alone, by name, their stage, and it."""
+    wanted = maker.options
+    held = np.repeat(baskets.sizes <= MOST_DISCOVERED, baskets.sizes)
+    flat = baskets.items[baskets.offsets[0] : baskets.offsets[-1]]
+    ends = np.concatenate([[0], np.cumsum(held)])[baskets.offsets - baskets.offsets[0]]
+    baskets = Baskets(baskets.catalogue, ends, flat[held])
+    found = np.unique(baskets.items)  # an item of no basket could be published by noise alone
+    stage = maker.stage(_only(baskets, found), np.arange(len(found)), 1)
+    [level] = stage.levels
+    low, high = 0, 1 << 53
+    while high - low > 1:
+        middle = (low + high) // 2
+        delta = discovery_delta(middle, level.noise, stage.transaction_size, wanted.baskets_per_person)
+        low, high = (low, middle) if delta <= wanted.threshold_delta else (middle, high)
+    kept = sorted(np.flatnonzero(level.counts >= high).tolist(), key=lambda row: baskets.catalogue[found[row]])
+    if not kept:
+        raise PlanError(
+            f"no item is in enough baskets for its name to be published, about {ceil(high / SCALE):,}; name a "
+            "public catalogue, or give a larger epsilon"
+        )
+    ids = np.arange(len(kept), dtype=np.int64)
+    level = ReleasedLevel(ids[:, None], level.counts[kept], level.noise)
+    return _only(baskets, found[kept]), replace(stage, items=ids, levels=(level,)), high
 
 
 def _likely_items(first: ReleasedStage, pair: IntegerNoise) -> Ints:

@@ -72,7 +72,11 @@ def to_sign(release: "Release") -> Record:
         Section("What the guarantee does not cover", [
             "Every further release about the same people adds its ε and δ. The owner's ledger holds what was spent; if "
             "it is lost, what was spent is unknown, and nothing more should be released.",
-            "The owner sees all baskets. The catalogue's names are public, as is that a release was made.",
+            "The owner sees all baskets. The catalogue's names are public, as is that a release was made."
+            if not release.threshold else
+            "The owner sees all baskets. Names of items were found in these, and those with a noisy count of "
+            "{discovered_from:,.0f} or more are published; δ includes the probability that one person's item is among "
+            "them.",
             "The results may show something about all customers, also about those without a basket here. That is the "
             "purpose of the release. Check whether they are confidential to your business.",
         ], "outside"),
@@ -97,7 +101,7 @@ def released(release: "Release", output: Path | None = None) -> Record:
         "plan_id": release.plan_id, "baskets": release.n_baskets, "items": release.n_items, "unit": release.unit,
         "baskets_per_person": release.baskets_per_person, "epsilon": float(release.epsilon),
         "delta": float(release.delta), "noise": "discrete Gaussian" if release.is_gaussian else "two-sided geometric",
-        "levels": rows,
+        "discovered_from": release.threshold / SCALE if release.threshold else None, "levels": rows,
     }  # fmt: skip
     parts: list[Part] = [
         Say("about {baskets:,} baskets of a catalogue of {items:#item}, counted with {noise} noise", kind="answer"),
@@ -105,6 +109,8 @@ def released(release: "Release", output: Path | None = None) -> Record:
         "this release alone",
         Table(_COLUMNS, rows, name="counts"),
     ]
+    if release.threshold:
+        parts.append("Items were found in the baskets: those with a noisy count of {discovered_from:,.0f} or more.")
     if output is not None:
         parts.append(Say("written to {output}", {"output": str(output)}))
     parts.append(Say("Releases of the same baskets add up: ε and δ at most sum.", kind="hint"))

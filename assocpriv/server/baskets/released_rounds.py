@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.estimation.size_distribution import SizeDistribution, fit_size_distribution
-from assocpriv.files.releases import SCALE, Release, ReleasedLevel, ReleasedStage, basket_weights
+from assocpriv.files.releases import SCALE, Release, ReleasedLevel, basket_weights
 from assocpriv.server.baskets.counting import MOST_CANDIDATES, Part, Source, find_itemsets
 
 Floats = NDArray[np.float64]
@@ -107,22 +107,23 @@ def rounds_of_release(release: Release, entries: Ints) -> list[ReleasedRound]:
     return [
         ReleasedRound(
             {level.itemsets.shape[1]: level for level in stage.levels}, stage.transaction_size, release.n_baskets,
-            float(error), release.is_gaussian, _fit_sizes(release, stage), entries,
+            float(error), release.is_gaussian, _fit_sizes(release, number), entries,
         )
-        for stage in release.stages
+        for number, stage in enumerate(release.stages)
     ]  # fmt: skip
 
 
-def _fit_sizes(release: Release, stage: ReleasedStage) -> SizeDistribution:
+def _fit_sizes(release: Release, number: int) -> SizeDistribution:
+    stage, largest = release.stages[number], release.largest_basket(number)
     m, bounds = stage.transaction_size, stage.size_bounds
     shares = stage.size_counts / release.n_baskets
     error = float(np.sqrt(stage.size_noise.variance)) / release.n_baskets
-    if m >= len(stage.items):
+    if m >= largest:
         held = np.maximum(shares, 0.0)
         return SizeDistribution(bounds, held[None] / max(held.sum(), 1e-12))
     small = int(np.searchsorted(bounds, m))
     below = np.tri(small)
     return fit_size_distribution(
         below @ shares[:small], error**2 * below @ below.T, shares[small:], np.full(len(bounds) - small, error),
-        bounds[small:], len(stage.items),
+        bounds[small:], largest,
     )  # fmt: skip
