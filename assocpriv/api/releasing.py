@@ -2,22 +2,19 @@
 
 from collections.abc import Callable, Iterable
 from fractions import Fraction
-from hashlib import sha256
 from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from assocpriv.files.atomic import check_writable
 from assocpriv.files.release_ledger import UNITS, BudgetEntry, parse_limit, release_budget, spend, today
-from assocpriv.files.releases import MOST_BASKETS_PER_PERSON, Release, is_release, read_release
+from assocpriv.files.releases import MOST_BASKETS_PER_PERSON, Release, read_release
 from assocpriv.guarantees.amplification import parse_number
-from assocpriv.guarantees.errors import BasketError, PlanError
+from assocpriv.guarantees.errors import PlanError
 from assocpriv.guarantees.exact_numbers import check_range
 
 if TYPE_CHECKING:
     from assocpriv.plans.baskets.catalogue import Catalogue
-    from assocpriv.records.baskets import Baskets
-    from assocpriv.records.layout import ReadOptions
 
 __all__ = ["read_release", "release", "release_budget"]
 
@@ -92,6 +89,7 @@ def release(
     from assocpriv.plans.baskets.catalogue import Catalogue
     from assocpriv.records.layout import ReadOptions
     from assocpriv.releasing.basket_release import ReleaseOptions, release_baskets
+    from assocpriv.releasing.reading import read_once
 
     if (catalogue is None) != discover:
         raise PlanError(
@@ -110,7 +108,7 @@ def release(
     if isinstance(catalogue, str | PathLike):
         catalogue = read_catalogue(fspath(catalogue))
     items = catalogue if catalogue is None or isinstance(catalogue, Catalogue) else Catalogue(catalogue)
-    read = _read(baskets, items, ReadOptions(layout, unknown, repeats, empty, incomplete), person, most, person_as)
+    read = read_once(baskets, items, ReadOptions(layout, unknown, repeats, empty, incomplete), person, most, person_as)
     if output is not None:
         check_writable(output, force=force)
     if ledger is not None:
@@ -122,30 +120,3 @@ def release(
     if output is not None:
         made.write(output, force=force)
     return made
-
-
-def _read(
-    source: Any, items: "Catalogue | None", options: "ReadOptions", person: str | int | None, most: int, person_as: str
-) -> "Baskets":
-    """Return the baskets, each once, and at most a number of those of a person."""
-    from assocpriv.records.basket_files import read_baskets
-    from assocpriv.records.basket_sources import is_file
-    from assocpriv.records.baskets import to_baskets
-    from assocpriv.records.columns import as_table
-    from assocpriv.records.persons import limit_per_person
-
-    if is_file(source):
-        paths = [Path(source)] if isinstance(source, str | PathLike) else list(map(Path, source))
-        if any(map(is_release, paths)):
-            raise PlanError("a release holds no baskets; release raw baskets, and mine releases")
-        digests = {sha256(path.read_bytes()).digest() for path in paths if len(paths) > 1 and path.is_file()}
-        if len(digests) < len(paths) > 1:
-            raise BasketError("a file is named twice, or is a copy: its baskets would count twice, less protected")
-        read = read_baskets(source, items, options)[0]
-    else:
-        source = source if person is None else as_table(source, BasketError)  # read twice
-        words = {name: getattr(options, name) for name in ("layout", "unknown", "repeats", "empty", "incomplete")}
-        read = to_baskets(source, catalogue=items, **words)
-    if items is not None and read.catalogue != items:
-        raise PlanError("the baskets have another catalogue; give these baskets' own, if it is public")
-    return read if person is None else limit_per_person(source, person, most, items, options, person_as).select(read)

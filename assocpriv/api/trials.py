@@ -12,6 +12,7 @@ from assocpriv.plans.registry import Entry
 
 if TYPE_CHECKING:
     from assocpriv.auditing.audit import Audit
+    from assocpriv.files.releases import Release
     from assocpriv.plans.guided.guided_plan import GuidedPlan
     from assocpriv.plans.numeric.table_plan import TablePlan
     from assocpriv.simulation.basket_simulation import Simulation
@@ -110,7 +111,7 @@ def simulate(
 
 
 def audit(
-    plan: PublishedPlan | str | Path,
+    plan: "PublishedPlan | Release | str | Path",
     *,
     trials: int = 1_000_000,
     confidence: str | float | Fraction = "99.9%",
@@ -120,11 +121,13 @@ def audit(
 ) -> "Audit":
     """Audit a plan and its clients: does the guarantee hold, and do the clients follow the plan?
 
-    The clients run on generated records, never on real ones.
+    The clients run on generated records, never on real ones. Of a release, the file is checked, and the program that
+    makes releases, on generated baskets.
 
     Args:
-        plan: a plan, or a plan file.
-        trials: reports to request from each client, at least 1,000, as far as it makes them in some seconds.
+        plan: a plan or a release, or a file of one.
+        trials: reports to request from each client, at least 1,000, as far as it makes them in some seconds; of
+            a release, a thousand times the releases made of each neighbour, which are 50 to 150.
         confidence: probability, at least, that correct clients pass; from 50% to below 100%.
         client: which of our clients: "bulk" (many baskets), "single" (one basket) or "both".
         program: a program in any language with its arguments, in place of our clients; it needs a plan file.
@@ -145,13 +148,16 @@ def audit(
     'consistent'
     """
     from assocpriv.auditing.audit import audit as run
-    from assocpriv.auditing.audit import audit_file
+    from assocpriv.auditing.audit import audit_file, audited_release
     from assocpriv.auditing.findings import AuditRequest
+    from assocpriv.files.releases import Release
 
     words = None if program is None else tuple(program)
     request = AuditRequest(trials, confidence, client, words)
     if isinstance(plan, str | Path):
         return audit_file(Path(plan), request, progress)
+    if isinstance(plan, Release):
+        return audited_release(plan, request, progress)
     plan = PublishedPlan.require(plan)
     if words is not None:
         raise FileError("a program reads its plan from a file; write the plan with write_plan and name the file")

@@ -43,9 +43,11 @@ from assocpriv.auditing.findings import (
     run_check,
     verdict,
 )  # fmt: skip
+from assocpriv.auditing.release_audit import audit_release
 from assocpriv.auditing.replay import compare
 from assocpriv.auditing.report_distributions import audit_distributions
 from assocpriv.files.plan_files import read_plan_text
+from assocpriv.files.releases import Release, is_release, read_release
 from assocpriv.files.report_files import Reports, read_reports
 from assocpriv.guarantees.errors import NotAPlanError, PlanError, WireError, pluralize
 from assocpriv.plans.published_plan import PublishedPlan
@@ -66,17 +68,20 @@ class Audit:
 
     Attributes:
         request: the options of the audit.
-        plan: the plan; None where the file holds no usable plan.
+        plan: the plan or release; None where the file holds no usable plan.
         findings: one entry a check: ``check``, ``name``, ``verdict``, ``message``, ``figures`` and ``client``.
     """
 
     request: AuditRequest
-    plan: PublishedPlan | None
+    plan: PublishedPlan | Release | None
     findings: tuple[Finding, ...]
 
     def __repr__(self) -> str:
         not_made = count_undecided(self.findings)
-        rows = [f"plan {self.plan.plan_id[:12]}, {plan_bound(self.plan)}"] if self.plan else ["no usable plan"]
+        rows = ["no usable plan"]
+        if self.plan:
+            bound = repr(self.plan) if isinstance(self.plan, Release) else plan_bound(self.plan)
+            rows = [f"plan {self.plan.plan_id[:12]}, {bound}"]
         rows += [f"{each.check}, {each.name}: {each.message}" for each in self.findings if each.verdict == BROKEN]
         answer = f"{self.verdict}, {pluralize(len(self.findings), 'finding')}, {not_made} of them checks not made"
         return short_repr(self, answer, rows)
@@ -103,13 +108,20 @@ class Audit:
         return self.verdict == BROKEN
 
 
+def audited_release(release: Release, request: AuditRequest, progress: Progress | None = None) -> Audit:
+    """Audit a release, and the program on this machine that makes releases."""
+    return Audit(request, release, audit_release(release, request, progress or (lambda *_: None)))
+
+
 def audit_file(path: Path, request: AuditRequest, progress: Progress | None = None) -> Audit:
-    """Audit a plan file and its clients; ``progress`` is called with (stage, done, total).
+    """Audit a file of a plan and its clients, or a release; ``progress`` is called with (stage, done, total).
 
     Raises:
         NotAPlanError: the text does not claim to be a plan.
         FileError: the file cannot be read, or a program cannot be started.
     """
+    if is_release(path):
+        return audited_release(read_release(path), request, progress)
     text = read_plan_text(path)
     try:
         return audit(text, replace(request, plan_path=path), progress)

@@ -24,6 +24,10 @@ CANNOT_SEE = (
     "whether devices keep their ledgers",
     "which plan devices use, and whether they run the client audited here",
 )
+CANNOT_SEE_OF_RELEASES = (
+    "whether the file was made by the program on this machine, from baskets that count once and persons as stated",
+    "whether several releases were made, and one chosen",
+)
 GUARANTEE, SOURCE, REPLAY, FORM, DISTRIBUTIONS = CHECKS = (
     "guarantee", "source", "replay", "form", "distributions",
 )  # fmt: skip

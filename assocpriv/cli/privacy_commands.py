@@ -134,14 +134,16 @@ def inspect(
 @opt.choice("--client", ["both", "bulk", "single"], "Our client for many records (bulk), for one (single), or both.")
 @click.option("--program", help="Program to audit, with its arguments (docs/write-and-audit-a-client.md).")
 def audit(plan: Path, program: str | None, **options: Any) -> None:
-    """Audit the guarantee of PLAN and the clients that follow it.
+    """Audit the guarantee of PLAN and the clients that follow it, or a release.
 
-    Recomputes γ, checks the clients' code, and tests their reports. The clients run on generated records only. The exit
-    status is 1 if anything is broken. The limits of the audit are printed with the verdict.
+    Recomputes γ, checks the clients' code, and tests their reports. The clients run on generated records only. Of a
+    release, ε and the choices are recomputed, and the program that makes releases is tested on generated baskets. The
+    exit status is 1 if anything is broken. The limits of the audit are printed with the verdict.
 
     \b
     Example:
       assocpriv audit plan.json
+      assocpriv audit counts.parquet
       assocpriv audit plan.json --program ./client --trials 200000
 
     Next: assocpriv serve plan.json

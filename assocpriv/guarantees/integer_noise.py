@@ -194,6 +194,7 @@ def epsilon_from_rho(rho: Fraction, delta: Fraction) -> Fraction:
     return max(Fraction(at((low + high) / 2)), Fraction(0)) * (1 + _MARGIN) + _MARGIN / 1000
 
 
+@lru_cache(maxsize=16)
 def rho_from_epsilon(epsilon: Fraction, delta: Fraction) -> Fraction:
     """Return the largest ρ, rounded down, that is (ε, δ)-differential privacy by :func:`epsilon_from_rho`.
 

@@ -200,7 +200,7 @@ class _Maker:
         classes = np.bincount(np.searchsorted(bounds, baskets.sizes, "right") - 1, minlength=len(bounds))
         size_noise = self.noise(0, 3)  # a third of the share for each stage
         size_counts = self.noisy(classes, size_noise)
-        m = self._transaction_size(bounds, size_counts, smallest, largest)
+        m = self.transaction_size(bounds, size_counts, smallest, largest)
         levels, sizes = list[ReleasedLevel](), baskets.sizes
         if smallest == 1:
             flat = baskets.items[baskets.offsets[0] : baskets.offsets[-1]]
@@ -229,7 +229,7 @@ class _Maker:
             return False
         return True
 
-    def _transaction_size(self, bounds: Ints, counts: Ints, k: int, n_items: int) -> int:
+    def transaction_size(self, bounds: Ints, counts: Ints, k: int, n_items: int) -> int:
         """Return M of least expected error, from noisy classes of sizes."""
         lengths = np.arange(len(counts), 0, -1)  # of the classes from each on: noise alone would show large baskets
         clear = counts[::-1].cumsum()[::-1] >= _CLEAR * np.sqrt(self.noise(0, 3).variance * lengths)
@@ -261,6 +261,60 @@ def _check_number(total: int, options: ReleaseOptions, maker: _Maker) -> None:
             f"delta must be below 1 over the number of baskets (about {total:,}), as a larger one would permit "
             "publishing one; a typical value is 1e-8"
         )
+
+
+def choose_again(release: Release) -> str:
+    """Return which choice of a release does not follow from its noisy counts, in words; empty if all do.
+
+    Args:
+        release: the release.
+
+    Returns:
+        As ``M of the first stage``.
+    """
+    options = ReleaseOptions(release.epsilon, release.delta, release.baskets_per_person, 1, release.threshold > 0)
+    largest = [k for k in range(1, _MOST_SIZE + 1) if _has_rates(release, replace(options, max_itemset=k))]
+    if not largest:
+        return "noise"
+    for most in largest:
+        options = replace(options, max_itemset=most)
+        if not (wrong := _wrong_choice(release, _Maker(options, options.rates(), SystemEntropy(), _say_nothing))):
+            return ""
+    return wrong
+
+
+def _has_rates(release: Release, options: ReleaseOptions) -> bool:
+    """Return whether these options give the noise of all counts of a release."""
+    maker = _Maker(options, options.rates(), SystemEntropy(), _say_nothing)
+    wanted = [(0, release.total_noise, 3), *((0, stage.size_noise, 3) for stage in release.stages)]
+    levels = [(level.itemsets.shape[1], level.noise, stage.transaction_size) for stage, level in release.levels]
+    try:
+        return all(maker.noise(k, times) == noise for k, noise, times in wanted) and all(
+            k <= options.max_itemset and maker.of_sets(k, comb(m, k)) == noise for k, noise, m in levels
+        )
+    except PlanError:  # noise too large to be drawn
+        return False
+
+
+def _wrong_choice(release: Release, maker: _Maker) -> str:
+    first, most = release.stages[0], maker.options.max_itemset
+    for number, stage in enumerate(release.stages):
+        size = release.largest_basket(number)
+        if maker.transaction_size(stage.size_bounds, stage.size_counts, number + 1, size) != stage.transaction_size:
+            return f"M of stage {number}"
+    if len(release.stages) < 2:
+        return "" if most == 1 or release.n_items == 1 else "number of stages"
+    pair = maker.of_sets(2, comb(min(max(first.transaction_size, 2), release.n_items), 2))
+    second = release.stages[1]
+    if not np.array_equal(_likely_items(first, pair), second.items):
+        return "items of the second stage"
+    for k, level in enumerate(second.levels[: min(most, second.transaction_size, len(second.items)) - 2], start=2):
+        least = _FREQUENT * np.sqrt(level.noise.variance)
+        wanted = second.items[_larger(np.searchsorted(second.items, level.itemsets), level.counts, least)]
+        found = second.levels[k - 1].itemsets if k - 1 < len(second.levels) else wanted[:0]
+        if not np.array_equal(wanted, found):
+            return f"sets of {k + 1}"
+    return ""
 
 
 def _size_bounds(n_items: int) -> Ints:

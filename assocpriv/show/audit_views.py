@@ -9,9 +9,10 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from assocpriv.auditing.findings import BROKEN, CANNOT_SEE, UNDECIDED, count_undecided
+from assocpriv.auditing.findings import BROKEN, CANNOT_SEE, CANNOT_SEE_OF_RELEASES, UNDECIDED, count_undecided
 from assocpriv.auditing.inspection import ITEMSETS, MODEL, PLAN, RELEASE, REPORTS, FileContent
 from assocpriv.files.mined_tables import describe_limits, mining_facts
+from assocpriv.files.releases import Release
 from assocpriv.guarantees.amplification import epsilon_from_amplification
 from assocpriv.planning.operator_designs import DEFAULT_REPORTS
 from assocpriv.plans.registry import Entry
@@ -183,13 +184,14 @@ def audit(done: "Audit", most: int = 15) -> Record:
     """Return an audit: the verdict, and at most ``most`` findings, the broken ones first."""
     findings = [fields(each) | {"client": each.client or None} for each in done.findings]
     plan, request = done.plan, done.request.to_json()
-    gamma = plan and plan.amplification
+    gamma = None if plan is None or isinstance(plan, Release) else plan.amplification
     content = {
         "plan_id": plan and plan.plan_id,
         "verdict": done.verdict,
         "not_decided": count_undecided(done.findings),
-        "cannot_see": list(CANNOT_SEE),
-        "epsilon": gamma and epsilon_from_amplification(gamma),
+        "cannot_see": list(CANNOT_SEE_OF_RELEASES if isinstance(plan, Release) else CANNOT_SEE),
+        "epsilon": float(plan.epsilon) if isinstance(plan, Release) else gamma and epsilon_from_amplification(gamma),
+        "delta": float(plan.delta) if isinstance(plan, Release) else None,
         **request,
         "false_alarm": float(1 - Fraction(request["confidence"])),
         "findings": findings,
@@ -199,8 +201,10 @@ def audit(done: "Audit", most: int = 15) -> Record:
     columns = [Column(name, f"{{{name}}}", "text") for name in ("verdict", "check", "client")]
     columns.append(Column("finding", "{name}: {message}", "text"))
     how = f"{_CLIENTS[request['client']]}; at most {{trials:#report}} per client, "
+    if isinstance(plan, Release):
+        how = "the file, and the program on this machine that makes releases, on generated baskets; "
     how += "false-alarm probability at most {false_alarm:given}"
-    parts: list[Part] = [_verdict(content), how, "an audit cannot see: " + "; ".join(CANNOT_SEE)]
+    parts: list[Part] = [_verdict(content), how, "an audit cannot see: " + "; ".join(content["cannot_see"])]
     return Record(content, [*parts, Table(columns, shown[:most]), *more(len(shown) - most)], "Audit")
 
 
@@ -210,4 +214,6 @@ def _verdict(content: dict[str, Any]) -> Say:
     if content["plan_id"] is None:
         return Say(f"{text}: no usable plan", kind="answer")
     bound = "no γ stated" if content["epsilon"] is None else "ε ≤ {epsilon:up} for one report"
+    if content["delta"] is not None:
+        return Say(f"{text}: release {{plan_id}}, (ε, δ) = ({{epsilon:g}}, {{delta:g}})", kind="answer")
     return Say(f"{text}: plan {{plan_id}}, {bound}", kind="answer")

@@ -28,7 +28,7 @@ BELOW = {
     "planning": "guarantees kernels plans files estimation",
     "collect": "guarantees kernels plans files",
     "simulation": "guarantees kernels plans files records client estimation server planning spark",
-    "auditing": "guarantees kernels plans files records client estimation server planning simulation",
+    "auditing": "guarantees kernels plans files records client estimation server planning simulation releasing",
     "show": "guarantees kernels plans files records client estimation server planning simulation auditing suppress "
     "collect",
     "pages": "guarantees kernels plans files estimation server planning collect show",
