@@ -12,8 +12,8 @@ support gets a posterior, under priors that are fitted to the same reports. The 
 3. Pairs: g is the expected support under independence given the basket size (below). The support u of the
    rarer item is an upper bound. The prior is a mixture of uniforms between multiples of g and points between g and u.
 4. Larger itemsets: as pairs, with g the median over two items i, j of s(A∖i) s(A∖j) / s(A∖ij), the expected support if
-   these two are independent given the others. The width of the component nearest to g follows the error of the rarest
-   subset.
+   these two are independent given the others. The width of the component nearest to g follows the errors of the
+   subsets, of which each of these expressions has two.
 5. A support is at most that of the rarest subset (anti-monotone upper bound). The error of that subset moves the bound
    and with it the expected support: the nodes of mixtures.py. At the end means are lowered to that of the rarest
    subset.
@@ -467,17 +467,22 @@ class PosteriorModel:
                 low = np.maximum(low, supports[:, i] + supports[:, j] - both - 2 * spread)
             expected = np.median(expectations, axis=0)
         expected = np.minimum(expected, upper)
-        return _Prior(np.maximum(expected, 1e-12), upper, error, np.minimum(low, expected), k == 2)
+        relative = np.sqrt(2 * np.mean((smaller.error[parents] / np.maximum(supports, 1e-9)) ** 2, axis=1))
+        return _Prior(np.maximum(expected, 1e-12), upper, error, np.minimum(low, expected), relative, k == 2)
 
 
 @dataclass(frozen=True, slots=True)
 class _Prior:
-    """Expected supports, upper bounds with their errors, and lower bounds, float64 (itemsets,)."""
+    """Expected supports, upper bounds with their errors, lower bounds, and relative errors of the expected supports.
+
+    All are float64 (itemsets,).
+    """
 
     expected: Floats
     upper: Floats
     error: Floats
     low: Floats
+    relative: Floats
     pairs: bool
 
     @property
@@ -492,7 +497,7 @@ class _Prior:
         g = np.minimum(self.expected[:, None] * upper / np.maximum(self.upper, 1e-9)[:, None], 0.999 * upper)
         low, zero = np.minimum(self.low[:, None], g), np.zeros_like(g)
         room = upper - g
-        w = np.sqrt(_NEAR**2 + 3 * (self.error / np.maximum(self.upper, 1e-9))[:, None] ** 2)
+        w = np.sqrt(_NEAR**2 + 3 * self.relative[:, None] ** 2)  # a uniform's deviation is its half-width over √3
         components = (
             [(0.87 * g, 1.15 * g), (zero, g), (0.7 * g, g), (g, 1.5 * g), (g, g + 0.1 * room), (g, upper),
              (g + 0.6 * room, upper)]

@@ -12,10 +12,6 @@ mlxtend's falls below that where C is frequent and A makes it rarer.
 
     P(b/a ≥ q) = Σ_z w_z Φ((m_z − q a_z) / √V),   V = v_z − 2q τ_b τ_a b a [+ q² σ_a² where A is not the bound]
 
-and then its odds to the power 1.3. Without the power, rules of .80 to .90 were true in .94 of cases on the tuning half
-of the bench (ln 19, 20,000 and 100,000 people), 5% of the selected rules were false on average over the sets, and they
-were a quarter fewer. With it 8% are false, in one round 9%; on the held-out half 7% and 8%.
-
 V is at least a tenth of v_z. τ is the relative error that all itemsets of a size share; it cancels in ratios.
 Confidences beyond 0 and 1 count as 0 and 1. The interval of the confidence is central, with three extensions:
 
@@ -76,7 +72,6 @@ RULE_FDR, STRICT_FDR = 0.10, 0.05
 MIN_CONFIDENCE = "50%"
 _LEAST_SUPPORT, _LEAST_RATIO = 1e-6, 10  # lower limits of nodes: a support, and its mean over this
 _UNINFORMATIVE = 0.95  # width from which an interval of a confidence is uninformative
-_ODDS_POWER = 1.3  # of the probability of a confidence, from data
 _LEAST_VARIANCE = 0.1  # at least this share of the larger itemset's, whatever the shared error
 _BLOCK = 1 << 15  # rules at a time
 
@@ -246,12 +241,6 @@ class _Rules:
         scores = (self.means - q * self.antecedents) / np.sqrt(spread)
         return mixture_cdf(self.weights, scores)
 
-    def probability(self, confidence: "Floats | float") -> Floats:
-        """Return P(confidence ≥ q) with its odds to a power that data show to be right, float64 (rules,)."""
-        found = self.above(confidence)
-        powers = [each**_ODDS_POWER for each in (found, 1 - found)]
-        return np.asarray(powers[0] / (powers[0] + powers[1]))
-
     def quantile(self, p: float) -> Floats:
         """Return the quantile of each confidence at this p, in [0, 1], float64 (rules,)."""
         inside = find_quantiles(self.above, p, np.zeros(len(self)), np.ones(len(self)))
@@ -310,7 +299,7 @@ def _rule_frame(
     if not pieces:
         return empty_rules() if worth is None else empty_rules().assign(**{name: np.empty(0) for name in VALUES})
     sides = np.concatenate([piece.sides for piece in pieces], axis=1)
-    blocks = [rule_columns(piece, table, level) | {"probability": piece.probability(threshold)} for piece in pieces]
+    blocks = [rule_columns(piece, table, level) | {"probability": piece.above(threshold)} for piece in pieces]
     if worth is not None:
         blocks = [each | _values(piece, table, level, worth) for each, piece in zip(blocks, pieces, strict=True)]
     columns = {name: np.concatenate([each[name] for each in blocks]) for name in blocks[0]}
@@ -416,7 +405,7 @@ def chosen_confidences(
 ) -> tuple[Floats, Floats, Floats, Floats]:
     """Return P(confidence ≥ least), the confidence and its interval of chosen rules, float64 (rules,) each."""
     table, rules = _chosen(frame, sides, whole)
-    return rules.probability(least), rules.confidence, *rules.interval(table, level)
+    return rules.above(least), rules.confidence, *rules.interval(table, level)
 
 
 def _chosen(frame: LightFrame, sides: Rows, whole: Rows) -> tuple[_Table, _Rules]:

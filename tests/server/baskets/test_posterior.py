@@ -79,7 +79,7 @@ def test_errors_grow_with_the_truncation_correction() -> None:
 def test_the_common_error_widens_each_component() -> None:
     """A relative error common to all is added to each component of a posterior, at its mean."""
     supports, one = np.array([0.02, 0.05, 0.1]), np.ones(3)
-    prior = _Prior(supports, 3 * supports, supports / 10, 0 * supports, True)
+    prior = _Prior(supports, 3 * supports, supports / 10, 0 * supports, 0 * supports, True)
     alone, shared = (
         prior.posteriors(
             _Evidence(supports, supports, (supports / 5) ** 2, common * one, one, 0 * one, [one], [supports]),
