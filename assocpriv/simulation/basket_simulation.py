@@ -101,7 +101,7 @@ class TrueSupports:
         found: set[frozenset[str]] = set()
         level = np.arange(len(self.catalogue), dtype=np.int64)[:, None]
         for k in range(1, max_itemset + 1):
-            level = level[self.counter.count(level) >= min_support * self.counter.n_reports] if len(level) else level
+            level = level[self.counter.count(level) / self.counter.n_reports >= min_support] if len(level) else level
             found |= {frozenset(self.catalogue[item] for item in row) for row in level.tolist()}
             if k < max_itemset:
                 level = join_candidates(level)

@@ -13,7 +13,7 @@ from assocpriv.guarantees.amplification import Guarantee
 from assocpriv.guarantees.errors import BasketError, EstimateError, PlanError
 from assocpriv.planning.basket_planner import make_plan
 from assocpriv.records.baskets import Baskets, count_sizes
-from assocpriv.simulation.basket_simulation import simulate
+from assocpriv.simulation.basket_simulation import RawCounter, TrueSupports, simulate
 from assocpriv.simulation.synthetic import QuestSettings, generate_quest
 
 
@@ -64,6 +64,19 @@ def test_true_supports_are_counts_of_raw_baskets() -> None:
     for k, held in ((1, at_most_two), (2, at_most_two == 2), (3, np.zeros(1))):
         every = [frozenset(map(str, itemset)) for itemset in combinations(range(12), k)]
         assert sampled.supports(every).sum() == pytest.approx(held.mean())
+
+
+@pytest.mark.parametrize("n", [25, 100])
+def test_an_itemset_at_exactly_the_minimum_support_is_frequent(n: int) -> None:
+    """k of n baskets are at least the share k/n, also where 0.07 * 100 is above 7 in floating point."""
+    sets = [set(range(place, n)) for place in range(n)]  # item k - 1 is in the first k baskets
+    counted = Baskets.from_sets(sets)
+    counter = RawCounter(counted.offsets, counted.items, len(counted.catalogue))
+    truth = TrueSupports(counted.catalogue, counter)
+    at = [len(truth.frequent(k / n, 1)) for k in range(1, n + 1)]
+    above = [len(truth.frequent((k + 0.5) / n, 1)) for k in range(1, n)]
+    assert at == [n - k + 1 for k in range(1, n + 1)]
+    assert above == [n - k for k in range(1, n)]
 
 
 def test_found_missed_and_false_add_up() -> None:
