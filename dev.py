@@ -12,7 +12,8 @@
                                   catches; words select faults by name or file, --mutants N SEED
                                   makes mutants with cosmic-ray
     python3 dev.py fuzz [...]     install atheris, then fuzz every parser; --minutes N in total (60)
-    python3 dev.py nightly        faults, an hour of fuzzing, and all tests with new seeds
+    python3 dev.py nightly        faults, an hour of fuzzing, and all tests with new seeds, also beside
+                                  the programs in tests/whole/peers.txt
     python3 dev.py format         sort imports and format the code
 
 This file must parse on Python 3.6, so that an old Python shows a message and not a syntax error.
@@ -310,6 +311,8 @@ def nightly(arguments):
         sys.exit("dev.py: nightly takes no arguments")
     found = [faults([]), fuzz([])]
     install("dev")
+    peers = os.path.join("tests", "whole", "peers.txt")
+    run_step("programs to compare with", [venv_program("python"), *PIP, "install", "-r", peers])
     slow = pytest("--slow", "--soak-seed", str(int(time.time())))
     found.append(subprocess.call(slow, cwd=ROOT, env=clean_environment()))
     return int(any(found))

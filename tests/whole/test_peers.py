@@ -1,0 +1,159 @@
+"""Where assocpriv meets other programs: readers of our files, frames as our input, miners beside ours.
+
+Tests of programs that are not among the developer tools run nightly, with the versions in ``peers.txt``.
+"""
+
+import random
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow.parquet as pq
+import pytest
+from mlxtend.frequent_patterns import apriori, association_rules
+
+import assocpriv as ap
+from assocpriv.guarantees.errors import BasketError
+from assocpriv.records.baskets import Baskets
+from assocpriv.simulation.basket_simulation import RawCounter, TrueSupports
+
+NAMES = ["#7 nut", 'a "quoted", name', "bread", "milk"]
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> tuple[pd.DataFrame, Path, Path]:
+    """Return mined itemsets with unusual names, and the CSV and Parquet files of them."""
+    rng = random.Random(1)
+    shares = 0.5, 0.4, 0.7, 0.6
+    drawn = ([name for name, share in zip(NAMES, shares, strict=True) if rng.random() < share] for _ in range(20_000))
+    plan = ap.plan(NAMES, transaction_size=3, guarantee=ap.Guarantee("5%", "50%"))
+    mined = ap.mine(ap.randomize([basket or ["milk"] for basket in drawn], plan))
+    folder = tmp_path_factory.mktemp("peers")
+    for ending in (".csv", ".parquet"):
+        ap.write_itemsets(mined, folder / f"itemsets{ending}")
+    return mined, folder / "itemsets.csv", folder / "itemsets.parquet"
+
+
+def test_readers_skip_the_line_of_facts(files: tuple[pd.DataFrame, Path, Path]) -> None:
+    """The options in docs/formats.md read each row and column; a comment sign would change the names."""
+    mined, table, _ = files
+    for frame in (pd.read_csv(table, skiprows=1), pl.read_csv(table, skip_lines=1)):
+        assert frame.shape == (len(mined), 18)
+        assert frame.columns[0] == "support"
+        assert list(frame["support"]) == mined["support"].tolist()
+    assert "#7 nut" in pd.read_csv(table, skiprows=1)["itemsets"].tolist()
+    assert pd.read_csv(table, comment="#")["itemsets"].isna().any()
+
+
+def test_parquet_readers_get_lists_of_strings(files: tuple[pd.DataFrame, Path, Path]) -> None:
+    """pandas, polars and pyarrow see the same itemsets as the frame, name by name."""
+    mined, _, table = files
+    columns: list[Any] = [pd.read_parquet(table)["itemsets"], pl.read_parquet(table)["itemsets"].to_list()]
+    columns.append(pq.read_table(table)["itemsets"].to_pylist())
+    assert all([frozenset(each) for each in column] == mined["itemsets"].tolist() for column in columns)
+
+
+def test_frames_of_two_stores_have_empty_cells() -> None:
+    """Missing products of a store are refused; as false, the baskets are those of the two stores."""
+    plan = ap.plan(["milk", "rye", "tea"], transaction_size=2, guarantee=ap.Guarantee("5%", "50%"))
+    first = pd.DataFrame({"tea": [True, False], "milk": [True, True]})
+    both = pd.concat([first, pd.DataFrame({"tea": [True], "rye": [True]})], ignore_index=True)
+    assert both.astype(bool)["rye"].all()  # why empty cells must not count as bought
+    with pytest.raises(BasketError, match="empty cell"):
+        ap.randomize(both, plan)
+    filled = ap.to_baskets(both.fillna(False))
+    names = [sorted(filled.catalogue[item] for item in basket) for basket in filled]
+    assert names == [["milk", "tea"], ["milk"], ["rye", "tea"]]
+
+
+def test_exploded_lists_lose_empty_baskets() -> None:
+    """polars drops empty lists and pandas makes a row without an item, which is refused; lists keep all baskets."""
+    lists = pl.DataFrame({"receipt": [1, 2, 3], "item": [["tea"], [], ["milk", "tea"]]})
+    layout = "long transaction=receipt item=item"
+    assert len(ap.to_baskets(lists.explode("item"), layout=layout)) == 2
+    with pytest.raises(BasketError, match="no item"):
+        ap.to_baskets(lists.to_pandas().explode("item"), layout=layout)
+    assert len(ap.to_baskets(lists["item"].to_list(), empty="keep")) == 3
+
+
+def counted(baskets: list[list[str]], least: int) -> dict[frozenset[str], int]:
+    """Return our counts of all itemsets in at least ``least`` baskets."""
+    read = Baskets.from_sets([set(basket) for basket in baskets])
+    truth = TrueSupports(read.catalogue, RawCounter(read.offsets, read.items, len(read.catalogue)))
+    found = sorted(truth.frequent(least / len(baskets), len(read.catalogue)), key=sorted)
+    return dict(zip(found, np.rint(truth.supports(found) * len(baskets)).astype(int).tolist(), strict=True))
+
+
+def indicators(baskets: list[list[str]]) -> pd.DataFrame:
+    """Return a column of flags for each item."""
+    names = sorted({item for basket in baskets for item in basket})
+    return pd.DataFrame({name: [name in basket for basket in baskets] for name in names})
+
+
+def random_baskets(seed: int) -> list[list[str]]:
+    """Return up to 14 baskets of six items; with odd seeds one more item is in all of them."""
+    rng = random.Random(seed)
+    drawn = ([item for item in "abcdef" if rng.random() < 0.5] for _ in range(rng.randint(5, 14)))
+    return [[*basket, "u"] if seed % 2 else basket or ["a"] for basket in drawn]
+
+
+def tabled(frame: pd.DataFrame, n: int) -> dict[frozenset[str], int]:
+    """Return the counts in a table of another miner."""
+    return {
+        frozenset(items): round(share * n) for share, items in zip(frame["support"], frame["itemsets"], strict=True)
+    }
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_mlxtend_finds_the_itemsets_that_we_count(seed: int) -> None:
+    """Itemsets and counts are equal, at a minimum support of exactly a whole count."""
+    baskets = random_baskets(seed)
+    n = len(baskets)
+    assert tabled(apriori(indicators(baskets), min_support=3 / n, use_colnames=True), n) == counted(baskets, 3)
+
+
+@pytest.mark.slow
+def test_other_miners_find_the_itemsets_that_we_count() -> None:
+    """pyfim (sam, relim), efficient-apriori and rusket, half a count below the threshold, find the same."""
+    fim, efficient = pytest.importorskip("fim"), pytest.importorskip("efficient_apriori")
+    rusket = pytest.importorskip("rusket")
+    for seed in range(40):
+        baskets = random_baskets(seed)
+        n, ours = len(baskets), counted(baskets, 3)
+        for miner in (fim.sam, fim.relim):
+            assert {frozenset(items): count for items, count in miner(baskets, supp=-3, report="a")} == ours
+        levels, _ = efficient.apriori(list(map(tuple, baskets)), min_support=3 / n, min_confidence=1)
+        assert {frozenset(items): count for level in levels.values() for items, count in level.items()} == ours
+        for mine in (rusket.fpgrowth, rusket.eclat):
+            assert tabled(mine(indicators(baskets), min_support=2.5 / n, use_colnames=True), n) == ours
+
+
+@pytest.mark.slow
+def test_rules_of_rusket_and_mlxtend_on_our_itemsets(files: tuple[pd.DataFrame, Path, Path]) -> None:
+    """From one table both make the same rules, with twelve equal measures."""
+    rusket, (mined, _, _) = pytest.importorskip("rusket"), files
+    plain = pd.DataFrame(mined[["support", "itemsets"]])
+    tables = (
+        association_rules(plain, min_threshold=0.1),
+        rusket.association_rules(plain, num_itemsets=20_000, min_threshold=0.1),
+    )
+    sides = ["antecedents", "consequents"]
+    named = [table.assign(**{side: table[side].map(sorted).map("|".join) for side in sides}) for table in tables]
+    indexed = [table.set_index(sides).astype(float).sort_index() for table in named]
+    pd.testing.assert_frame_equal(*indexed, rtol=1e-9, check_like=True)
+
+
+@pytest.mark.slow
+def test_duckdb_reads_our_files(files: tuple[pd.DataFrame, Path, Path]) -> None:
+    """Parquet has lists of strings; the CSV is read with the options in docs/formats.md, and with no others."""
+    duckdb = pytest.importorskip("duckdb")
+    mined, table, parquet = files
+    rows = duckdb.sql(f"select itemsets, support from '{parquet}'").fetchall()
+    assert [(frozenset(items), support) for items, support in rows] == list(
+        zip(mined["itemsets"], mined["support"], strict=True)
+    )
+    read = duckdb.sql(f"select support, itemsets from read_csv('{table}', skip=1, strict_mode=false)").fetchall()
+    assert [support for support, _ in read] == mined["support"].tolist()
+    assert [names for _, names in read] == pd.read_csv(table, skiprows=1)["itemsets"].tolist()
