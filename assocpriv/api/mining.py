@@ -267,7 +267,8 @@ def association_rules(
         The columns of mlxtend: ``antecedents``, ``consequents``, the supports of both and of the rule, and the measures
         of these. Intervals ``confidence_ci_low`` … ``confidence_ci_high`` in [0, 1] and ``lift_ci_low`` …
         ``lift_ci_high``; the former ends at 1 where the reports allow that the consequent always follows. Supports are
-        means of one joint posterior, so a side's may differ a little from that of :func:`mine`. ``probability``
+        means of one joint posterior, so a side's may differ a little from that of :func:`mine`, and confidence and lift
+        from those that mlxtend makes of the same itemsets. ``probability``
         (posterior probability of the confidence), ``selected`` (at most 10% expected to be false) and
         ``selected_strict`` (at most 5%). A rule is neither if the interval of its antecedent's support reaches 0, or if
         that of its confidence is 95 points wide or more.
