@@ -56,7 +56,7 @@ _MAKES = {"quest": ("items", "mean_size"), "agrawal": ("schema",)}
 @click.argument("kind", type=click.Choice(["quest", "agrawal"]))
 @opt.usual("--people", default=100_000, help="Number of baskets or records.", type=opt.WholeRange(2))
 @opt.usual("--items", default=1_000, help="quest: number of items.")
-@opt.usual("--mean-size", default=5.0, help="quest: mean size of a basket.", type=opt.NUMBER)
+@opt.usual("--mean-size", default=5.0, help="quest: mean of the sizes aimed at.", type=opt.NUMBER)
 @click.option("--schema", type=opt.OUTPUT, help="agrawal: also write a schema for plan --schema (TOML).")
 @opt.usual("--seed", default=0, help="Random seed; the same seed gives the same data.", type=opt.WholeRange(0))
 @click.option(
@@ -65,8 +65,8 @@ _MAKES = {"quest": ("items", "mean_size"), "agrawal": ("schema",)}
 def generate(kind: str, output: Path, force: bool, **options: Any) -> None:
     """Generate synthetic baskets (KIND quest) or records (KIND agrawal).
 
-    quest follows IBM's generator: Poisson sizes and overlapping, corrupted patterns. agrawal gives loan applicants
-    (Agrawal, Imielinski and Swami): nine attributes and a class, half of the records in each class.
+    quest follows IBM's generator: Poisson sizes and overlapping, corrupted patterns; skew is ours. agrawal
+    gives loan applicants (Agrawal, Imielinski and Swami): nine attributes and a class, half of the records in each.
 
     \b
     Example:

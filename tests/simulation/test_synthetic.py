@@ -23,6 +23,7 @@ from assocpriv.guarantees.errors import BasketError, FileError, RecordError
 from assocpriv.plans.baskets.catalogue import Catalogue
 from assocpriv.records.baskets import Baskets
 from assocpriv.simulation import synthetic
+from assocpriv.simulation.basket_simulation import RawCounter, TrueSupports
 from assocpriv.simulation.synthetic import (
     ATTRIBUTES,
     AgrawalSettings,
@@ -44,6 +45,19 @@ def test_wanted_sizes_are_poisson_with_zero_raised_to_one():
     raised, *off = (np.append([0, shares[0] + shares[1]], shares[2:]) for shares in (plain, *wrong))
     assert not rejects(cells, raised)
     assert all(rejects(cells, probabilities) for probabilities in (plain, *off))
+
+
+def test_documented_sizes_and_itemsets_of_generated_baskets():
+    """Means of sizes and the itemsets of 1% without skew are those that the documents state for seed 0."""
+    for asked, documented in ((5, 5.3), (10, 9.6), (30, 26.3)):
+        assert generate_quest(QuestSettings(n_baskets=20_000, mean_size=asked)).sizes.mean() == pytest.approx(
+            documented, abs=0.06
+        )
+    plain = {"mean_pattern_size": 4, "item_skew": 0, "pattern_skew": 0, "corruption_sd": 0.316}
+    made = generate_quest(QuestSettings(n_baskets=100_000, mean_size=10, **plain))
+    truth = TrueSupports(made.catalogue, RawCounter(made.offsets, made.items, len(made.catalogue)))
+    assert made.sizes.mean() == pytest.approx(10.0, abs=0.05)
+    assert 440 <= len(truth.frequent(0.01, 6)) <= 500
 
 
 def test_instances_lose_items_by_the_corruption_level():
