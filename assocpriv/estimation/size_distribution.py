@@ -103,7 +103,7 @@ class SizeDistribution:
 
 @dataclass(frozen=True, slots=True)
 class LearnedItems:
-    """What is estimated about the items of a catalogue: ``supports``, float64 (items,), and basket sizes."""
+    """What ``reports`` of any type estimate about a catalogue: ``supports``, float64 (items,), and basket sizes."""
 
     names: Sequence[str]
     supports: Floats

@@ -217,7 +217,8 @@ class NextRound:
 def plan_next_round(learned: "LearnedItems", before: Plan, best: int | None, people: int | None) -> NextRound:
     """Return the plan of the second round, as :func:`assocpriv.refine`."""
     best = _usual_best(len(learned.names)) if best is None else check_range("best", best, _LEAST_ITEMS, MAX_ITEMS)
-    people = learned.reports if people is None else check_range("people", people, 1, MOST_REPORTS)
+    sent = -(-learned.reports // before.reports_per_person)  # people, rounded up
+    people = sent if people is None else check_range("people", people, 1, MOST_REPORTS)
     reports = min(people * before.reports_per_person, MOST_REPORTS)
     if len(learned.names) < _LEAST_ITEMS:
         raise EstimateError(f"a second round needs {_LEAST_ITEMS} items, the reports are about {len(learned.names)}")

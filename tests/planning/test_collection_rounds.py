@@ -102,6 +102,15 @@ def test_reports_per_person_multiply() -> None:
     assert (made.reports, made.plan.reports_per_person) == (3000, 3)
 
 
+@pytest.mark.parametrize("count", [1, 2])
+def test_as_many_people_as_before_are_planned_for(count: int) -> None:
+    """Without a number of people all reports of the first round count, also those about sizes, R for each person."""
+    plan = ap.plan(NAMES, GUARANTEE, reports=2000, reports_per_person=count, rounds=2)
+    assert plan.sizes is not None
+    made = ap.refine(ap.randomize([{*NAMES[:2]}] * 2000, plan), best=2)
+    assert (made.reports, made.plan.reports_per_person) == (2000, count)
+
+
 def test_supports_of_0_give_the_smallest_share() -> None:
     """Reports that show nothing still give a plan."""
     assert following([0.0] * 40, best=8).share == 0.01

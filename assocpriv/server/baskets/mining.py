@@ -373,7 +373,8 @@ def learn_items(backends: "Sequence[CountingBackend]") -> LearnedItems:
     """
     rounds = Rounds.from_backends(backends, 1)
     supports = PosteriorModel(rounds).items.support
-    return LearnedItems(tuple(rounds.catalogue), supports, rounds.rounds[0].sizes, rounds.n_reports)
+    sent = rounds.n_reports + rounds.size_reports
+    return LearnedItems(tuple(rounds.catalogue), supports, rounds.rounds[0].sizes, sent)
 
 
 def _mine_split(given: list[CountingBackend], request: MiningRequest, largest: int) -> "LightFrame":
