@@ -17,7 +17,7 @@ from assocpriv.guarantees.amplification import epsilon_from_amplification
 from assocpriv.planning.operator_designs import DEFAULT_REPORTS
 from assocpriv.plans.registry import Entry
 from assocpriv.show import itemset_views, plan_views, release_views, table_views
-from assocpriv.show.collection_views import loss_content, loss_parts, randomized
+from assocpriv.show.collection_views import losses, randomized
 from assocpriv.show.number_format import fields
 from assocpriv.show.result_record import Column, Part, Record, Say, Section, Table, more
 
@@ -53,7 +53,8 @@ def simulated(result: "Simulation", top: int = 50) -> Record:
     """Return a simulation: selected itemsets with true supports, missed itemsets, counts and times."""
     mined = itemset_views.mined(result.itemsets, top)
     plan: Any = result.reports.plan
-    read = Record({}) if result.read is None else randomized(result.read, plan, "")
+    cut = None if result.rounds is None else losses(result.rounds.losses)
+    read = cut or Record({}) if result.read is None else randomized(result.read, plan, "", cut)
     missed = [
         {"itemset": sorted(row["itemsets"]), "true_support": row["true_support"]}
         for row in result.missed.to_dict("records")
@@ -96,8 +97,7 @@ def demo_start(start: "DemoStart") -> Record:
     raw, plan = start.baskets, plan_views.plan(start.prospects)
     title = "{baskets:#} baskets over {items:#} items, {mean_size:.2f} items on average"
     content: dict[str, Any] = {"baskets": len(raw), "items": len(raw.catalogue), "mean_size": float(raw.sizes.mean())}
-    content |= {"plan": plan.to_json(), **loss_content(start.loss)}
-    return Record(content, [title, plan, *loss_parts(start.loss)])
+    return Record(content | {"plan": plan.to_json()}, [title, plan])
 
 
 def demo(done: "Demo", top: int) -> Record:

@@ -94,9 +94,9 @@ def _near_duplicates(groups: Sequence[tuple[str, ...]]) -> list[Part]:
 # ---- randomizing
 
 
-def randomized(done: "BasketCounts", plan: "Plan", output: Any) -> Record:
-    """Return the numbers of reports and of dropped or merged data, and the truncation loss."""
-    loss = measure_truncation_loss(done.sizes, plan)
+def randomized(done: "BasketCounts", plan: "Plan", output: Any, lost: Record | None = None) -> Record:
+    """Return the numbers of reports and of dropped or merged data, and the truncation loss, of one round by default."""
+    lost = lost or losses([measure_truncation_loss(done.sizes, plan)])
     content = {
         **fields(plan, "plan_id report_bytes reports_per_person"),
         **fields(done.read, "baskets unknown_dropped repeats_merged empty_kept empty_dropped"),
@@ -105,7 +105,7 @@ def randomized(done: "BasketCounts", plan: "Plan", output: Any) -> Record:
         "without_items": max(done.empty - done.read.empty_kept, 0),
         "people": done.people,
         "left_out": done.read.baskets - done.reported,
-        **loss_content(loss),
+        **lost.content,
     }
     changes = {
         "unknown_dropped": ("item", "outside the catalogue dropped"),
@@ -129,14 +129,14 @@ def randomized(done: "BasketCounts", plan: "Plan", output: Any) -> Record:
         else f"reported: at most {most} of each of {{people:#}} people; {{left_out:#basket}} left out"
     )
     written = Say("{reports:#report} of {report_bytes:#byte} written to {output}", {"output": output})
-    return Record(content, [written], notes=[*notes, *loss_parts(loss)])
+    return Record(content, [written], notes=[*notes, *lost.notes])
 
 
 def randomized_rounds(done: "BothRounds", folder: Path) -> Record:
     """Return the numbers of reports of both rounds, and of dropped or merged data."""
     assert done.read is not None
     plan: Any = done.first.plan
-    read, following = randomized(done.read, plan, folder), done.next_round
+    read, following = randomized(done.read, plan, folder, losses(done.losses)), done.next_round
     own = {
         "second_plan_id": following.plan.plan_id, "first_reports": len(done.first), "second_reports": len(done.second),
         "second_items": following.plan.n_items, **fields(following, "mean_size share held"), "folder": str(folder),
@@ -149,15 +149,15 @@ def randomized_rounds(done: "BothRounds", folder: Path) -> Record:
     return Record({**read.content, **own, "items": plan.n_items}, lines, notes=read.notes)
 
 
-def loss_content(loss: TruncationLoss) -> dict[str, Any]:
-    """Return the truncation loss as JSON content."""
-    return {"truncated_baskets": loss.truncated, "expected_support_lost": plain(loss.shares)}
-
-
-def loss_parts(loss: TruncationLoss) -> list[Part]:
-    """Return sentences on the truncation loss, with a warning if it is large."""
-    lines, warnings = describe_truncation_loss(loss)
-    return [*lines, *(Say(line, kind="wrong") for line in warnings)]
+def losses(found: "Sequence[TruncationLoss]") -> Record:
+    """Return the truncation loss as notes, with warnings if it is large; of two rounds, each alone."""
+    content = [{"truncated_baskets": loss.truncated, "expected_support_lost": plain(loss.shares)} for loss in found]
+    notes: list[Part] = []
+    names = [""] if len(found) == 1 else ["round 1: ", "round 2, of its own items: "]
+    for loss, name in zip(found, names, strict=True):
+        lines, warnings = describe_truncation_loss(loss)
+        notes += [f"{name}{line}" for line in lines] + [Say(f"{name}{line}", kind="wrong") for line in warnings]
+    return Record(content[0] if len(found) == 1 else {"losses": content}, [], notes=notes)
 
 
 # ---- devices

@@ -21,6 +21,7 @@ from assocpriv.files.report_files import Reports
 from assocpriv.guarantees.entropy import SystemEntropy
 from assocpriv.guarantees.errors import BasketError, FileError, PlanError
 from assocpriv.planning.collection_rounds import NextRound, first_count, plan_next_round
+from assocpriv.planning.truncation_loss import TruncationLoss, measure_truncation_loss
 from assocpriv.plans.baskets.basket_plan import Plan
 from assocpriv.records.basket_sources import is_file
 from assocpriv.records.baskets import Baskets, count_sizes
@@ -44,12 +45,14 @@ class BothRounds:
         first: the reports of the first round.
         next_round: the plan of the second round, and what was learned.
         second: the reports of the second round.
+        losses: the support that truncation loses in each round; in the second, of its own items.
         read: counts of skipped items, and of baskets by size; None for baskets in the plan's own catalogue.
     """
 
     first: Reports
     next_round: NextRound
     second: Reports
+    losses: tuple[TruncationLoss, TruncationLoss]
     read: BasketCounts | None = None
 
     def write(self, paths: Sequence[Path], *, force: bool) -> None:
@@ -87,11 +90,16 @@ def randomize_rounds(
     order = np.random.default_rng(source.words(4).tolist()).permutation(len(baskets))
     first_rows, others = (np.sort(rows) for rows in np.split(order, [first_count(plan.n_items, len(order))]))
     stage = partial(progress, "randomizing") if progress else None
-    first = _reports_of(baskets.take(first_rows), plan, source, stage)
+    asked = baskets.take(first_rows)
+    first = _reports_of(asked, plan, source, stage)
     learned = learn_items([LocalBackend.from_reports(first, progress=progress)])
     following = plan_next_round(learned, plan, best, len(others))
     thinned, _ = align_baskets(baskets.take(others), following.plan)
-    return BothRounds(first, following, _reports_of(thinned, following.plan, source, stage))
+    second = _reports_of(thinned, following.plan, source, stage)
+    losses = (
+        measure_truncation_loss(count_sizes(asked), plan), measure_truncation_loss(count_sizes(thinned), following.plan)
+    )  # fmt: skip
+    return BothRounds(first, following, second, losses)
 
 
 def _reports_of(

@@ -28,7 +28,7 @@ from assocpriv.kernels.parallel import add_up, default_memory
 from assocpriv.planning.collection_rounds import choose_rounds
 from assocpriv.planning.detection_limits import Forecast, forecast
 from assocpriv.planning.operator_designs import MOST_REPORTS
-from assocpriv.planning.truncation_loss import TruncationLoss, measure_truncation_loss, warn_of_truncation
+from assocpriv.planning.truncation_loss import measure_truncation_loss, warn_of_truncation
 from assocpriv.plans.baskets.basket_plan import Plan
 from assocpriv.plans.baskets.catalogue import Catalogue
 from assocpriv.plans.result_display import figure, html_renderer, plan_bound, short_repr
@@ -116,7 +116,7 @@ class Simulation:
         itemsets: as :func:`assocpriv.mine` returns them, with ``true_support``; of whole baskets where supports are
             corrected for truncation.
         missed: truly frequent itemsets that were not selected, with their true supports.
-        truncated_baskets: baskets longer than M.
+        truncated_baskets: baskets longer than the M of their round.
         seconds: time of each stage, in seconds.
         found_count: number of truly frequent itemsets that were selected.
         false_count: number of selected itemsets with a true support below the minimum.
@@ -203,7 +203,8 @@ def simulate(
     found, false = int((selected & truly).sum()), int((selected & ~truly).sum())
     clock.append(perf_counter())
     seconds = dict(zip(["randomize", "mine", "truth"], np.diff(clock).tolist(), strict=True))
-    longer = measure_truncation_loss(count_sizes(baskets), plan).truncated
+    losses = (measure_truncation_loss(count_sizes(baskets), plan),) if both is None else both.losses
+    longer = sum(loss.truncated for loss in losses)
     from assocpriv.server.baskets.result_frames import to_result_frame
 
     frame = to_result_frame(itemsets, own_view=False)
@@ -322,7 +323,6 @@ class DemoStart:
         paths: the files to write.
         baskets: the raw baskets.
         prospects: the plan with its detection limits.
-        loss: the support that truncation to M items loses.
         seconds: time of each stage so far, in seconds.
     """
 
@@ -330,7 +330,6 @@ class DemoStart:
     paths: tuple[Path, ...]
     baskets: Baskets
     prospects: Forecast
-    loss: TruncationLoss
     seconds: dict[str, float]
 
     def finish(self, progress: Progress) -> "Demo":
@@ -386,8 +385,8 @@ def start_demo(settings: DemoSettings, folder: Path, *, force: bool, progress: P
         progress: Called with (stage, done, total).
 
     Returns:
-        The ``baskets``, the plan with its detection limits (``prospects``), and the loss by truncation; its
-        ``finish(progress)`` makes the reports and mines them.
+        The ``baskets``, and the plan with its detection limits (``prospects``); its ``finish(progress)`` makes the
+        reports and mines them.
 
     Raises:
         FileError: Files that exist without ``force``, or a folder that cannot be created.
@@ -409,9 +408,8 @@ def start_demo(settings: DemoSettings, folder: Path, *, force: bool, progress: P
     plan = choice.plan
     clock.append(perf_counter())
     prospects = forecast(plan, choice.reports, manipulated=False)
-    loss = measure_truncation_loss(count_sizes(baskets), plan)
     seconds = {"read" if settings.baskets else "generate": clock[1] - clock[0], "plan": clock[2] - clock[1]}
-    return DemoStart(settings, paths, baskets, prospects, loss, seconds)
+    return DemoStart(settings, paths, baskets, prospects, seconds)
 
 
 def _baskets(settings: DemoSettings, progress: Progress) -> Baskets:

@@ -1,6 +1,7 @@
 """Collections in two rounds: the guarantee, the composed guarantee, the items, the rule, and what they gain."""
 
 from fractions import Fraction
+from math import comb
 from typing import Any
 
 import numpy as np
@@ -222,6 +223,20 @@ def test_everybody_reports_in_one_of_the_rounds() -> None:
     assert (made[0].first.packed == made[1].first.packed).all()
     assert (made[0].second.packed == made[1].second.packed).all()
     assert (made[0].first.packed != made[2].first.packed).any()
+
+
+def test_each_round_has_its_own_truncation_loss() -> None:
+    """The loss of a round is that of its own baskets, cut to its own M; the second round holds only its own items."""
+    plan = ap.plan(NAMES, GUARANTEE, reports=2000, rounds=2)
+    baskets = Baskets.from_sets([{*NAMES[:20]}] * 2000, catalogue=Catalogue(NAMES))
+    made = randomize_rounds(baskets, plan, entropy=SeededEntropy(3), best=25)
+    held = len({*made.next_round.plan.catalogue} & {*NAMES[:20]})
+    for loss, own, size in zip(made.losses, (plan, made.next_round.plan), (20, held), strict=True):
+        m = own.items.transaction_size
+        assert (loss.baskets, loss.truncated, loss.transaction_size) == (1000, 1000, m)
+        for k, share in loss.shares.items():
+            assert share == pytest.approx(1 - comb(m, k) / comb(size, k))
+    assert [len(loss.shares) for loss in made.losses] == [1, 3]
 
 
 def test_every_question_reads_both_rounds() -> None:
