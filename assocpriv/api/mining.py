@@ -3,6 +3,7 @@
 import warnings
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from hashlib import sha256
+from itertools import combinations
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -567,10 +568,11 @@ def compare(
     named = _named_sides(sides, names)
     given = {name: _opened(side) for name, side in named.items()}
     sources = [_sources(side, given[name]) for name, side in named.items()]
-    if len(set().union(*sources)) < sum(map(len, sources)):
-        raise EstimateError(
-            f"some reports or tables are on two sides of {list(named)}; a comparison is of different people"
-        )
+    for (one, first), (other, second) in combinations(enumerate(sources, 1), 2):
+        if first & second:
+            raise EstimateError(
+                f"sides {one} and {other} have reports or tables in common; a comparison is of different people"
+            )
     check_copies(reports for each in given.values() if isinstance(each, list) for reports in each)
     tables = {name: each for name, each in given.items() if not isinstance(each, list)}
     collections = {name: each for name, each in given.items() if isinstance(each, list)}

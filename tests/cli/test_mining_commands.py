@@ -36,7 +36,7 @@ def test_sides_are_files_folders_and_tables(home: Path, tmp_path: Path) -> None:
     files = run_json("compare", both, days / "c.parquet")
     assert [row["unbiased"] for row in files["itemsets"]] == [row["unbiased"] for row in compared["itemsets"]]
     assert "two or more sides" in refused("compare", home / "r.parquet")
-    assert "on two sides" in refused("compare", days, days / "c.parquet")
+    assert "sides 1 and 2 have" in refused("compare", days, days / "c.parquet")
     for name in ("a", "b"):
         (days / f"{name}.parquet").unlink()
     assert "of 1 day;" in refused("compare", days)

@@ -131,8 +131,8 @@ def test_sides_that_cannot_be_compared_are_refused(rng: np.random.Generator) -> 
         ([[reports, reports]], {}, r"as compare\(first, second\); got 1"),
         ([reports, reports], {"names": ["a", "a"]}, "different"),
         ([reports, asked], {}, "whole baskets"),
-        ([reports, [reports]], {}, "on two sides"),
-        ([table, table], {}, "on two sides"),
+        ([reports, [reports]], {}, "sides 1 and 2 have"),
+        ([table, table], {}, "sides 1 and 2 have"),
         ([asked, other], {}, "in common"),
         ([ap.association_rules(ap.mine(reports), 0), reports], {}, "these are rules"),
         ([reports, reports], {"at_least": 1}, "below 1"),
@@ -153,7 +153,7 @@ def test_copies_of_files_are_one_side(tmp_path: Path) -> None:
             ap.compare(*(tmp_path / f"{side}.parquet" for side in sides))
     ap.write_itemsets(ap.mine(tmp_path / "may.parquet"), tmp_path / "m.csv")
     shutil.copy(tmp_path / "m.csv", tmp_path / "n.csv")
-    with pytest.raises(EstimateError, match="on two sides"):
+    with pytest.raises(EstimateError, match="sides 1 and 2 have"):
         ap.compare(tmp_path / "m.csv", tmp_path / "n.csv")
     assert len(ap.compare(tmp_path / "may.parquet", tmp_path / "june.parquet").names) == 2
 
