@@ -196,9 +196,11 @@ def _manipulation_parts(content: Mapping[str, Any]) -> list[Part]:
             + " (detected)" * each["detected"]
             for n, each in enumerate(content["manipulated_sizes"])
         ]
+        mean = BasketSizes.from_mean(content["items"]).mean
         parts.append(
-            f"The truncation correction multiplies supports of {name_itemsets(int(k))} by {usual}. If a share of "
-            f"reports claims the largest basket size, the factor becomes {', '.join(manipulated)}."
+            f"If baskets have {mean:.3g} items on average, the default assumption, the truncation correction "
+            f"multiplies supports of {name_itemsets(int(k))} by {usual}; `mine` estimates the sizes from reports. If a "
+            f"share of reports claims the largest basket size, the factor becomes {', '.join(manipulated)}."
         )
     return parts
 
@@ -278,8 +280,8 @@ def _rounds(content: Mapping[str, Any]) -> Section:
     ]
     return Section("Two rounds", [
         Facts([
-            ("round 1", ["{rounds[first]:#report} of this plan, from people drawn at random: single items and basket "
-                         "sizes"]),
+            ("round 1", ["{rounds[first]:#report} of this plan, from people drawn at random: single items"
+                         + " and basket sizes" * (len(content["report_types"]) > 1)]),
             ("round 2", ["{rounds[second]:#report} of the other people, about the {rounds[items]:#} likeliest items:",
                          "`assocpriv refine first.parquet --people {rounds[second_people]} -o plan2.json`"]),
             ("result", ["`assocpriv mine first.parquet second.parquet`"]),
@@ -319,7 +321,8 @@ def _expected(content: Mapping[str, Any]) -> Part:
     shown = [
         f"{{differences[{k}]:points}} for {name_itemsets(int(k))}" for k, size in content["differences"].items() if size
     ]
-    hopeless = " and ".join(name_itemsets(k) for k in content["undetectable"])
+    *most, last = [name_itemsets(k) for k in content["undetectable"]] or [""]
+    hopeless = " and ".join([*[", ".join(most)] * bool(most), last])
     return Section("What {reports:#report} can detect, as shares of baskets before they are cut", [
         Table(columns, rows),
         "example support: a common one in such baskets; the errors are computed for it. randomization, truncation: the "

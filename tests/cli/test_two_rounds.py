@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from command_line import GUARANTEE, run, run_json
+from command_line import DOCS, GUARANTEE, run, run_json
 
 
 @pytest.fixture(scope="module")
@@ -29,3 +29,39 @@ def test_each_round_states_its_truncation_loss(shop: Path, tmp_path: Path) -> No
         assert "expected_support_lost" not in record
         lost = sum(loss["truncated_baskets"] for loss in record["losses"])
         assert record.get("truncated_baskets", lost) == lost > 0
+
+
+# ---- what a plan states
+
+
+def test_the_guide_states_what_its_central_plan_prints(tmp_path: Path) -> None:
+    """The example of an anonymous channel has two rounds, each proved for half of the people."""
+    text = " ".join((DOCS / "choose-a-guarantee.md").read_text(encoding="utf-8").split())
+    asked = ["plan", "--items", 1000, "--central", "1,1e-8", "--people", 100000]
+    assert " ".join(map(str, asked)) in text
+    for options, limit, batch in ((), "98%", "50,000"), (("--rounds", 1), "99.21%", "100,000"):
+        printed = run(*asked, *options, "-o", tmp_path / f"{limit}.json").stdout
+        assert f"5% → {limit}" in printed
+        assert f"batches of {batch} reports" in printed
+        assert f"5% → {limit}" in text
+    assert "for batches of 50,000" in text
+
+
+def test_few_reports_about_all_sizes(tmp_path: Path) -> None:
+    """Three sizes that cannot be estimated are a list with one "and"."""
+    text = run("plan", "--items", 30, "--epsilon", 0.5, "--people", 50, "--rounds", 1, "-o", tmp_path / "p.json").stdout
+    assert "Single items, pairs and triples: 50 reports are too few" in text
+
+
+@pytest.mark.parametrize(("items", "sizes"), [(2, False), (60, True)])
+def test_a_first_round_about_sizes(items: int, sizes: bool, tmp_path: Path) -> None:
+    """The first round is described as about basket sizes only if some reports are."""
+    text = run("plan", "--items", items, *GUARANTEE, "--people", 20000, "-o", tmp_path / "p.json").stdout
+    assert "people drawn at random: single items" in text
+    assert ("single items and basket sizes" in " ".join(text.split())) == sizes
+
+
+def test_the_correction_for_assumed_sizes_is_called_so(shop: Path) -> None:
+    """An inspection states for which mean size its factor holds, as those of mine are for the estimated one."""
+    text = " ".join(run("inspect", shop / "two" / "first.parquet").stdout.split())
+    assert "If baskets have 6 items on average, the default assumption, the truncation correction" in text
