@@ -14,6 +14,7 @@ from assocpriv.files.report_files import Reports, as_reports, check_copies, file
 from assocpriv.guarantees.amplification import compose, epsilon_from_amplification
 from assocpriv.guarantees.errors import EstimateError, PlanError, check_type, pluralize
 from assocpriv.guarantees.exact_numbers import MOST_MEMORY, check_range
+from assocpriv.plans.baskets.basket_plan import Plan
 from assocpriv.plans.published_plan import PublishedPlan
 from assocpriv.plans.registry import Entry, Part
 from assocpriv.server.plan_parts import COLLECT, MINE, RECONSTRUCT
@@ -171,9 +172,12 @@ def refine(
     from assocpriv.planning.collection_rounds import plan_next_round
     from assocpriv.server.baskets.mining import learn_items
 
-    opened = backends(reports, memory_bytes, progress)
-    if len(opened) > 1:
-        raise PlanError("these are reports of several plans; give those of the first round alone")
+    collections = as_collections(reports)
+    if len(collections) > 1:
+        asked = [each for each in collections if isinstance(each.plan, Plan) and each.plan.items.itemset_size == 1]
+        named = "".join(f": {path}" for each in asked if len(asked) == 1 == len(each.paths) for path in each.paths)
+        raise PlanError(f"these are reports of several plans; give those of the first round alone{named}")
+    opened = backends(collections, memory_bytes, progress)
     plan = opened[0].plan
     if isinstance(plan, Release):
         raise PlanError("a release counts pairs already; refine takes the reports of a first round")

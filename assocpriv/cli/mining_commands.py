@@ -101,7 +101,7 @@ _OPTIONS_OF_RULES = ("min_confidence", "contains", "size", "antecedent", "conseq
 
 
 @opt.command()
-@click.argument("given", metavar="ITEMSETS|REPORTS", type=opt.PATH)
+@click.argument("given", metavar="ITEMSETS|REPORTS...", type=opt.PATH, nargs=-1, required=True)
 @opt.usual("--min-confidence", default="50%", help="Minimum confidence, as 60% or 0.6.")
 @opt.row_options
 @click.option("--antecedent", multiple=True, metavar="ITEM", help="Rules with this antecedent item; repeatable.")
@@ -114,11 +114,17 @@ _OPTIONS_OF_RULES = ("min_confidence", "contains", "size", "antecedent", "conseq
 @opt.top_option
 @opt.table_output_option
 def rules(
-    given: Path, output: Path | None, top: int, everything: bool, force: bool, substitutes: bool, **wanted: Any
+    given: tuple[Path, ...],
+    output: Path | None,
+    top: int,
+    everything: bool,
+    force: bool,
+    substitutes: bool,
+    **wanted: Any,
 ) -> None:
     """Derive association rules from mined itemsets, or find substitutes.
 
-    Input: ITEMSETS, a file that mine wrote. With --substitutes, give REPORTS instead, a file or a folder.
+    Input: ITEMSETS, a file that mine wrote. With --substitutes, give REPORTS instead, files or folders of them.
 
     Output: a table of selected rules with credible intervals, of which at most 10% are expected to be below the minimum
     confidence. With --prices each rule has a value: the extra money, per thousand of all baskets, that the consequent
@@ -135,16 +141,18 @@ def rules(
 
     Next: assocpriv inspect itemsets.parquet --html page.html
     """
-    opt.check_output(output, force, [given])
+    opt.check_output(output, force, given)
     if substitutes:
         opt.refuse_given(_OPTIONS_OF_RULES, "does not go with --substitutes")
-        [collection] = opt.open_collections((given,), None)
-        found = ap.tables.find_substitutes(ap.tables.backends(collection, progress=opt.text.Progress()))
+        collections = opt.open_collections(given, None)
+        found = ap.tables.find_substitutes(ap.tables.backends(collections, progress=opt.text.Progress()))
         opt.write(output, lambda path: ap.write_substitutes(found, path, everything=everything, force=force))
         opt.show(ap.show.itemset_views.substitutes(found, top, everything=everything))
         return
+    if len(given) > 1:
+        raise click.UsageError("give one file of ITEMSETS; several are REPORTS, which go with --substitutes")
     least, prices = wanted.pop("min_confidence"), wanted.pop("prices")
-    frame = ap.tables.read_table(given)
+    frame = ap.tables.read_table(given[0])
     known = None if prices is None else ap.tables.read_prices(prices)
     derived = ap.tables.derive_rules(frame, least, ap.tables.RuleFilter(**wanted), known)
     opt.write(output, lambda path: ap.write_rules(derived, path, everything=everything, force=force))

@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, overload
 
 from assocpriv.files.atomic import atomic_output, read_file
@@ -231,7 +232,8 @@ def _read(path: str | Path, what: str, decode: Callable[[bytes], str], unfit: ty
     try:
         return decode(content)
     except UnicodeDecodeError:
-        found = "a Parquet file (reports or itemsets?)" if content.startswith(b"PAR1") else "not UTF-8 text"
+        found = f"a Parquet file; if it holds reports, assocpriv inspect {quote(str(path))} states their guarantee"
+        found = found if content.startswith(b"PAR1") else "not UTF-8 text"
         raise unfit(f"{path} is not a {what}: it is {found}") from None
     except ValueError as error:
         raise unfit(f"{path} is not a {what}: it is {error}") from None

@@ -322,7 +322,7 @@ def _check_same(other: PublishedPlan, where: Path, plan: PublishedPlan, first: P
     if other.plan_id != plan.plan_id:
         raise WireError(
             f"{where} was made with plan {other.plan_id[:12]}, {first} with plan {plan.plan_id[:12]}; reports of "
-            "different plans cannot be mixed; assocpriv mine combines their estimates if each file is named separately"
+            "different plans cannot be mixed here; name the files of one plan"
         )
 
 
@@ -359,14 +359,26 @@ def as_reports(reports: Any) -> Any:
 
 
 def group_by_plan(paths: str | Path | Iterable[str | Path]) -> list[list[Path]]:
-    """Group report files, and folders of them, by their plan; raise as :func:`read_reports`."""
-    selected = _as_paths(paths)
+    """Group report files, and folders of them, by their plan; raise as :func:`read_reports`.
+
+    A folder of reports of several plans, such as both rounds of a collection, stands for its files.
+    """
+    selected = [file for path in _as_paths(paths) for file in _files_of_plans(path)]
     if len(selected) < 2:
         return [selected]
     groups: dict[str, list[Path]] = {}
     for path in selected:
         groups.setdefault(_plan_at(path).plan_id, []).append(path)
     return list(groups.values())
+
+
+def _files_of_plans(path: Path) -> list[Path]:
+    """Return the files of a folder if these have several plans, else the path alone."""
+    if not path.is_dir() or (path / open_batches.OPEN_FOLDER).is_dir():
+        return [path]
+    known = {file: _metadata(file) for file in sorted(path.glob("[!.]*.parquet"))}
+    plans = {file: each.get(PLAN_KEY) for file, each in known.items() if ITEMSETS_KEY not in each}
+    return [*plans] if len({*plans.values()}) > 1 else [path]
 
 
 def files_by_day(folder: str | Path) -> dict[str, list[Path]]:

@@ -3,7 +3,9 @@
 from pathlib import Path
 
 import pytest
-from command_line import DOCS, GUARANTEE, run, run_json
+from command_line import DOCS, GUARANTEE, refused, run, run_json
+
+from assocpriv.files.report_files import group_by_plan
 
 
 @pytest.fixture(scope="module")
@@ -65,3 +67,39 @@ def test_the_correction_for_assumed_sizes_is_called_so(shop: Path) -> None:
     """An inspection states for which mean size its factor holds, as those of mine are for the estimated one."""
     text = " ".join(run("inspect", shop / "two" / "first.parquet").stdout.split())
     assert "If baskets have 6 items on average, the default assumption, the truncation correction" in text
+
+
+# ---- the folder of both rounds
+
+
+@pytest.mark.parametrize(
+    "command", [["mine"], ["ask", "--itemset", "1,2"], ["rules", "--substitutes"]], ids=lambda command: command[0]
+)
+def test_a_folder_of_both_rounds_is_both_files(command: list[str], shop: Path) -> None:
+    """Mining and its relatives read each plan's reports of the folder apart."""
+    second = run_json("mine", shop / "two" / "second.parquet", "--top", 2)["itemsets"]
+    name = ",".join(item for row in second[:2] for item in row["itemset"])
+    command = [name if each == "1,2" else each for each in command]
+    files = run_json(command[0], shop / "two" / "first.parquet", shop / "two" / "second.parquet", *command[1:])
+    assert run_json(command[0], shop / "two", *command[1:]) == files
+    assert len(files["plan_ids"]) == 2
+
+
+def test_a_folder_of_one_plan_stays_a_folder(shop: Path, tmp_path: Path) -> None:
+    """A folder of one plan, as a collector's, is named as it is; one of two plans stands for its files."""
+    (tmp_path / "a.parquet").write_bytes((shop / "two" / "first.parquet").read_bytes())
+    assert group_by_plan([tmp_path]) == [[tmp_path]]
+    files = [[shop / "two" / name] for name in ("first.parquet", "second.parquet")]
+    assert group_by_plan(shop / "two") == files
+
+
+def test_refine_and_inspect_want_one_of_the_files(shop: Path, tmp_path: Path) -> None:
+    """Refusals of the folder name the file of the first round, or say that one plan's files are needed."""
+    first = shop / "two" / "first.parquet"
+    assert f"give those of the first round alone: {first}" in refused("refine", shop / "two", "-o", tmp_path / "p.json")
+    message = refused("inspect", shop / "two")
+    assert "name the files of one plan" in message
+    assert "mine" not in message
+    assert "several are REPORTS" in refused("rules", first, shop / "two" / "second.parquet", status=2)
+    reports = refused("privacy", first)
+    assert f"if it holds reports, assocpriv inspect {first} states their guarantee" in reports
