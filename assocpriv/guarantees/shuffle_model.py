@@ -26,6 +26,7 @@ by Shuffling, SODA 2023; Balle, Bell, Gascón, Nissim, The Privacy Blanket of th
 """
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
@@ -215,6 +216,24 @@ class CentralGuarantee:
             raise PlanError(f"a plan's central guarantee must have exactly the fields {names}")
         epsilon, delta, colluding = (read_fraction(content[name], name) for name in cls.fractions)
         return cls(epsilon, delta, content["reports"], colluding, content["delay"])
+
+
+def compose_central(guarantees: Iterable[CentralGuarantee | None]) -> tuple[Fraction, Fraction] | None:
+    """Return (ε, δ) of one person's reports in batches of several plans together, by basic composition.
+
+    Args:
+        guarantees: of each plan, for all of the person's reports; None where it has none.
+
+    Returns:
+        The sums of ε and of δ; None if a plan has no central guarantee.
+
+    Source: Dwork, Roth, The Algorithmic Foundations of Differential Privacy (2014), theorem 3.16 and appendix B.
+    """
+    known = list(guarantees)
+    stated = [each for each in known if each is not None]
+    if len(stated) < len(known):
+        return None
+    return sum((each.epsilon for each in stated), Fraction(0)), sum((each.delta for each in stated), Fraction(0))
 
 
 @dataclass(frozen=True, slots=True)

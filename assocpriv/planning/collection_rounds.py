@@ -36,7 +36,7 @@ import numpy as np
 from assocpriv.guarantees.amplification import highest_posterior, lowest_posterior, round_epsilon_up
 from assocpriv.guarantees.errors import EstimateError, PlanError, pluralize
 from assocpriv.guarantees.exact_numbers import check_range
-from assocpriv.guarantees.shuffle_model import CentralGuarantee
+from assocpriv.guarantees.shuffle_model import CentralGuarantee, compose_central
 from assocpriv.planning.basket_planner import PlannedCollection, TwoRounds, as_catalogue, choose_plan
 from assocpriv.planning.expected_error import BasketSizes, expected_error
 from assocpriv.planning.operator_designs import MOST_REPORTS
@@ -184,6 +184,11 @@ class NextRound:
     def lowest_posterior(self) -> Fraction:
         """Strict lower bound of the posterior for a prior of the guarantee's posterior, in both rounds."""
         return lowest_posterior(self.plan.guarantee.posterior, self.amplification_limit)
+
+    @property
+    def central(self) -> tuple[Fraction, Fraction] | None:
+        """(ε, δ) of the batches of both rounds, for a person in both; None if a plan has no central guarantee."""
+        return compose_central([self.before.central, self.plan.central])
 
     @property
     def held(self) -> float:

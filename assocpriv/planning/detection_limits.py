@@ -29,7 +29,7 @@ from assocpriv.estimation.supports import DetectableSupports, Respondents, detec
 from assocpriv.guarantees import amplification as amplifications
 from assocpriv.guarantees.errors import PlanError, pluralize
 from assocpriv.guarantees.exact_numbers import check_range
-from assocpriv.guarantees.shuffle_model import CentralBound, central_guarantee
+from assocpriv.guarantees.shuffle_model import CentralBound, central_guarantee, compose_central
 from assocpriv.planning.basket_planner import PlannedCollection, as_catalogue, choose_plan, whole_basket_thresholds
 from assocpriv.planning.expected_error import BasketSizes, Floats
 from assocpriv.planning.information_spent import PlanInformation, mutual_limit, plan_information
@@ -264,6 +264,11 @@ class ComposedPlans:
 
     plans: tuple[PlanReports, ...]
     together: ComposedGuarantee
+
+    @property
+    def central(self) -> tuple[Fraction, Fraction] | None:
+        """(ε, δ) of the batches of all plans together; None if a plan has none for these reports."""
+        return compose_central(each.plan.central if each.covered else None for each in self.plans)
 
     _repr_html_ = display.html_renderer("assocpriv.show.privacy_views:budget")
 

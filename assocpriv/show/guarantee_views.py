@@ -28,6 +28,18 @@ _PRIORS = (Fraction(1, 100), Fraction(1, 20), Fraction(1, 2))
 # ---- in words
 
 
+CENTRAL_TOGETHER = (
+    "central DP of the batches of all these plans together: ε = {central_together[epsilon]:up}, δ = "
+    "{central_together[delta]:up} (the sums), as long as relay and collector do not collude"
+)
+
+
+def central_together(central: tuple[Fraction, Fraction] | None) -> dict[str, Any]:
+    """Return the composed (ε, δ) of one person's reports of several plans as JSON content, null without one."""
+    found = None if central is None else {"epsilon": plain(central[0]), "delta": plain(central[1])}
+    return {"central_together": found}
+
+
 def guarantee_content(plan: "PublishedPlan") -> dict[str, Any]:
     """Return what a plan of any kind guarantees, as JSON content; figures are exact, or err against us."""
     plan.check_central()

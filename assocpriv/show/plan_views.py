@@ -18,7 +18,7 @@ from assocpriv.planning.plan_parts import FORECAST
 from assocpriv.plans.baskets.catalogue import name_itemsets
 from assocpriv.plans.baskets.operator import MAX_TRANSACTION_SIZE
 from assocpriv.plans.registry import Entry
-from assocpriv.show.guarantee_views import guarantee_content, guarantee_facts
+from assocpriv.show.guarantee_views import CENTRAL_TOGETHER, central_together, guarantee_content, guarantee_facts
 from assocpriv.show.number_format import fields, finite, plain
 from assocpriv.show.privacy_views import LEVEL
 from assocpriv.show.result_record import Column, Facts, Part, Record, Section, Table, write
@@ -459,6 +459,7 @@ def next_round(found: "NextRound") -> Record:
     plan, before = found.plan, found.before
     content = _choice_content(found.choice, forecast(plan, found.reports, manipulated=False)) | {
         "before": before.plan_id,
+        **central_together(found.central),
         **fields(found, "mean_size share held"),
         "both": {
             "reports": before.reports_per_person,
@@ -471,9 +472,11 @@ def next_round(found: "NextRound") -> Record:
         "most {both[highest_posterior]:to}, not {guarantee[posterior]:to}",
         *["for {both[reports]:#report} of each plan"] * (before.reports_per_person > 1),
         "each further report multiplies γ again",
+        *[CENTRAL_TOGETHER] * (found.central is not None),
     ]
     parts: list[Part] = [
-        "For people who sent no report of plan {before:id}",
+        "For people who sent no report of plan {before:id}"
+        + ", nor of the first round if that is the plan of a second one" * (before.items.itemset_size > 1),
         *_plan_parts(content),
         Section("What the first round shows", [Facts([
             ("basket size", ["{mean_size:.3g} items on average"]),

@@ -18,7 +18,9 @@ from assocpriv.planning.detection_limits import DEFAULT_PRIORS, ComposedGuarante
 from assocpriv.planning.expected_error import DEFAULT_MEAN
 from assocpriv.plans.baskets.catalogue import name_itemsets
 from assocpriv.show.guarantee_views import (
+    CENTRAL_TOGETHER,
     central_sentences,
+    central_together,
     guarantee_content,
     guarantee_facts,
     posteriors_of_priors,
@@ -250,6 +252,7 @@ def budget(budget: ComposedPlans, names: Mapping[str, str] | None = None) -> Rec
             for answers in budget.plans
         ],
         "together": _together(budget.together),
+        **central_together(budget.central),
     }
     rows = [each | {"covers": "" if each["covered"] else "MORE THAN COVERED"} for each in content["plans"]]
     columns = [
@@ -267,7 +270,7 @@ def budget(budget: ComposedPlans, names: Mapping[str, str] | None = None) -> Rec
         *outside,
         Facts([("composition", [
             "{together[reports]:#report} of a person: γ ≤ {together[amplification]:up}, ε ≤ {together[epsilon]:up}",
-            _may_become(budget.together), _SMALLER,
+            _may_become(budget.together), _SMALLER, *[CENTRAL_TOGETHER] * (budget.central is not None),
         ])]),
         _posterior_table({f"{budget.together.reports:,} reports": budget.together}, _posteriors(budget, names)),
         Facts([("difference", ["posterior minus prior is at most {together[largest_rise]:points}"])]),

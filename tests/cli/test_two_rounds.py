@@ -103,3 +103,31 @@ def test_refine_and_inspect_want_one_of_the_files(shop: Path, tmp_path: Path) ->
     assert "several are REPORTS" in refused("rules", first, shop / "two" / "second.parquet", status=2)
     reports = refused("privacy", first)
     assert f"if it holds reports, assocpriv inspect {first} states their guarantee" in reports
+
+
+# ---- central guarantees
+
+
+@pytest.fixture(scope="module")
+def channel(shop: Path) -> Path:
+    """Return a folder with a central plan for 4,000 people in two rounds, and both rounds in ``two``."""
+    folder = shop / "channel"
+    folder.mkdir()
+    run("plan", "--items", 60, "--central", "1,1e-8", "--people", 4000, "--rounds", 2, "-o", folder / "plan.json")
+    asked = ["randomize", shop / "b.dat", "--plan", folder / "plan.json", "--rounds", 2]
+    run(*asked, "-o", folder / "two")
+    return folder
+
+
+def test_central_guarantees_add_up(channel: Path, tmp_path: Path) -> None:
+    """For a person in both rounds ε and δ are those of both batches, also among other plans."""
+    refined = ["refine", channel / "two" / "first.parquet", "--force", "-o", tmp_path / "p.json"]
+    plans = [channel / "plan.json", channel / "two" / "second-plan.json"]
+    for words in (refined, ["privacy", *plans]):
+        assert run_json(*words)["central_together"] == {"epsilon": "2/1", "delta": "1/50000000"}
+        assert "ε = 2, δ = 2e-8 (the sums)" in " ".join(run(*words).stdout.split())
+    beyond = ["privacy", *plans, "--reports-per-person", 2]  # no plan covers two reports
+    for words in (beyond, ["privacy", *plans, tmp_path / "local.json"]):
+        run("plan", "--items", 9, *GUARANTEE, "--force", "-o", tmp_path / "local.json")
+        assert run_json(*words)["central_together"] is None
+        assert "central DP" not in run(*words).stdout
