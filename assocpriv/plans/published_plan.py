@@ -139,7 +139,7 @@ class PublishedPlan(ABC):
         if reports < self.minimum_batch_size:
             raise PrivacyLimitError(
                 f"{pluralize(reports, 'report')} of this plan cannot be {done}: its central guarantee is proved for "
-                f"batches of {self.minimum_batch_size:,} or more; wait for more reports"
+                f"batches of {self.minimum_batch_size:,} or more; wait for more reports, or plan for fewer people"
             )
 
     @property

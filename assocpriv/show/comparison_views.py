@@ -77,7 +77,7 @@ def _compared_content(comparison: Comparison) -> dict[str, Any]:
 def _sides(content: Mapping[str, Any]) -> list[Part]:
     rows = []
     for place, side in enumerate(content["sides"]):
-        size = f", {{sides[{place}][mean_size]:.2f}} items a basket" if side["mean_size"] else ""
+        size = f", {{sides[{place}][mean_size]:.2f}} items of its catalogue a basket" if side["mean_size"] else ""
         rows.append((side["name"], [f"{{sides[{place}][reports]:#{side['unit']}}}{size}"]))
     return [Facts(rows)]
 

@@ -112,8 +112,10 @@ def _describe_supports(content: Mapping[str, Any]) -> list[Part]:
             f"{{sizes[truncation][{k}][0]:.2f}} ± {{sizes[truncation][{k}][1]:.1%}} for {name_itemsets(int(k))}"
             for k in sizes["truncation"]
         ]
+        others = " (clients drop other items)" if content.get("unlisted") == "drop" else ""
         parts.append(
-            f"basket sizes: mean {{sizes[mean]:.2f}} items, estimated from {{sizes[reports]:#{content['unit']}}}; "
+            f"basket sizes: mean {{sizes[mean]:.2f}} items of the catalogue{others}, estimated from "
+            f"{{sizes[reports]:#{content['unit']}}}; "
             f"supports are already corrected for truncation, by factors of about {', '.join(factors)} (±: relative "
             "standard error, which the intervals include)"
         )

@@ -19,7 +19,7 @@ from assocpriv.files.atomic import check_writable
 from assocpriv.files.plan_files import write_plan
 from assocpriv.files.report_files import Reports
 from assocpriv.guarantees.entropy import SystemEntropy
-from assocpriv.guarantees.errors import BasketError, FileError, PlanError
+from assocpriv.guarantees.errors import BasketError, FileError, PlanError, PrivacyLimitError
 from assocpriv.planning.collection_rounds import NextRound, first_count, plan_next_round
 from assocpriv.planning.truncation_loss import TruncationLoss, measure_truncation_loss
 from assocpriv.plans.baskets.basket_plan import Plan
@@ -77,29 +77,41 @@ def randomize_rounds(
     """Randomize transactions over a plan's catalogue, one for each person, in two rounds.
 
     Raises:
-        PlanError: the plan is not for one report of each person.
+        PlanError: the plan is not for one report of each person, or not about single items.
+        PrivacyLimitError: fewer baskets in the first round than the plan's central guarantee is proved for.
         BasketError: fewer than two baskets.
     """
     if plan.reports_per_person > 1:
         raise PlanError(
             "both rounds of a file are for plans of one report per person; split the people, and use refine"
         )
+    if plan.items.itemset_size > 1:
+        raise PlanError(
+            f"this plan is for itemsets of up to {plan.items.itemset_size} items; the first of two rounds is about "
+            "single items: make its plan with rounds=2 (assocpriv plan --rounds 2)"
+        )
     if len(baskets) < 2:
         raise BasketError("two rounds need at least two baskets")
+    asked = first_count(plan.n_items, len(baskets))
+    if asked < plan.minimum_batch_size:
+        raise PrivacyLimitError(
+            f"{asked:,} of {len(baskets):,} people report in the first round, fewer than the "
+            f"{plan.minimum_batch_size:,} of this plan's central guarantee; make a plan for them: "
+            f"assocpriv plan --people {len(baskets)}"
+        )
     source = entropy or SystemEntropy()
     order = np.random.default_rng(source.words(4).tolist()).permutation(len(baskets))
-    first_rows, others = (np.sort(rows) for rows in np.split(order, [first_count(plan.n_items, len(order))]))
+    first_rows, others = (np.sort(rows) for rows in np.split(order, [asked]))
     stage = partial(progress, "randomizing") if progress else None
-    asked = baskets.take(first_rows)
-    first = _reports_of(asked, plan, source, stage)
+    first_baskets = baskets.take(first_rows)
+    first = _reports_of(first_baskets, plan, source, stage)
     learned = learn_items([LocalBackend.from_reports(first, progress=progress)])
     following = plan_next_round(learned, plan, best, len(others))
     thinned, _ = align_baskets(baskets.take(others), following.plan)
     second = _reports_of(thinned, following.plan, source, stage)
-    losses = (
-        measure_truncation_loss(count_sizes(asked), plan), measure_truncation_loss(count_sizes(thinned), following.plan)
-    )  # fmt: skip
-    return BothRounds(first, following, second, losses)
+    lost = measure_truncation_loss(count_sizes(first_baskets), plan)
+    lost_then = measure_truncation_loss(count_sizes(thinned), following.plan)
+    return BothRounds(first, following, second, (lost, lost_then))
 
 
 def _reports_of(
@@ -142,7 +154,8 @@ def randomize_in_rounds(
 
     Raises:
         RecordError: baskets that do not fit the plan, or fewer than two.
-        PlanError: a plan of another type, or for several reports of a person.
+        PlanError: a plan of another type, for several reports of a person, or not about single items.
+        PrivacyLimitError: fewer baskets in the first round than the plan's central guarantee is proved for.
         FileError: the files exist without ``force``, or cannot be written.
         TypeError: no plan, or no baskets.
 
@@ -169,18 +182,31 @@ def randomize_in_rounds(
         transactions = kept.select(transactions)
         read = BasketCounts(read.read, count_sizes(transactions), kept.people)
     done = replace(randomize_rounds(transactions, plan, best=best, progress=progress), read=read)
+    make_folder(Path(folder))
     done.write(paths, force=force)
     return done
 
 
 def check_folder(folder: Path, names: Sequence[str], *, force: bool) -> list[Path]:
-    """Make a folder, and return the paths of its files, all of which can be written.
+    """Return the paths of the files of a folder, which need not exist yet.
 
     Raises:
-        FileError: a file exists without ``force``, or the folder cannot be created.
+        FileError: a file exists without ``force``, or the folder's name is that of a file.
+    """
+    if folder.is_dir():
+        return [check_writable(folder / name, force=force) for name in names]
+    if folder.exists() or folder.suffix in (".parquet", ".json"):
+        raise FileError(f"{folder} is the name of a file; name a folder for {names[0]} and the other files")
+    return [folder / name for name in names]
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder if it is missing.
+
+    Raises:
+        FileError: it cannot be created.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise FileError(f"cannot create the folder {folder}: {error.strerror or error}") from None
-    return [check_writable(folder / name, force=force) for name in names]

@@ -40,7 +40,7 @@ from assocpriv.server.baskets.bitmaps import SupersetCounter, items_of, places_i
 from assocpriv.server.baskets.counting import ItemsetCounter, LocalBackend, part_size
 from assocpriv.server.baskets.mining import MiningRequest, join_candidates, mine
 from assocpriv.server.baskets.rules import derive_rules, write_rules
-from assocpriv.simulation.basket_rounds import FILES, BothRounds, check_folder, randomize_rounds
+from assocpriv.simulation.basket_rounds import FILES, BothRounds, check_folder, make_folder, randomize_rounds
 from assocpriv.simulation.enumeration import entropy_source
 from assocpriv.simulation.synthetic import QuestSettings, generate_quest
 
@@ -349,6 +349,7 @@ class DemoStart:
         clock.append(perf_counter())
         # as a server would have it, without the true supports
         mined = simulation.itemsets.drop(columns=["true_support"])
+        make_folder(self.paths[0].parent)
         write_plan(plan, self.paths[0], force=True)
         simulation.rounds.write(self.paths[1:4], force=True)
         write_itemsets(mined, self.paths[4], force=True)

@@ -1,6 +1,7 @@
 """Commands on a collection in two rounds: its plans, its folder, and its reports."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from command_line import DOCS, GUARANTEE, refused, run, run_json
@@ -105,6 +106,32 @@ def test_refine_and_inspect_want_one_of_the_files(shop: Path, tmp_path: Path) ->
     assert f"if it holds reports, assocpriv inspect {first} states their guarantee" in reports
 
 
+# ---- the second round
+
+
+def test_sizes_of_a_second_round_are_of_its_items(shop: Path) -> None:
+    """Basket sizes of a plan whose clients drop other items count the catalogue's only, which the text says."""
+    first, second = (shop / "two" / name for name in ("first.parquet", "second.parquet"))
+    assert "items of the catalogue (clients drop other items), estimated" in " ".join(
+        run("mine", second).stdout.split()
+    )
+    assert "items of the catalogue, estimated" in " ".join(run("mine", first).stdout.split())
+    compared = " ".join(run("compare", first, second).stdout.split())
+    assert compared.count("items of its catalogue a basket") == 2
+
+
+def test_a_second_round_is_no_first_one(shop: Path, tmp_path: Path) -> None:
+    """The plan of a second round has no second round; refine excludes the people of both rounds before."""
+    asked = [shop / "b.dat", "--plan", shop / "two" / "second-plan.json", "--rounds", 2, "--unknown", "drop"]
+    for words in (["randomize", *asked, "-o", tmp_path / "no"], ["simulate", *asked]):
+        assert "the first of two rounds is about single items" in refused(*words)
+    assert not (tmp_path / "no").exists()
+    third = run("refine", shop / "two" / "second.parquet", "-o", tmp_path / "p.json").stdout
+    assert "nor of the first round if that is the plan of a second one" in " ".join(third.split())
+    second = run("refine", shop / "two" / "first.parquet", "-o", tmp_path / "q.json").stdout
+    assert "nor of the first round" not in second
+
+
 # ---- central guarantees
 
 
@@ -131,3 +158,33 @@ def test_central_guarantees_add_up(channel: Path, tmp_path: Path) -> None:
         run("plan", "--items", 9, *GUARANTEE, "--force", "-o", tmp_path / "local.json")
         assert run_json(*words)["central_together"] is None
         assert "central DP" not in run(*words).stdout
+
+
+def test_few_people_of_a_central_plan(channel: Path, shop: Path, tmp_path: Path) -> None:
+    """Too few people for the first round are told the plan to make, before anything is written."""
+    (tmp_path / "few.dat").write_text("".join((shop / "b.dat").read_text().splitlines(keepends=True)[:3000]))
+    asked = ["randomize", tmp_path / "few.dat", "--plan", channel / "plan.json", "--rounds", 2, "-o", tmp_path / "out"]
+    message = refused(*asked)
+    assert "1,500 of 3,000 people report in the first round, fewer than the 2,000" in message
+    assert message.endswith("assocpriv plan --people 3000")
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("baskets", "output", "message"),
+    [
+        ("none.dat", "out", "none.dat"),
+        ("one.dat", "out", "at least two baskets"),
+        ("b.dat", "out.parquet", "is the name of a file; name a folder"),
+        ("b.dat", "plan.json", "is the name of a file; name a folder"),
+    ],
+)
+def test_refusals_leave_no_folder(baskets: str, output: str, message: str, shop: Path, tmp_path: Path) -> None:
+    """A missing file, a single basket, and the name of a file for the folder leave nothing behind."""
+    (tmp_path / "plan.json").write_bytes((shop / "plan.json").read_bytes())
+    (tmp_path / "one.dat").write_text("1 2\n")
+    (tmp_path / "b.dat").write_bytes((shop / "b.dat").read_bytes())
+    before: list[Any] = sorted(tmp_path.iterdir())
+    asked = ["randomize", tmp_path / baskets, "--plan", tmp_path / "plan.json", "--rounds", 2, "-o", tmp_path / output]
+    assert message in refused(*asked, status=None)
+    assert sorted(tmp_path.iterdir()) == before
