@@ -16,7 +16,7 @@ import socket
 import ssl
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
@@ -33,6 +33,7 @@ _MOST_ERROR_BYTES = 1 << 16
 _LONGEST_KEY = 512
 _DIGEST = re.compile("[0-9a-f]{64}")
 _MOST_AROUND = 1 << 16  # bytes around a response's body: encryption, headers, padding
+_OLD_KEY = "after a change of keys a relay has the old one for ten minutes; try again then"
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +101,8 @@ class Collector:
         relay: address of a relay that another party runs, for all requests: it sees who sends, but not what; the
             collector sees what, but not who.
         pinned_keys: SHA-256, in hexadecimal digits, of the collector's key configurations: no other key is used with a
-            relay. Without them the relay's key must be one that the collector, asked directly, publishes, too.
+            relay. Without them the collector is asked directly for each new key of the relay, and sees the device's
+            address: :meth:`check_key`.
         clock: the time for sending, which tests replace.
 
     Raises:
@@ -165,12 +167,16 @@ class Collector:
         Raises:
             CollectorError: no response in time, one that is too long, or a redirect.
         """
+        return self._repeated(lambda: self._once(path, most_bytes, body, headers or {}))
+
+    def _repeated(self, once: Callable[[], HttpResponse]) -> HttpResponse:
+        """Return the first response after which no repetition helps."""
         begun, pause, attempts = self.clock.now(), _FIRST_PAUSE, 0
         while True:
             attempts += 1
             asked = 0.0
             try:
-                answer = self._once(path, most_bytes, body, headers or {})
+                answer = once()
             except (OSError, ValueError, http.client.HTTPException) as error:  # ValueError: a chunk of length -1
                 problem = _problem(error)
             else:
@@ -205,14 +211,15 @@ class Collector:
             url.scheme.encode("ascii"),
             url.netloc.encode("ascii"),
         ).encode()
-        is_new = not self._gateway_keys
-        sealed, exchange = self._exchange(relay, message, most_bytes)
-        if sealed.is_key_problem and not is_new:  # the key may have been replaced: fetch it again, once
-            self._gateway_keys.clear()
-            sealed, exchange = self._exchange(relay, message, most_bytes)
+        if not self._gateway_keys:
+            self.check_key(())
+        content, exchange = oblivious_http.seal_request(message, self._gateway_keys[0])
+        most = max(most_bytes, _MOST_ERROR_BYTES) + _MOST_AROUND
+        sent = {"Content-Type": oblivious_http.REQUEST_TYPE}
+        sealed = _fetch(relay, oblivious_http.GATEWAY_PATH, most, content, sent, _RELAY_SECONDS)
         if sealed.is_key_problem:
             self._gateway_keys.clear()
-            raise CollectorError("the collector does not have the key that the relay published; try again later")
+            raise CollectorError(f"the collector does not have the key that the relay published: {_OLD_KEY}")
         if sealed.status != 200:
             if sealed.is_retryable():
                 return sealed
@@ -225,36 +232,46 @@ class Collector:
         found = {name.decode("ascii"): value.decode("latin-1") for name, value in answer.headers}
         return HttpResponse(answer.status, found, answer.body)
 
-    def _exchange(self, relay: str, message: bytes, most_bytes: int) -> tuple[HttpResponse, oblivious_http.Exchange]:
-        if not self._gateway_keys:
-            self._gateway_keys.append(self._find_key(relay))
-        content, exchange = oblivious_http.seal_request(message, self._gateway_keys[0])
-        most = max(most_bytes, _MOST_ERROR_BYTES) + _MOST_AROUND
-        headers = {"Content-Type": oblivious_http.REQUEST_TYPE}
-        return _fetch(relay, oblivious_http.GATEWAY_PATH, most, content, headers, _RELAY_SECONDS), exchange
+    def check_key(self, known: Collection[str]) -> str | None:
+        """Choose the key to encrypt for among those that the relay publishes, for all further requests.
 
-    def _find_key(self, relay: str) -> oblivious_http.KeyConfig:
-        """Return the key to encrypt for: a pinned one, or the relay's first if the collector publishes it, too."""
-        offered = _keys_at(relay)
-        if self.pinned_keys:
-            which, good = "is pinned", set(self.pinned_keys)
-        else:
-            which, offered = "the collector publishes", offered[:1]
-            good = {each.digest for each in _keys_at(self.url)}
-        for each in offered:
-            if each.digest in good:
-                return each
-        raise CollectorError(f"the relay publishes no key that {which}: its key may be for this device only")
+        It is a pinned key. Without pins it is a known one, else the relay's first, if the collector publishes it, too.
+        The collector, asked directly, sees the device's address: send nothing until a time that is drawn afterwards.
 
+        Args:
+            known: SHA-256, in hexadecimal digits, of keys that were checked before.
 
-def _keys_at(url: str) -> list[oblivious_http.KeyConfig]:
-    answer = _fetch(url, oblivious_http.GATEWAY_PATH, oblivious_http.MOST_KEYS_BYTES, None, {})
-    if answer.status != 200:
-        raise CollectorError(f"{url} publishes no keys (status {answer.status}): {answer.message()}")
-    try:
-        return oblivious_http.decode_key_configs(answer.body)
-    except WireError as error:
-        raise CollectorError(f"{url} publishes no keys: {error}") from None
+        Returns:
+            The SHA-256 of a key that is not among ``known`` and for which the collector was asked; else None.
+
+        Raises:
+            CollectorError: no response, or no such key.
+        """
+        assert self.relay is not None
+        offered, pinned = self._keys_at(self.relay), set(self.pinned_keys)
+        trusted = pinned or {*known, *(each.digest for each in self._gateway_keys)}
+        found = next((each for each in offered if each.digest in trusted), None)
+        if found is None and pinned:
+            raise CollectorError("the relay publishes no key that is pinned: renew the pins, or its key is not genuine")
+        if found is None:
+            found = offered[0]
+            if found.digest not in {each.digest for each in self._keys_at(self.url)}:
+                raise CollectorError(
+                    f"the relay publishes no key that the collector publishes: {_OLD_KEY}; if this stays, the relay's "
+                    "key may be for this device only"
+                )
+        self._gateway_keys[:] = [found]
+        return None if pinned or found.digest in known else found.digest
+
+    def _keys_at(self, url: str) -> list[oblivious_http.KeyConfig]:
+        most = oblivious_http.MOST_KEYS_BYTES
+        answer = self._repeated(lambda: _fetch(url, oblivious_http.GATEWAY_PATH, most, None, {}))
+        if answer.status != 200:
+            raise CollectorError(f"{url} publishes no keys (status {answer.status}): {answer.message()}")
+        try:
+            return oblivious_http.decode_key_configs(answer.body)
+        except WireError as error:
+            raise CollectorError(f"{url} publishes no keys: {error}") from None
 
 
 def _parts(url: str) -> tuple[str, str, int | None, str]:

@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from assocpriv.plans.result_display import Frame
 
 _MOST_PERIOD = 1000  # characters
+_KEY_SECONDS = 14 * 86400  # for which a collector has a key
 _PRODUCT_BITS = 192  # after the point of a product of γ, which is rounded up there
 _LARGEST_PRODUCT = Fraction(1 << 192)  # above the limit of every guarantee; products are capped here
 
@@ -199,6 +200,7 @@ class LedgerBook:
         self._for_collector: dict[int, None] = {}  # numbers of reports that are or were queued, in order
         self._acknowledged: set[int] = set()
         self.send_times: dict[int, int] = {}  # in seconds since 1970, by number of the report's record
+        self.key_times: dict[str, int] = {}  # in seconds since 1970, by digest of a key
         self._numbers: dict[tuple[str, bytes], int] = {}
 
     def add(self, record: ledger_file.Record) -> bool:
@@ -211,6 +213,8 @@ class LedgerBook:
             if record.entry not in self._entries or record.entry in self._for_collector:
                 return False
             self._for_collector[record.entry] = None
+        elif isinstance(record, ledger_file.KeyChecked):
+            self.key_times[record.digest] = record.moment
         else:
             if record.entry not in self._for_collector or record.entry in self._acknowledged:
                 return False
@@ -583,6 +587,31 @@ class Ledger:
                 known = now + 1 + SystemEntropy().below(delay)
                 self._record(ledger_file.Scheduled(self._book.count + 1, submission.number, known))
             return known
+
+    def known_keys(self, now: int) -> set[str]:
+        """Return the keys of a relay that the collector confirmed within the last two weeks, after which it has others.
+
+        Args:
+            now: the present time, in seconds since 1970.
+
+        Returns:
+            The SHA-256 of each, in hexadecimal digits.
+        """
+        return {digest for digest, moment in self._book.key_times.items() if abs(now - moment) <= _KEY_SECONDS}
+
+    def keep_key(self, digest: str, now: int) -> None:
+        """Record that the collector confirmed a key of a relay.
+
+        Args:
+            digest: SHA-256 of the key's configuration, 64 hexadecimal digits.
+            now: the present time, in seconds since 1970.
+
+        Raises:
+            FileError: the ledger is closed or cannot be written.
+        """
+        with self._guard:
+            self._check_ready()
+            self._record(ledger_file.KeyChecked(self._book.count + 1, digest, now))
 
     def _made(
         self, record: Any, plan: PublishedPlan, period: str, entropy: Entropy | None, *, queued: bool = False

@@ -28,7 +28,7 @@ else:
 
 _POLL_SECONDS = 0.02
 _MOST_OPENINGS = 10  # of a path that is replaced while its lock is awaited
-_VERSION = 3
+_VERSION = 4
 HEADER = LEDGER_NAME + struct.pack("<I", _VERSION)
 MARK = b"\xa7on disk"  # after a record that is on disk
 MOST_BYTES = 1 << 24  # of a file
@@ -37,13 +37,14 @@ _START = struct.Struct("<II")  # of every record: length, number
 _REPORT = struct.Struct("<32s32s16sH")  # plan id, hash of the reporting period, the submission's id, length of γ
 _OF = struct.Struct("<I")  # number of a report's record
 _SCHEDULED = struct.Struct("<IQ")  # the same, and seconds since 1970
+_KEY = struct.Struct("<32sQ")  # SHA-256 of a key, and seconds since 1970
 _LATEST = (1 << 53) - 1  # seconds
 _CHECKSUM_BYTES = 32
 _FRACTION = re.compile(rb"([1-9][0-9]{0,499})/([1-9][0-9]{0,499})(\+?)")
 _UNSTATED = b"none"  # in place of γ, for a plan without γ
 _OUTSIDE = b"+"  # after γ, if the plan also sends data that γ does not cover
 # the kind of a record: a byte after its number
-_HANDED_OUT, _FOR_COLLECTOR, _QUEUED, _SENT, _AT_TIME = 1, 2, 3, 4, 5
+_HANDED_OUT, _FOR_COLLECTOR, _QUEUED, _SENT, _AT_TIME, _KEY_CHECKED = 1, 2, 3, 4, 5, 6
 
 
 # ---- the file
@@ -231,7 +232,20 @@ class Scheduled:
         return _framed(self.number, bytes([_AT_TIME]) + _SCHEDULED.pack(self.entry, self.send_time))
 
 
-Record = Entry | Queued | Acknowledged | Scheduled
+@dataclass(frozen=True, slots=True)
+class KeyChecked:
+    """The collector confirmed a key of a relay, named by its SHA-256, at a moment in seconds since 1970."""
+
+    number: int
+    digest: str
+    moment: int
+
+    def to_bytes(self) -> bytes:
+        """Return the record without its mark."""
+        return _framed(self.number, bytes([_KEY_CHECKED]) + _KEY.pack(bytes.fromhex(self.digest), self.moment))
+
+
+Record = Entry | Queued | Acknowledged | Scheduled | KeyChecked
 
 
 def _framed(number: int, body: bytes) -> bytes:
@@ -309,6 +323,9 @@ def _record(number: int, body: bytes) -> Record | None:
     if kind == _AT_TIME and len(rest) == _SCHEDULED.size:
         record = Scheduled(number, *_SCHEDULED.unpack(rest))
         return record if record.send_time <= _LATEST else None
+    if kind == _KEY_CHECKED and len(rest) == _KEY.size:
+        digest, moment = _KEY.unpack(rest)
+        return KeyChecked(number, digest.hex(), moment) if moment <= _LATEST else None
     return None
 
 

@@ -2,8 +2,11 @@
 
 This module sees raw records while a report is made, and passes them only to the ledger. It sends a report only after it
 is in the ledger, on disk, with the id of its submission: the same bytes at every attempt. The ledger is closed while
-data is sent, so other processes can use it meanwhile. Reports of a plan with a central guarantee go through a relay,
-each in its own request at its own send time, which the ledger records.
+data is sent, so other processes can use it meanwhile. Reports of a plan with a central guarantee go through a relay.
+
+Through a relay each report is sent in its own request at its own send time, which the ledger records. So are keys that
+the collector, asked directly, confirmed: a call that asks it sends no report, or the collector could tell from the time
+whose report arrives.
 """
 
 import contextlib
@@ -29,6 +32,7 @@ _MOST_PLAN = 64 << 20
 _MOST_GUIDANCE = 1 << 28
 _MOST_UPLOAD = 4 << 20  # bytes in one request
 _MOST_RECEIPT = 1 << 12
+_RELAY_DELAY = 3600  # seconds within which a report is sent through a relay, if its plan does not say
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +148,7 @@ def _require_success(answer: HttpResponse, what: str) -> HttpResponse:
 
 def send_record(record: Any, collector: Collector, device: DeviceOptions, period: str) -> SentReport:
     """Send the report of one record to a collector; see :func:`assocpriv.collect.send_report`."""
+    new_key = _check_key(collector, device)
     plan = _fetch_plan(collector, device.pinned_id)
     with _open_ledger(device) as ledger:
         known = ledger.has(plan, period)
@@ -153,7 +158,8 @@ def send_record(record: Any, collector: Collector, device: DeviceOptions, period
         submission = ledger.submit(made, plan, period=period)
         new, remaining = ledger.reports_made(plan) > before, ledger.remaining(plan)
         budget = before + new, remaining, ledger.amplification
-    state, send_time = _deliver(submission, plan, collector, device)
+        _keep_key(ledger, new_key, collector)
+    state, send_time = _deliver(submission, plan, collector, device, was_asked=new_key is not None)
     note = plan.unbounded if plan.amplification is None else ""
     return SentReport(state, plan.plan_id, plan.report_bytes, new, *budget, note, send_time)
 
@@ -187,13 +193,28 @@ def _prepared(record: Any, plan: "PublishedPlan", collector: Collector, device: 
 # ---- sending
 
 
+def _check_key(collector: Collector, device: DeviceOptions) -> str | None:
+    """Choose the key for a relay; return its digest if the collector was asked directly, and saw the address."""
+    if collector.relay is None:
+        return None
+    with _open_ledger(device) as ledger:
+        known = ledger.known_keys(int(collector.clock.wall()))
+    with _explain_outcome("nothing was made or sent"):
+        return collector.check_key(known)
+
+
+def _keep_key(ledger: Ledger, digest: str | None, collector: Collector) -> None:
+    if digest is not None:
+        ledger.keep_key(digest, int(collector.clock.wall()))
+
+
 def _deliver(
-    submission: Submission, plan: "PublishedPlan", collector: Collector, device: DeviceOptions
+    submission: Submission, plan: "PublishedPlan", collector: Collector, device: DeviceOptions, *, was_asked: bool
 ) -> tuple[str, int | None]:
     """Send a report from the ledger unless the collector has it or its time is later; return its state and time."""
     if submission.acknowledged:
         return "already sent", None
-    ((send_time, due),) = _send_times([submission], plan, collector, device)
+    ((send_time, due),) = _send_times([submission], plan, collector, device, was_asked=was_asked)
     if not due:
         return "scheduled", send_time
     _send([submission], collector, device)
@@ -202,11 +223,13 @@ def _deliver(
 
 def send_queue(collector: Collector, device: DeviceOptions) -> QueueResult:
     """Send the queued reports of a ledger; see :func:`assocpriv.collect.send_queued`."""
+    new_key = _check_key(collector, device)
     plan = _fetch_plan(collector, device.pinned_id)
     with _open_ledger(device) as ledger:
         waiting = ledger.queued()
+        _keep_key(ledger, new_key if waiting else None, collector)
     wanted = [each for each in waiting if each.plan_id == plan.plan_id]
-    times = _send_times(wanted, plan, collector, device)
+    times = _send_times(wanted, plan, collector, device, was_asked=new_key is not None)
     due = [each for each, (_, is_due) in zip(wanted, times, strict=True) if is_due]
     at_a_time = max(1, _MOST_UPLOAD // plan.record_bytes)
     if collector.relay is not None:
@@ -218,20 +241,26 @@ def send_queue(collector: Collector, device: DeviceOptions) -> QueueResult:
 
 
 def _send_times(
-    submissions: Sequence[Submission], plan: "PublishedPlan", collector: Collector, device: DeviceOptions
+    submissions: Sequence[Submission],
+    plan: "PublishedPlan",
+    collector: Collector,
+    device: DeviceOptions,
+    *,
+    was_asked: bool,
 ) -> list[tuple[int, bool]]:
     """Return the send times of reports, in seconds since 1970, and whether each is now or in the past.
 
-    Of several overdue reports, as on a device that was off, one keeps its time: reports sent together would be known to
-    come from one person.
+    Through a relay none is now if the collector ``was_asked`` directly. Of several overdue reports, as on a device that
+    was off, one keeps its time: reports sent together would be known to come from one person.
     """
     now, central = int(collector.clock.wall()), plan.central
-    if central is None:
+    if collector.relay is None:
         return [(now, True)] * len(submissions)
-    times, is_taken = list[tuple[int, bool]](), False
+    delay = _RELAY_DELAY if central is None else central.delay
+    times, is_taken = list[tuple[int, bool]](), was_asked
     with _open_ledger(device) as ledger:
         for each in submissions:
-            time = ledger.send_time(each, central.delay, now, earliest=now + 1 if is_taken else 0)
+            time = ledger.send_time(each, delay, now, earliest=now + 1 if is_taken else 0)
             times.append((time, time <= now))
             is_taken |= time <= now
     return times

@@ -101,7 +101,7 @@ def test_any_damaged_byte_is_harmless_or_refused(path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [(each, "is not a ledger; name another file") for each in (b"x", b"PAR1" * 40, b"\0" * 21)]
-    + [(HEADER[:16] + b"\x02\0\0\0", "format is 2, known here is 3"), (HEADER[:-1] + b"\x01", "make no new one")],
+    + [(HEADER[:16] + b"\x02\0\0\0", "format is 2, known here is 4"), (HEADER[:-1] + b"\x01", "make no new one")],
 )
 def test_other_files_stay_unchanged(path: Path, content: bytes, message: str) -> None:
     """Another file is refused and not changed; the error about another version says to keep it."""

@@ -178,16 +178,18 @@ def test_of_several_overdue_reports_one_is_sent(channel: Channel, path: Path) ->
 
 
 def test_the_channel_that_a_plan_requires(channel: Channel, path: Path) -> None:
-    """Without a relay no report is made; reports of a plan without a central guarantee are sent at once, each alone."""
+    """Without a relay no report is made; of a plan without a central guarantee each is sent within an hour, alone."""
     with pytest.raises(PlanError, match="through a relay only"):
         send(channel, path, relay=None)
     assert not path.exists()
     channel.plan = replace(PLAN, central=None)
-    assert send(channel, path).state == "sent"
-    with Ledger.open(path) as ledger:
-        for period in ("w2", "w3"):
-            ledger.submit(["1"], channel.plan, period=period)
-    assert send_queued(channel.collector(), ledger=path) == QueueResult(2, 0)
+    done = send(channel, path)
+    assert (done.state, done.send_time is not None and START < done.send_time <= START + 3600) == ("scheduled", True)
+    send(channel, path, "w2")
+    channel.seconds += 7200
+    assert send_queued(channel.collector(), ledger=path).sent == 1
+    channel.seconds += 7200
+    assert send_queued(channel.collector(), ledger=path) == QueueResult(1, 0)
     assert {len(body) for body in channel.stored} == {16 + PLAN.report_bytes}
     assert f"GET {GATEWAY_PATH}" in channel.direct
 
@@ -215,16 +217,59 @@ def test_the_key_is_verified(channel: Channel, path: Path) -> None:
 
 
 def test_a_key_that_was_replaced(channel: Channel, path: Path) -> None:
-    """The key is fetched again, once; while the relay still has the old one, the report stays queued."""
+    """A new key is checked at the next call; while the relay has one that the collector lost, nothing is sent."""
     collector = channel.collector()
     send_report(["1"], collector, ledger=path, period="w1")
     old, channel.keys = channel.keys, [GatewayKey(2, bytes([2] * 32))]
     assert send_report(["1"], collector, ledger=path, period="w2").new
-    assert len(channel.relayed) == 3
-    channel.keys, channel.offered, channel.published = [GatewayKey(3, bytes([3] * 32))], old, old
-    with pytest.raises(CollectorError, match="does not have the key that the relay published"):
+    channel.keys, channel.offered, channel.published = [GatewayKey(3, bytes([3] * 32))], old, None
+    passing = "a relay has the old one for ten minutes; try again then"
+    with pytest.raises(CollectorError, match=f"does not have the key that the relay published.*{passing}"):
         send_report(["1"], collector, ledger=path, period="w3")
-    assert len(channel.relayed) == 5
+    channel.offered = [GatewayKey(4, bytes([4] * 32))]
+    with pytest.raises(CollectorError, match=f"no key that the collector publishes: .*{passing}"):
+        send_report(["1"], collector, ledger=path, period="w3")
+
+
+def test_a_checked_key_is_kept_for_two_weeks(channel: Channel, path: Path) -> None:
+    """The collector is asked once for each key, again after two weeks, and no report is sent in a call that asks it."""
+    send(channel, path)
+    assert len(channel.direct) == 1
+    send(channel, path, "w2")
+    channel.offered = [GatewayKey(2, bytes([2] * 32)), *channel.keys]
+    channel.seconds += 7200
+    assert send_queued(channel.collector(), ledger=path).sent == 1
+    assert len(channel.direct) == 1
+    channel.seconds += 14 * 86400
+    channel.keys, channel.offered = [GatewayKey(3, bytes([3] * 32))], None
+    later = send_queued(channel.collector(), ledger=path)
+    assert (later.sent, len(later.later), len(channel.direct)) == (0, 1, 2)
+    assert channel.seconds < later.later[0] <= channel.seconds + 3600
+    channel.seconds += 14 * 86400 + 1
+    assert send_queued(channel.collector(), ledger=path).sent == 0
+    assert len(channel.direct) == 3
+
+
+def test_direct_requests_do_not_show_whose_report_arrives(channel: Channel, tmp_path: Path) -> None:
+    """Of 60 devices, linking each report to the last or the nth direct request before it is right as often as chance.
+
+    The number of right links has nearly Poisson's distribution of mean 1, and exceeds 11 once in 10^9 times.
+    """
+    requests, rows, sends = list[int](), list[int](), list[tuple[int, int]]()
+    for device in range(60):
+        done = send(channel, tmp_path / f"{device}.bin")
+        assert done.send_time is not None
+        sends.append((done.send_time, device))
+        requests += [device] * (len(channel.direct) - len(requests))
+    last = list[int]()
+    for time, device in sorted(sends):
+        channel.seconds = time
+        assert send_queued(channel.collector(), ledger=tmp_path / f"{device}.bin").sent == 1
+        requests += [device] * (len(channel.direct) - len(requests))
+        rows.append(device)
+        last.append(requests[-1])
+    for guesses in (last, requests):
+        assert sum(guess == device for guess, device in zip(guesses, rows, strict=True)) <= 11
 
 
 @pytest.mark.parametrize(

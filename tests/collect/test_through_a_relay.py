@@ -23,6 +23,7 @@ from naive import small_plan
 from running_collector import Collector, Forks, Relay, Reply, answering, free_port, numbers, stored, stored_at_rest
 
 import assocpriv as ap
+from assocpriv.client.connection import Clock
 from assocpriv.files.oblivious_http import GATEWAY_PATH, KeyConfig, decode_key_configs, encode_key_configs
 from assocpriv.files.plan_files import write_plan
 from assocpriv.guarantees.shuffle_model import CentralGuarantee
@@ -215,7 +216,9 @@ def test_a_gateway_of_other_libraries(tmp_path: Path) -> None:
         address = relay.stdout.readline().strip()
         by_name = address.replace("127.0.0.1", "localhost")  # the same server with the same keys
         collector = ap.device.Collector(by_name, relay=address)
-        assert ap.collect.send_report(["milk"], collector, ledger=tmp_path / "l", period="w1").state == "sent"
+        assert ap.collect.send_report(["milk"], collector, ledger=tmp_path / "l", period="w1").state == "scheduled"
+        later = ap.device.Collector(by_name, relay=address, clock=Clock(wall=lambda: time.time() + 7200))
+        assert ap.collect.send_queued(later, ledger=tmp_path / "l").sent == 1
         with ap.device.Ledger.open(tmp_path / "l") as ledger:
             sent = ledger.submit([], plan, period="w1")
         assert relay.stdout.readline().strip() == (sent.submission_id + sent.report).hex()

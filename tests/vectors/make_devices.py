@@ -13,13 +13,13 @@ from types import SimpleNamespace
 from typing import Any
 
 from assocpriv.client.ledger import BudgetSpent, LedgerBook, check_further, remaining_reports
-from assocpriv.client.ledger_file import Entry, Queued, Scheduled, parse_ledger
+from assocpriv.client.ledger_file import Entry, KeyChecked, Queued, Scheduled, parse_ledger
 from assocpriv.guarantees.amplification import Guarantee
 from assocpriv.guarantees.errors import FileError, PlanError
 from assocpriv.show import collection_views, text_renderer
 
 MARK = b"\xa7on disk"
-HEADER, OTHER = (b"assocpriv-ledger" + struct.pack("<I", version) for version in (3, 4))
+HEADER, OTHER = (b"assocpriv-ledger" + struct.pack("<I", version) for version in (4, 5))
 PLANS = [bytes([place]) * 32 for place in (0xA1, 0xB2)]
 IDS = [bytes(range(place, place + 16)) for place in (0, 100)]
 
@@ -45,6 +45,7 @@ def ledgers() -> dict[str, bytes]:
         framed(4, b"\5" + struct.pack("<IQ", 2, 1_800_000_000)),
         framed(5, b"\5" + struct.pack("<IQ", 2, 2**53 - 1)),
         framed(6, b"\4" + struct.pack("<I", 2)),
+        framed(7, b"\6" + bytes(32) + struct.pack("<Q", 1_800_000_000)),
     ]
     whole = HEADER + b"".join(later)
     named = {"begun": HEADER, "torn header": HEADER[:16] + bytes(4), "every kind": whole, "no last mark": whole[:-8],
@@ -53,8 +54,10 @@ def ledgers() -> dict[str, bytes]:
         "kind 5 too long": b"".join(later[:3]) + framed(4, b"\5" + struct.pack("<IQ", 2, 0) + bytes(1)),
         "a time too late": b"".join(later[:3]) + framed(4, b"\5" + struct.pack("<IQ", 2, 2**53)),
         "a time, not for a collector": later[0] + framed(2, b"\5" + struct.pack("<IQ", 1, 0)),
-        "a time after all": b"".join(later) + framed(7, b"\5" + struct.pack("<IQ", 2, 0)),
-        "kind 6": framed(1, b"\6" + bytes(36)),
+        "a time after all": b"".join(later) + framed(8, b"\5" + struct.pack("<IQ", 2, 0)),
+        "kind 6 too short": framed(1, b"\6" + bytes(36)),
+        "a key's time too late": framed(1, b"\6" + bytes(32) + struct.pack("<Q", 2**53)),
+        "kind 7": framed(1, b"\7" + bytes(36)),
         "kind 4 too long": later[0] + framed(2, b"\4" + bytes(5)),
         "number": framed(2, b"\1" + report_fields(PLANS[0], week, IDS[0], b"one")),
         "kind 3 too long": later[0] + framed(2, b"\3" + struct.pack("<I", 1) + IDS[0]),
@@ -189,6 +192,8 @@ def as_content(record: Any) -> dict[str, Any]:
         gamma = "none" if record.amplification is None else str(record.amplification) + "+" * record.uncovered
         return {"kind": 1 + record.queued, "plan": record.plan_id, "period": record.period.hex(),
                 "id": record.submission_id.hex(), "gamma": gamma, "report": record.report.hex()}  # fmt: skip
+    if isinstance(record, KeyChecked):
+        return {"kind": 6, "digest": record.digest, "time": record.moment}
     if isinstance(record, Scheduled):
         return {"kind": 5, "of": record.entry, "time": record.send_time}
     return {"kind": 3 if isinstance(record, Queued) else 4, "of": record.entry}

@@ -1012,7 +1012,8 @@ declare module "assocpriv/device/connection" {
          * @param {string} [options.relay] address of a relay that another party runs, for all requests: it sees who sends,
          *   but not what; the collector sees what, but not who
          * @param {string[]} [options.pinnedKeys] SHA-256, in hexadecimal digits, of the collector's key configurations: no other key
-         *   is used with a relay. Without them the relay's key must be one that the collector, asked directly, publishes, too
+         *   is used with a relay. Without them the collector is asked directly for each new key of the relay, and sees the
+         *   device's address
          * @param {(seconds: number) => Promise<void>} [options.wait] how to wait; tests replace it
          * @param {() => number} [options.now] seconds since 1970; tests replace it
          * @throws {CollectorError} an address that is no such URL, or not a safe one; a key that no header can hold, or with
@@ -1050,6 +1051,15 @@ declare module "assocpriv/device/connection" {
             body?: Uint8Array<ArrayBuffer>;
             headers?: Record<string, string>;
         }): Promise<HttpResponse>;
+        /**
+         * Choose the key to encrypt for among those that the relay publishes, for all further requests: a pinned one. Without pins
+         * a known one, else the relay's first, if the collector publishes it, too. The collector, asked directly, sees the device's
+         * address: send nothing until a time that is drawn afterwards.
+         * @param {string[]} known SHA-256, in hexadecimal digits, of keys that were checked before
+         * @returns {Promise<string | null>} the SHA-256 of a key that is not among them and for which the collector was asked
+         * @throws {CollectorError} no response, or no such key
+         */
+        checkKey(known: string[]): Promise<string | null>;
         #private;
     }
 }
@@ -1204,9 +1214,9 @@ declare module "assocpriv/device/book" {
      * A record of a ledger, by the kinds of docs/formats/client.md; ids and hashes are hexadecimal digits.
      *
      * 1 and 2: `plan`, `period`, `id`, `gamma` ("a/b", "a/b+" or "none"), `report`. 3 and 4: `of`. 5: `of`,
-     * `time`.
+     * `time`. 6: `digest`, `time`.
      * @typedef {{ number: number, kind: number, plan?: string, period?: string, id?: string, gamma?: string,
-     *   report?: Uint8Array<ArrayBuffer>, of?: number, time?: number }} LedgerRecord
+     *   report?: Uint8Array<ArrayBuffer>, of?: number, time?: number, digest?: string }} LedgerRecord
      */
     /**
      * A queued report, the same bytes at every attempt.
@@ -1228,6 +1238,8 @@ declare module "assocpriv/device/book" {
          * @param {LedgerRecord} record
          */
         add(record: LedgerRecord): boolean;
+        /** Return the keys of a relay that the collector confirmed within two weeks. @param {number} now seconds since 1970 */
+        knownKeys(now: number): any[];
         /** Return the reports under each plan, in the order of their first reports. */
         plans(): import("assocpriv/device/budget-spent").PlanBudget[];
         /** γ of all reports together; null where a plan has none. @returns {Fraction | null} */
@@ -1264,7 +1276,7 @@ declare module "assocpriv/device/book" {
      * A record of a ledger, by the kinds of docs/formats/client.md; ids and hashes are hexadecimal digits.
      *
      * 1 and 2: `plan`, `period`, `id`, `gamma` ("a/b", "a/b+" or "none"), `report`. 3 and 4: `of`. 5: `of`,
-     * `time`.
+     * `time`. 6: `digest`, `time`.
      */
     export type LedgerRecord = {
         number: number;
@@ -1276,6 +1288,7 @@ declare module "assocpriv/device/book" {
         report?: Uint8Array<ArrayBuffer>;
         of?: number;
         time?: number;
+        digest?: string;
     };
     /**
      * A queued report, the same bytes at every attempt.
@@ -1480,6 +1493,18 @@ declare module "assocpriv/device/ledger" {
          * @returns {Promise<number>}
          */
         sendTime({ number }: Submission, delay: number, now: number, earliest?: number): Promise<number>;
+        /**
+         * Return the keys of a relay that the collector confirmed within the last two weeks, after which it has others.
+         * @param {number} now seconds since 1970
+         * @returns {Promise<string[]>} the SHA-256 of each, in hexadecimal digits
+         */
+        knownKeys(now: number): Promise<string[]>;
+        /**
+         * Record that the collector confirmed a key of a relay.
+         * @param {string} digest its SHA-256, in hexadecimal digits
+         * @param {number} now seconds since 1970
+         */
+        keepKey(digest: string, now: number): Promise<void>;
         /**
          * Return whether the report of a reporting period exists; refuse as `submit` where none may be made.
          * @param {Plan} plan

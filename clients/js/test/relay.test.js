@@ -131,16 +131,55 @@ test("overdue reports leave at a random time within a minute after a page opens;
   assert.deepEqual(state.waits, []);
 });
 
-test("such a plan needs a relay; reports of a plan without a central guarantee leave at once", async (t) => {
+test("such a plan needs a relay; reports of a plan without a central guarantee leave within an hour", async (t) => {
   const state = await channel(t);
   await assert.rejects(state.send("a", { relay: undefined }), (error) => error instanceof PlanError && error.code === "no-relay");
   assert.deepEqual([await state.ledger.queued(), state.stored], [[], []]);
   const other = await channel(t, {});
-  assert.equal((await other.send("a")).state, "sent");
-  for (const period of ["b", "c"]) await other.ledger.submit(other.plan, period, []);
-  assert.equal((await other.rest()).sent, 2);
+  const { state: sent, sendTime } = await other.send("a");
+  assert.deepEqual([sent, sendTime > START && sendTime <= START + 3600], ["scheduled", true]);
+  await other.send("b");
+  other.now += 7200;
+  assert.equal((await other.rest()).sent, 1);
+  other.now += 7200;
+  assert.equal((await other.rest()).sent, 1);
   assert.equal(new Set(other.stored.map((body) => body.length)).size, 1, "each in its own request");
   assert.ok(other.direct.every(({ url }) => url === PATH));
+});
+
+test("of 60 devices, the last or the nth direct request before a report is its sender's as often as by chance", async (t) => {
+  const state = await channel(t);
+  const [requests, last, rows, sends] = [[], [], [], []];
+  const asked = (device) => {
+    while (requests.length < state.direct.length) requests.push(device);
+  };
+  for (let device = 0; device < 60; device += 1) {
+    state.ledger = await openLedgerFile(scratch(t));
+    const { sendTime } = await state.send("a");
+    sends.push({ sendTime, device, ledger: state.ledger });
+    asked(device);
+  }
+  sends.sort((one, other) => one.sendTime - other.sendTime);
+  for (const { sendTime, device, ledger } of sends) {
+    state.now = sendTime;
+    assert.equal((await sendQueued({ collector: state.of(), ledger })).sent, 1);
+    ledger.close();
+    asked(device);
+    rows.push(device);
+    last.push(requests.at(-1));
+  }
+  for (const guesses of [last, requests]) { // Poisson's distribution of mean 1 exceeds 11 once in 10^9 times
+    assert.ok(guesses.filter((guess, place) => guess === rows[place]).length <= 11);
+  }
+});
+
+test("a checked key is known for two weeks", async (t) => {
+  const state = await channel(t);
+  await state.send("a");
+  await state.send("b");
+  assert.equal(state.direct.length, 1);
+  assert.deepEqual(await state.ledger.knownKeys(state.now + 14 * 86400), [state.gateway.digest]);
+  assert.deepEqual(await state.ledger.knownKeys(state.now + 14 * 86400 + 1), []);
 });
 
 test("the key must be pinned, or published by the collector, too; otherwise nothing is sent", async (t) => {
@@ -149,7 +188,8 @@ test("the key must be pinned, or published by the collector, too; otherwise noth
   const other = await gatewayOf(2, async () => new Response());
   const isOther = { code: "other-key", isFinal: true, message: /nothing was made or sent/ };
   state.keysOfCollector = other.keys;
-  await assert.rejects(state.send("a"), isOther);
+  const passes = { code: "stale-key", isFinal: false, message: /the old one for ten minutes; .*; nothing was made or sent/ };
+  await assert.rejects(state.send("a"), passes);
   await state.send("a", { pinnedKeys: [other.digest, digest] });
   state.keysOfRelay = other.keys;
   await assert.rejects(state.send("b", { pinnedKeys: [digest] }), isOther);
@@ -165,7 +205,7 @@ test("the key must be pinned, or published by the collector, too; otherwise noth
   }
 });
 
-test("a replaced key is fetched again, once; other failures are final or temporary", async (t) => {
+test("a key is checked at the next call after it was replaced; other failures are final or temporary", async (t) => {
   const state = await channel(t);
   const collector = state.of();
   const send = (period) => sendRecord([1], { collector, ledger: state.ledger, period });
@@ -176,6 +216,8 @@ test("a replaced key is fetched again, once; other failures are final or tempora
   await state.rotate(3);
   await assert.rejects(send("c"), { code: "stale-key", isFinal: false });
   state.keysOfRelay = state.keysOfCollector = state.gateway.keys;
+  state.now += 2 * CENTRAL.delay;
+  assert.equal((await state.rest()).sent, 0, "the collector was asked");
   state.now += 2 * CENTRAL.delay;
   const posts = () => state.relayed.filter(({ request }) => request.method === "POST").map(({ body }) => body.toString("hex"));
   const before = posts().length;

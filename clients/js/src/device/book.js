@@ -7,15 +7,17 @@
 
 import { gammaOf, multiply } from "./bounds.js";
 
+const KEY_SECONDS = 14 * 86400; // for which a collector has a key
+
 /** @typedef {import("../checks.js").Fraction} Fraction */
 
 /**
  * A record of a ledger, by the kinds of docs/formats/client.md; ids and hashes are hexadecimal digits.
  *
  * 1 and 2: `plan`, `period`, `id`, `gamma` ("a/b", "a/b+" or "none"), `report`. 3 and 4: `of`. 5: `of`,
- * `time`.
+ * `time`. 6: `digest`, `time`.
  * @typedef {{ number: number, kind: number, plan?: string, period?: string, id?: string, gamma?: string,
- *   report?: Uint8Array<ArrayBuffer>, of?: number, time?: number }} LedgerRecord
+ *   report?: Uint8Array<ArrayBuffer>, of?: number, time?: number, digest?: string }} LedgerRecord
  */
 
 /**
@@ -40,6 +42,7 @@ export class Book {
   #forCollector = new Set(); // numbers of reports that are or were queued, in order
   #acknowledged = new Set();
   #times = new Map();
+  #keys = new Map();
   #numbers = new Map();
 
   /**
@@ -56,6 +59,7 @@ export class Book {
     if (record.kind === 1 || record.kind === 2) return this.#addReport(record);
     if (record.kind === 3) return this.#addQueued(record);
     if (record.kind === 4) return this.#addAcknowledged(record);
+    if (record.kind === 6) return this.#addKey(record);
     return record.kind === 5 && this.#addTime(record);
   }
 
@@ -95,6 +99,17 @@ export class Book {
     if (!this.#forCollector.has(of) || this.#acknowledged.has(of) || !Number.isSafeInteger(time) || time < 0) return false;
     this.#times.set(of, time);
     return true;
+  }
+
+  #addKey({ digest, time }) {
+    if (!Number.isSafeInteger(time) || time < 0) return false;
+    this.#keys.set(digest, time);
+    return true;
+  }
+
+  /** Return the keys of a relay that the collector confirmed within two weeks. @param {number} now seconds since 1970 */
+  knownKeys(now) {
+    return [...this.#keys].flatMap(([digest, time]) => (Math.abs(now - time) <= KEY_SECONDS ? [digest] : []));
   }
 
   /** Return the reports under each plan, in the order of their first reports. */

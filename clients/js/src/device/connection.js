@@ -24,6 +24,7 @@ const ADDRESS = /^https?:\/\/[^@?#\\]+$/i;
 const KEY = /^[\x20-\x7e]{1,512}$/;
 const DIGEST = /^[0-9a-f]{64}$/;
 const KEY_PROBLEM = "https://iana.org/assignments/http-problem-types#ohttp-key"; // of a message that the gateway cannot decrypt
+const OLD_KEY = "after a change of keys a relay has the old one for ten minutes; try again then";
 const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/;
 
 /** A response of a collector. */
@@ -111,7 +112,8 @@ export class Collector {
    * @param {string} [options.relay] address of a relay that another party runs, for all requests: it sees who sends,
    *   but not what; the collector sees what, but not who
    * @param {string[]} [options.pinnedKeys] SHA-256, in hexadecimal digits, of the collector's key configurations: no other key
-   *   is used with a relay. Without them the relay's key must be one that the collector, asked directly, publishes, too
+   *   is used with a relay. Without them the collector is asked directly for each new key of the relay, and sees the
+   *   device's address
    * @param {(seconds: number) => Promise<void>} [options.wait] how to wait; tests replace it
    * @param {() => number} [options.now] seconds since 1970; tests replace it
    * @throws {CollectorError} an address that is no such URL, or not a safe one; a key that no header can hold, or with
@@ -160,14 +162,19 @@ export class Collector {
    * @returns {Promise<HttpResponse>}
    * @throws {CollectorError} no response in time, one that is too long, or a redirect
    */
-  async ask(path, { mostBytes, body, headers = {} }) {
+  ask(path, { mostBytes, body, headers = {} }) {
+    return this.#repeated((signal) => this.#once(path, mostBytes, body, headers, signal));
+  }
+
+  /** Return the first response after which no repetition helps. */
+  async #repeated(once) {
     const late = AbortSignal.timeout(1000 * this.#patience);
     const over = new Promise((done) => {
       late.addEventListener("abort", done);
     });
     let waited = 0;
     for (let attempt = 1; ; attempt += 1) {
-      const { answer, problem, asked } = await this.#attempt(path, mostBytes, body, headers, late);
+      const { answer, problem, asked } = await this.#attempt(once, late);
       if (answer !== null) return answer;
       const seconds = Math.max(asked, (pauseBefore(attempt) * (1 + systemWords().below(1025) / 1024)) / 2);
       waited += seconds;
@@ -183,13 +190,13 @@ export class Collector {
   }
 
   /** Try once; without a final response, return the problem and the requested pause. */
-  async #attempt(path, mostBytes, body, headers, late) {
+  async #attempt(once, late) {
     const limit = new AbortController(); // AbortSignal.any forgets a timeout that nothing else holds, on node 20
     const end = () => limit.abort();
     const timer = setTimeout(end, 1000 * this.#answerSeconds);
     late.addEventListener("abort", end);
     try {
-      const answer = await this.#once(path, mostBytes, body, headers, limit.signal);
+      const answer = await once(limit.signal);
       if (!answer.isRetryable()) return { answer, problem: "", asked: 0 };
       return { answer: null, problem: `status ${answer.status}: ${answer.message()}`, asked: retryAfter(answer) };
     } catch (error) {
@@ -207,10 +214,10 @@ export class Collector {
     return this.#fetched(this.#address + path, mostBytes, body, { ...headers, ...key }, signal);
   }
 
-  async #throughRelay(path, mostBytes, body, headers, signal, isAgain = false) {
-    this.#gatewayKey ??= await this.#findKey(signal);
+  async #throughRelay(path, mostBytes, body, headers, signal) {
+    if (this.#gatewayKey === null) await this.checkKey([]);
     const message = requestBytes(new URL(path, this.#address).href, body, headers); // with any path prefix of the collector
-    const { content, open } = await seal(message, this.#gatewayKey);
+    const { content, open } = await seal(message, /** @type {any} */ (this.#gatewayKey));
     const most = Math.max(mostBytes, MOST_ERROR_BYTES) + MOST_AROUND;
     const sealed = await this.#fetched(this.#relay + GATEWAY, most, content, { "Content-Type": REQUEST_TYPE }, signal);
     if (sealed.status === 200) {
@@ -222,28 +229,44 @@ export class Collector {
     if (!sealed.isKeyProblem) {
       throw new CollectorError(`the relay refuses (status ${sealed.status}): ${sealed.message()}`, sealed.code);
     }
-    this.#gatewayKey = null; // the key may have been replaced: fetch it again, once
-    if (isAgain) throw new CollectorError("the collector does not have the key that the relay published", "stale-key");
-    return this.#throughRelay(path, mostBytes, body, headers, signal, true);
+    this.#gatewayKey = null;
+    throw new CollectorError(`the collector does not have the key that the relay published: ${OLD_KEY}`, "stale-key");
   }
 
-  /** Return the key to encrypt for: a pinned one, or the relay's first if the collector publishes it, too. */
-  async #findKey(signal) {
-    const offered = await this.#keysAt(this.#relay, signal);
-    const good = this.#pinnedKeys ?? (await this.#keysAt(this.#address, signal)).map(({ digest }) => digest);
-    const found = this.#pinnedKeys ? offered.find(({ digest }) => good.includes(digest)) : offered[0];
-    if (found === undefined || !good.includes(found.digest)) {
-      const which = this.#pinnedKeys ? "is pinned" : "the collector publishes";
-      throw new CollectorError(`the relay publishes no key that ${which}: its key may be for this device only`, "other-key");
+  /**
+   * Choose the key to encrypt for among those that the relay publishes, for all further requests: a pinned one. Without pins
+   * a known one, else the relay's first, if the collector publishes it, too. The collector, asked directly, sees the device's
+   * address: send nothing until a time that is drawn afterwards.
+   * @param {string[]} known SHA-256, in hexadecimal digits, of keys that were checked before
+   * @returns {Promise<string | null>} the SHA-256 of a key that is not among them and for which the collector was asked
+   * @throws {CollectorError} no response, or no such key
+   */
+  async checkKey(known) {
+    const offered = await this.#keysAt(this.#relay);
+    const trusted = this.#pinnedKeys ?? [...known, ...(this.#gatewayKey === null ? [] : [this.#gatewayKey.digest])];
+    let found = offered.find(({ digest }) => trusted.includes(digest));
+    if (found === undefined && this.#pinnedKeys) {
+      throw new CollectorError("the relay publishes no key that is pinned: renew the pins, or its key is not genuine", "other-key");
     }
-    return found;
+    if (found === undefined) {
+      const published = await this.#keysAt(this.#address);
+      found = published.find(({ digest }) => digest === offered[0].digest);
+    }
+    if (found === undefined) {
+      throw new CollectorError(
+        `the relay publishes no key that the collector publishes: ${OLD_KEY}; if this stays, the relay's key may be for ` +
+          "this device only",
+        "stale-key",
+      );
+    }
+    this.#gatewayKey = found;
+    return this.#pinnedKeys || known.includes(found.digest) ? null : found.digest;
   }
 
-  async #keysAt(address, signal) {
-    const answer = await this.#fetched(address + GATEWAY, MOST_KEYS_BYTES, undefined, {}, signal);
+  async #keysAt(address) {
+    const answer = await this.#repeated((signal) => this.#fetched(address + GATEWAY, MOST_KEYS_BYTES, undefined, {}, signal));
     if (answer.status === 200) return readKeys(answer.body);
-    const code = answer.isRetryable() ? "no-answer" : answer.code;
-    throw new CollectorError(`${shown(address)} publishes no keys (status ${answer.status}): ${answer.message()}`, code);
+    throw new CollectorError(`${shown(address)} publishes no keys (status ${answer.status}): ${answer.message()}`, answer.code);
   }
 
   async #fetched(url, mostBytes, body, headers, signal) {

@@ -141,6 +141,24 @@ export class Ledger {
   }
 
   /**
+   * Return the keys of a relay that the collector confirmed within the last two weeks, after which it has others.
+   * @param {number} now seconds since 1970
+   * @returns {Promise<string[]>} the SHA-256 of each, in hexadecimal digits
+   */
+  knownKeys(now) {
+    return this.#look((book) => book.knownKeys(now));
+  }
+
+  /**
+   * Record that the collector confirmed a key of a relay.
+   * @param {string} digest its SHA-256, in hexadecimal digits
+   * @param {number} now seconds since 1970
+   */
+  async keepKey(digest, now) {
+    await this.#change(() => ({ kind: 6, digest, time: now }));
+  }
+
+  /**
    * Return whether the report of a reporting period exists; refuse as `submit` where none may be made.
    * @param {Plan} plan
    * @param {string} period

@@ -2,8 +2,11 @@
  * A device and its collector: fetch the plan, make a report, and send it until the collector has it.
  *
  * A report is sent only after it is in the ledger, on disk, with the id of its submission: the same bytes at every attempt.
- * Reports of a plan with a central guarantee go through a relay, each in its own request at its own send time, which the
- * ledger records.
+ * Reports of a plan with a central guarantee go through a relay.
+ *
+ * Through a relay each report is sent in its own request at its own send time, which the ledger records. So are keys that
+ * the collector, asked directly, confirmed: a call that asks it sends no report, or the collector could tell from the time
+ * whose report arrives.
  * @module
  */
 
@@ -21,6 +24,7 @@ import { explainOutcome, fetchPlan } from "./publication.js";
 
 const MOST_UPLOAD = 4 << 20; // bytes in one request
 const MOST_RECEIPT = 1 << 12;
+const RELAY_DELAY = 3600; // seconds within which a report is sent through a relay, if its plan does not say
 const MOST_OPENED = 60; // longest delay of overdue reports after a page opens, in seconds
 const KEPT = "the report is queued in the ledger: to send it, call this again, or sendQueued";
 
@@ -64,18 +68,27 @@ const KEPT = "the report is queued in the ledger: to send it, call this again, o
  */
 export async function sendRecord(record, options) {
   const device = deviceOf(options);
+  const newKey = await checkKey(device);
   const plan = await planOf(device);
   const { period, ledger } = device;
   const isKnown = await ledger.has(plan, period);
   const made = isKnown ? null : await prepared(record, plan, device);
   if (made === QUEUED) return { state: "queued for guidance", planId: plan.id, isNew: false, reportBytes: 0 };
   const submission = await ledger.submit(plan, period, made);
+  if (newKey !== null) await ledger.keepKey(newKey, device.collector.now());
   const result = { planId: plan.id, isNew: !isKnown, reportBytes: submission.report.length };
   if (submission.acknowledged) return { state: "already sent", ...result };
-  const [sendTime] = await sendTimesOf([submission], plan, device);
+  const [sendTime] = await sendTimesOf([submission], plan, device, newKey !== null);
   if (sendTime > device.collector.now()) return { state: "scheduled", sendTime, ...result };
   await send([submission], device);
   return { state: "sent", ...result };
+}
+
+/** Choose the key for a relay; return its digest if the collector was asked directly, and saw the address. @param {any} device */
+async function checkKey({ collector, ledger }) {
+  if (!collector.isRelayed) return null;
+  const known = await ledger.knownKeys(collector.now());
+  return explainOutcome("nothing was made or sent", () => collector.checkKey(known));
 }
 
 /** Return the collector's plan, if it may be answered in this way. @param {any} device */
@@ -91,17 +104,19 @@ async function planOf({ collector, pinnedId }) {
 }
 
 /**
- * Return the send times of reports, in seconds since 1970; now without a central guarantee. Of several overdue reports, as
- * on a device that was off, one keeps its time: reports sent together would be known to come from one person.
+ * Return the send times of reports, in seconds since 1970; through a relay none is now if the collector was asked directly.
+ * Of several overdue reports, as on a device that was off, one keeps its time: reports sent together would be known to come
+ * from one person.
  */
-async function sendTimesOf(submissions, plan, { ledger, collector }) {
+async function sendTimesOf(submissions, plan, { ledger, collector }, wasAsked) {
   const now = collector.now();
+  if (!collector.isRelayed) return submissions.map(() => now);
   const times = [];
-  for (const each of plan.central === null ? [] : submissions) {
-    const earliest = times.some((time) => time <= now) ? now + 1 : 0;
-    times.push(await ledger.sendTime(each, plan.central.delay, now, earliest));
+  for (const each of submissions) {
+    const earliest = wasAsked || times.some((time) => time <= now) ? now + 1 : 0;
+    times.push(await ledger.sendTime(each, plan.central?.delay ?? RELAY_DELAY, now, earliest));
   }
-  return plan.central === null ? submissions.map(() => now) : times;
+  return times;
 }
 
 const QUEUED = Symbol("a queued record");
@@ -149,10 +164,13 @@ async function prepared(record, plan, { collector, period, maxLevel, queue, empt
  */
 export async function sendQueued(options) {
   const device = deviceOf(options);
+  const { ledger, collector } = device;
+  const newKey = await checkKey(device);
   const plan = await planOf(device);
-  const before = await sendReports(plan, device);
+  if (newKey !== null && (await ledger.queued()).length > 0) await ledger.keepKey(newKey, collector.now());
+  const before = await sendReports(plan, device, newKey !== null);
   const records = await answerQueued(plan, device); // last: refused guidance must not block the reports
-  const { sent, otherPlans, later } = await sendReports(plan, device);
+  const { sent, otherPlans, later } = await sendReports(plan, device, newKey !== null);
   return { sent: before.sent + sent, otherPlans, records, later };
 }
 
@@ -165,9 +183,10 @@ export async function sendQueued(options) {
 export async function sendScheduled(options) {
   const device = deviceOf(options);
   const { collector } = device;
+  await checkKey(device);
   const { central } = await planOf(device);
-  if (central !== null && (await device.ledger.queued()).length > 0) {
-    await collector.wait(systemWords().below(1000 * Math.min(central.delay, MOST_OPENED)) / 1000);
+  if (collector.isRelayed && (await device.ledger.queued()).length > 0) {
+    await collector.wait(systemWords().below(1000 * Math.min(central?.delay ?? RELAY_DELAY, MOST_OPENED)) / 1000);
   }
   for (let sent = 0; ; ) {
     const result = await sendQueued(device);
@@ -180,11 +199,12 @@ export async function sendScheduled(options) {
 /**
  * @param {import("../plan.js").Plan} plan
  * @param {any} device
+ * @param {boolean} wasAsked whether the collector was asked directly
  */
-async function sendReports(plan, device) {
+async function sendReports(plan, device, wasAsked) {
   const queued = await device.ledger.queued();
   const wanted = queued.filter(({ planId }) => planId === plan.id);
-  const times = await sendTimesOf(wanted, plan, device);
+  const times = await sendTimesOf(wanted, plan, device, wasAsked);
   const now = device.collector.now();
   const due = wanted.filter((_, place) => times[place] <= now);
   const together = Math.max(1, Math.floor(MOST_UPLOAD / (ID_BYTES + plan.reportBytes)));

@@ -15,7 +15,7 @@ import { hexOf } from "../plan.js";
 /** @typedef {import("../device/book.js").LedgerRecord} LedgerRecord */
 
 const NAME = Buffer.from("assocpriv-ledger", "ascii");
-const VERSION = 3;
+const VERSION = 4;
 const MOST_RECORD = 1 << 18;
 const START = 8; // of every record: length, number
 const CHECKSUM = 32;
@@ -53,9 +53,10 @@ export function recordBytes(record) {
 }
 
 /** @param {any} record */
-function partsOf({ kind, plan, period, id, gamma, report, of, time }) {
+function partsOf({ kind, plan, period, id, gamma, report, of, time, digest }) {
   if (kind === 3 || kind === 4) return [number32(of)];
   if (kind === 5) return [number32(of), number64(time)];
+  if (kind === 6) return [bytesOf(digest), number64(time)];
   const length = Buffer.alloc(2);
   length.writeUInt16LE(gamma.length);
   return [bytesOf(plan), bytesOf(period), bytesOf(id), length, Buffer.from(gamma, "ascii"), report];
@@ -133,6 +134,9 @@ function recordOf(body) {
   const rest = body.subarray(1);
   if (kind === 1 || kind === 2) return reportOf(kind, rest);
   if (kind === 5 && rest.length === 4 + TIME_BYTES) return { kind, of: rest.readUInt32LE(0), time: Number(rest.readBigUInt64LE(4)) };
+  if (kind === 6 && rest.length === HASH + TIME_BYTES) {
+    return { kind, digest: hexOf(rest.subarray(0, HASH)), time: Number(rest.readBigUInt64LE(HASH)) };
+  }
   return (kind === 3 || kind === 4) && rest.length === 4 ? { kind, of: rest.readUInt32LE(0) } : null;
 }
 
