@@ -39,6 +39,7 @@ from itertools import accumulate, combinations, count, islice, pairwise, product
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from assocpriv.auditing import recompute_reports
 from assocpriv.auditing.findings import BROKEN, CONSISTENT, GUARANTEE, Finding
@@ -61,7 +62,7 @@ _LARGEST_DENOMINATOR = 10**24
 _MOST_SHOWN = 10**40
 _ALL_SETS = 2000  # itemsets: up to this number all are tested
 _RANDOM_SETS = 150
-_LOST = 1e-3  # share of δ for each of three tails of a central guarantee's proof
+_LOST = 1e-3  # share of δ for each of two tails of a central guarantee's proof
 _ERRORS = 1e-6  # relative error of floats
 
 
@@ -361,11 +362,10 @@ def delta_of(epsilon: float, gamma: Fraction, mass: Fraction, people: int, delta
     from scipy.stats import binom
 
     corner, growth, excess = (1 - mass) / (gamma - 1), math.exp(epsilon), float(gamma - 1)
-    kappa, lost = math.expm1(epsilon) / excess, _LOST * delta
-    neutral = int(binom.ppf(lost, people - 1, float(mass - 2 * corner)))
-    clones = float(2 * corner)
+    kappa, lost, clones = math.expm1(epsilon) / excess, _LOST * delta, float(2 * corner)
     first, last = int(binom.ppf(lost, people - 1, clones)), int(binom.isf(lost, people - 1, clones)) + 2
-    counts = np.arange(first, min(last, people) + 1, dtype=np.float64)
+    counts = np.arange(first, min(last, people) + 1, dtype=np.float64)[:, None]
+    neutral, weights = _neutral(people - counts, float((mass - 2 * corner) / (1 - 2 * corner)))
     # (1 + e^ε) (a − over)_+, and E[(a − over)_+] = C/2 P[a' ≥ t − 1] − over P[a ≥ t] with a' ~ Bin(C − 1, ½), t > over
     over = (growth * counts + kappa * (counts + neutral)) / (1 + growth)
     least = np.floor(over) + 1
@@ -374,8 +374,32 @@ def delta_of(epsilon: float, gamma: Fraction, mass: Fraction, people: int, delta
     above = betainc(t, c - t + 1, 0.5)
     before = np.where(t > 1, betainc(np.maximum(t - 1, 1), np.maximum(c - t + 1, 1), 0.5), 1.0)
     parts = np.where(possible, np.maximum(c / 2 * before * (1 + _ERRORS) - over * above * (1 - _ERRORS), 0), 0.0)
-    expected = float(binom.pmf(counts, people, clones) @ parts)
-    return expected * excess * (1 + growth) / people * (1 + _ERRORS) + 3 * lost
+    expected = float(binom.pmf(counts[:, 0], people, clones) @ (weights * parts).sum(axis=1))
+    return expected * excess * (1 + growth) / people * (1 + _ERRORS) + 2 * lost
+
+
+def _neutral(draws: NDArray[np.float64], share: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return numbers of neutral reports and weights, (counts, numbers), for an upper bound of convex, falling means.
+
+    Of Bin(n, p), ``draws`` n of shape (counts, 1), numbers between two of these move to them without a change of
+    the mean; the mean below h is n p P[Bin(n − 1, p) < h].
+    """
+    from scipy.special import betainc
+
+    def below(ends: NDArray[np.float64], draws: NDArray[np.float64]) -> NDArray[np.float64]:
+        inside = np.clip(ends, 1, np.maximum(draws, 1))  # P[Bin(n, p) < h] = 1 − I_p(h, n − h + 1)
+        return np.where(ends > draws, 1.0, np.where(ends < 1, 0.0, betainc(draws - inside + 1, inside, 1 - share)))
+
+    width = np.ceil(np.sqrt(draws * share * (1 - share)) / 2)
+    middle = np.clip(np.floor(draws * share) + width * np.arange(-24.0, 25.0), 0, draws)
+    ends: NDArray[np.float64] = np.concatenate([np.zeros_like(draws), middle, draws + 1], axis=1)
+    inside = np.diff(below(ends, draws), axis=1)
+    means = draws * share * np.diff(below(ends - 1, np.maximum(draws - 1, 0)), axis=1)
+    upper = np.clip((means - ends[:, :-1] * inside) / np.maximum(np.diff(ends, axis=1), 1), 0, inside)
+    weights = np.zeros_like(ends)
+    weights[:, :-1] += inside - upper
+    weights[:, 1:] += upper
+    return ends, weights
 
 
 # ---- the findings

@@ -47,7 +47,8 @@ from assocpriv.guarantees.errors import PlanError, pluralize
 _MOST_REPORTS = 10**12
 _LARGEST_AMPLIFICATION = 10**12  # beyond it shuffling even the most reports gains nothing, and floats lose precision
 _STRATA = 512  # of the number of clones; a finer division changes ε' in the fifth digit
-_LOST = 1e-3  # share of δ given to each of three tails that are cut off
+_LOST = 1e-3  # share of δ given to each of two tails that are cut off
+_POINTS = np.array([-1e9, *range(-9, 10), 1e9])[:, None]  # of a chord over c, in standard deviations from its mean
 _SLACK = 1e-7  # relative; scipy's binomial is correct to 1e-8 even for 10^9 draws (a test compares)
 _HALVINGS = 60
 _UP = 1 + 1e-12
@@ -311,20 +312,47 @@ def _least_epsilon(amplification: Fraction, reports: int, delta: float, mass: Fr
 def shuffled_delta(epsilon: float, amplification: Fraction, reports: int, mass: Fraction, lost: float = 1e-30) -> float:
     """Return an upper bound of δ(ε') for a blanket of a given mass, at least 2/(γ+1).
 
-    Cutting off counts that are unlikely under R_0 costs their probability, at most ``lost`` for each of three tails.
-    Within a stratum of C, a − C/2 is a martingale, so expectations of its convex functions grow with C. The subtracted
-    term grows with C, too. So the expectation is at most that with the clones of the stratum's upper end and the drift
-    of its lower end.
+    Cutting off C that are unlikely under R_0 costs their probability, at most ``lost`` for each of two tails. Within a
+    stratum of C, a − C/2 is a martingale, so expectations of its convex functions grow with C. The subtracted term
+    grows with C, too. So the expectation is at most that with the clones of the stratum's upper end and the drift of
+    its lower end. Given C, c ~ Bin(N − C, (λ − 2q)/(1 − 2q)) falls with C, and the excess is convex and falls with c.
+    So its mean is at most that of a chord over c, for the C of the stratum's upper end.
     """
     corner = (1 - mass) / (amplification - 1)
     growth, excess = math.expm1(epsilon), float(amplification - 1)
     kappa = growth / excess
-    neutral, cut = _least_count(reports - 1, float(mass - 2 * corner), lost)
-    lows, highs, masses, more_cut = _strata(reports, float(2 * corner), lost)
+    lows, highs, masses, cut = _strata(reports, float(2 * corner), lost)
+    neutral, weights = _chord(reports - highs, float((mass - 2 * corner) / (1 - 2 * corner)))
     drift = (growth / 2 + kappa) * lows + kappa * neutral
-    parts = _mean_excess(highs, drift / (2 + growth))
-    expected = float(np.sum(masses * parts)) * excess * (2 + growth) / reports
-    return expected * (1 + _SLACK) + cut + more_cut
+    parts = _mean_excess(np.broadcast_to(highs, drift.shape), drift / (2 + growth))
+    expected = float(np.sum(masses * weights * parts)) * excess * (2 + growth) / reports
+    return expected * (1 + 2 * _SLACK) + cut
+
+
+def _chord(draws: NDArray[np.float64], probability: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return points and weights (points, strata) with E f(c) ≤ Σ weights · f(points) for convex and falling f ≥ 0.
+
+    ``draws`` are n of shape (strata,), and c ~ Bin(n, probability). Between two points f lies below its chord, whose
+    mean follows from E[c; l < c ≤ h] = n p P[l ≤ Bin(n − 1, p) < h]. Rounding moves weight to the lower point.
+    """
+    from scipy.stats import binom
+
+    if not probability:
+        return np.zeros((1, len(draws))), np.ones((1, len(draws)))
+
+    def between(ends: NDArray[np.float64], draws: NDArray[np.float64]) -> NDArray[np.float64]:
+        below, above = np.diff(binom.cdf(ends, draws, probability), axis=0), binom.sf(ends, draws, probability)
+        return np.where(ends[1:] < draws * probability, below, -np.diff(above, axis=0))  # the smaller keep more digits
+
+    mean = draws * probability
+    points = np.clip(np.round(mean + np.sqrt(mean * (1 - probability)) * _POINTS), 0, draws)
+    inside, lengths = between(points, draws), np.maximum(np.diff(points, axis=0), 1)
+    moments = mean * between(points - 1, np.maximum(draws - 1, 0))
+    shares = (moments - points[:-1] * inside - _SLACK * points[1:] * inside) / lengths
+    upper = np.clip(shares, 0, inside)
+    weights = np.concatenate([binom.cdf(points[:1], draws, probability), upper])
+    weights[:-1] += inside - upper
+    return points, weights
 
 
 def _mean_excess(draws: NDArray[np.float64], over: NDArray[np.float64]) -> NDArray[np.float64]:

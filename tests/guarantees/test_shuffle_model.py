@@ -377,6 +377,32 @@ def test_the_bound_includes_the_tails_that_are_cut_off(lost: float, mass: Fracti
     assert exact <= shuffled_delta(0.1, gamma, reports, mass, lost)
 
 
+@pytest.mark.parametrize(("gamma", "mass"), [(3, Fraction(3, 5)), (9, Fraction(2, 3)), (99, Fraction(9, 10))], ids=str)
+@pytest.mark.parametrize("value", [0.1, 0.5])
+def test_neutral_reports_are_summed_over(gamma: int, mass: Fraction, value: float) -> None:
+    """The bound is the exact sum over all counts of 40 reports, in fractions, or at most 3% more."""
+    exact = exact_delta(Fraction(exp(value)), Fraction(gamma), 40, mass)
+    assert exact <= shuffled_delta(value, Fraction(gamma), 40, mass, 1e-12) <= exact * Fraction(103, 100)
+
+
+@pytest.mark.parametrize(("reports", "gamma", "mass"), [(18_000, 478, 0.368), (90_000, 2441, 0.36)])
+def test_neutral_reports_of_a_collection_are_summed_over(reports: int, gamma: int, mass: float) -> None:
+    """The bound is at most 1% above a sum over all numbers of clones and of neutral reports that are likely."""
+    corner, growth = (1 - mass) / (gamma - 1), np.expm1(1.0)
+    total = 0.0
+    for clones in range(400):
+        if (chance := binom.pmf(clones, reports, 2 * corner)) < 1e-20:
+            continue
+        others, share = reports - clones, (mass - 2 * corner) / (1 - 2 * corner)
+        neutral = np.arange(*binom.interval(1 - 1e-15, others, share))
+        over = (growth / 2 * clones + growth / (gamma - 1) * (clones + neutral)) / (2 + growth)
+        least = np.floor(clones / 2 + over) + 1
+        excess = least * binom.pmf(least, clones, 0.5) / 2 - over * binom.sf(least - 1, clones, 0.5)
+        total += chance * float(binom.pmf(neutral, others, share) @ excess)
+    total *= (gamma - 1) * (2 + growth) / reports
+    assert 1 <= shuffled_delta(1.0, Fraction(gamma), reports, Fraction(mass), 1e-12) / total < 1.01
+
+
 @pytest.mark.parametrize(("reports", "probability"), [(500, 0.1), (500, 0.9), (20, 0.1), (20, 0.9), (10**6, 0.3)])
 @pytest.mark.parametrize("lost", [0.3, 1e-3, 1e-20])
 def test_each_tail_that_is_cut_off_costs_its_share(reports: int, probability: float, lost: float) -> None:

@@ -178,7 +178,7 @@ def test_small_catalogues_have_a_pilot_where_sizes_are_unknown() -> None:
 
 def test_few_people_of_a_channel_report_in_one_round() -> None:
     """Where half of the people prove no central guarantee, all report together."""
-    wanted: dict[str, Any] = {"central": ("0.1", "1e-8"), "reports": 500}
+    wanted: dict[str, Any] = {"central": ("0.1", "1e-8"), "reports": 80}
     assert choose_rounds(1000, None, rounds=1, **wanted).rounds is None
     assert choose_rounds(1000, None, rounds=None, **wanted).rounds is None
     with pytest.raises(AssocprivError, match="reports are too few"):
