@@ -20,7 +20,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -302,6 +302,11 @@ def stored(folder: Path, mode: str = "ro") -> list[tuple[int, int]]:
             continue
         joined = b"".join(row for (row,) in rows)
         opened[token] = [joined[start + 16 : start + RECORD] for start in range(0, len(joined), RECORD)]
+    for path in sorted((folder / "open").glob("[0-9]*.slots")):
+        with suppress(FileNotFoundError):
+            content = path.read_bytes()
+            slots = [content[start : start + RECORD + 4] for start in range(4096, len(content), RECORD + 4)]
+            opened[content[16:24].hex()] = [slot[16:RECORD] for slot in slots if any(slot)]
     found = list[bytes]()
     for path in folder.glob("*.parquet"):
         found += pq.read_table(path).column("report").to_pylist()

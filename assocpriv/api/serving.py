@@ -232,7 +232,7 @@ def make_service(
         keyring = Keyring(folder, required=keys)
         if keyring.are_required() and plan.minimum_batch_size > 1:
             raise PlanError("keys identify senders, which a central guarantee hides; serve the plan without keys")
-        opened = open_store(folder, plan, store, sizes=sizes)
+        opened = open_store(folder, plan, store, sizes=sizes, oblivious=bool(oblivious))
         on_failure.callback(opened.close)
         _check_senders(opened, folder, has_keys=keyring.are_required(), oblivious=oblivious)
         collection = ServedCollection(plan, opened, folder, is_ended(folder))

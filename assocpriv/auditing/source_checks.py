@@ -47,7 +47,7 @@ _REASONS = {
     "client/guided/guided_client.py": "open read_bytes",
     "files/atomic.py": "urandom glob open",  # names of unfinished files
     "files/oblivious_http.py": "secrets open",  # keys of encrypted messages; decryption is called open
-    "files/open_batches.py": "secrets listdir read_bytes",  # the identifier of a store
+    "files/open_batches.py": "secrets listdir read_bytes open stat",  # names; whether a file was replaced
     "files/plan_files.py": "open",
     "files/report_files.py": "datetime stat st_mtime glob open read_bytes",  # time and change of a file
     "kernels/parallel.py": "sys psutil cpu_count read_text",  # numbers of cores and memory

@@ -22,6 +22,7 @@ from contextlib import closing, suppress
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,31 +48,69 @@ _IDS_A_FILE = 1 << 20  # ids before the next file starts
 ENDED_FILE = "ended"  # in a folder whose collection has ended
 _REMOVED_FILE, _REMOVED_FORMAT, _VERSION = "removed.json", "assocpriv-removed", 1
 _SQLITE_ENDINGS = ("-wal", "-shm")
+_LEAST_SLOTS = 1 << 12
 
 
 # ---- batches
 
 
-def create_batch(folder: Path, number: int) -> Path:
-    """Make the database of a batch, complete under its name or absent, and return its path.
+def create_batch(
+    folder: Path, number: int, plan: "PublishedPlan", *, slots: bool, token: str = "", records: Any = (), room: int = 0
+) -> Path:
+    """Make a batch with the ``records`` (n, 16 + report_bytes), complete under its name or absent; return its path.
+
+    With ``slots`` it is a file of slots, at least twice as many as records and ``room`` for more, else a database.
 
     Raises:
         StoreFullError: the disk refuses.
     """
-    path = folder / open_batches.OPEN_FOLDER / f"{number}{open_batches.BATCH_ENDING}"
+    ending, token = open_batches.SLOTS_ENDING if slots else open_batches.BATCH_ENDING, token or secrets.token_hex(8)
+    path = folder / open_batches.OPEN_FOLDER / f"{number}{ending}"
     unfinished = path.with_name(f".{path.name}.part")
     try:
         unfinished.unlink(missing_ok=True)
+        if slots:
+            _write_slots(unfinished, plan, token, records, room)
+            os.replace(unfinished, path)
+            sync_folder(path.parent)
+            return path
         with closing(open_batches.connect(unfinished, new=True)) as database:
             database.execute("PRAGMA synchronous = FULL")
             for statement in open_batches.SCHEMA:
                 database.execute(statement)
-            database.execute("INSERT INTO batch VALUES (?)", (secrets.token_hex(8),))
+            database.execute("INSERT INTO batch VALUES (?)", (token,))
+            if len(records):
+                joined = records.tobytes()
+                number = secrets.randbits(62)
+                database.execute("INSERT INTO uploads VALUES (?, 0, ?, ?)", (number, joined, crc32(joined)))
         os.replace(unfinished, path)
         sync_folder(path.parent)
     except (sqlite3.Error, OSError) as error:
         raise StoreFullError(f"cannot create a batch in {folder}: {error}; is the disk full?") from None
     return path
+
+
+def _write_slots(path: Path, plan: "PublishedPlan", token: str, records: Any, room: int) -> None:
+    """Write a file of slots with records at uniformly random places; its blocks are allocated in order."""
+    count = _LEAST_SLOTS
+    while count < 2 * (len(records) + room):
+        count *= 4
+    slots = np.zeros((count, plan.record_bytes + open_batches.CRC_BYTES), np.uint8)
+    places = np.argsort(SystemEntropy().words(count))[: len(records)]
+    for place, record in zip(places, records, strict=True):
+        slots[place] = np.frombuffer(open_batches.slot_of(bytes(record)), np.uint8)
+    with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as stream:
+        stream.write(open_batches.slots_header(token, plan.record_bytes, count))
+        stream.write(slots.tobytes())
+        stream.flush()
+        round_file_time(path)
+        os.fsync(stream.fileno())
+
+
+def overwrite(file: int) -> None:
+    """Overwrite an open file that has no name any more with zeros, as far as the disk does so in place."""
+    os.pwrite(file, bytes(os.fstat(file).st_size), 0)
+    os.fsync(file)
 
 
 def ids_files(folder: Path) -> list[Path]:
@@ -113,9 +152,7 @@ def close_batch(
         FileError: the disk refuses.
         WireError: the database is damaged.
     """
-    with open_batches.open_database(path) as database:
-        token = open_batches.token_of(database, path)
-        by_key = open_batches.read_uploads(database, plan)
+    token, by_key = open_batches.read_batch(path, plan)
     if not by_key:
         return None, {}
     ids = _merge_ids(folder, np.concatenate([records[:, :ID_BYTES] for records in by_key.values()]))
@@ -184,10 +221,13 @@ def closed_counts(folder: Path, open_tokens: Collection[str]) -> tuple[Counter[i
 
 
 def remove_batch(path: Path) -> None:
-    """Remove the database of a closed batch, and SQLite's files next to it."""
-    for ending in ("", *_SQLITE_ENDINGS):
-        path.with_name(path.name + ending).unlink(missing_ok=True)
-    sync_folder(path.parent)
+    """Remove a closed batch, and SQLite's files next to it."""
+    with path.open("r+b") as stream:
+        for ending in ("", *_SQLITE_ENDINGS):
+            path.with_name(path.name + ending).unlink(missing_ok=True)
+        sync_folder(path.parent)
+        if path.suffix == open_batches.SLOTS_ENDING:
+            overwrite(stream.fileno())
 
 
 def remove_partial_files(folder: Path) -> None:
@@ -213,8 +253,8 @@ def _today() -> date:
     return datetime.now(UTC).date()
 
 
-def round_file_time(path: Path) -> None:
-    """Set a file's modification time to midnight, so that it shows the day only."""
+def round_file_time(path: Path | int) -> None:
+    """Set a file's, or open file's, modification time to midnight, so that it shows the day only."""
     midnight = datetime.combine(_today(), datetime.min.time(), UTC).timestamp()
     with suppress(OSError):
         os.utime(path, (midnight, midnight))

@@ -257,29 +257,37 @@ def batch_sizes(folder: Path) -> BatchSizes:
 
 
 def open_store(
-    folder: Path, plan: "PublishedPlan", store: str | None = None, *, sizes: BatchSizes | None = None
+    folder: Path,
+    plan: "PublishedPlan",
+    store: str | None = None,
+    *,
+    sizes: BatchSizes | None = None,
+    oblivious: bool | None = None,
 ) -> ReportStore:
     """Open the store of a folder: ``sqlite``, or the URL of a database; by default that of the folder.
 
-    The batch sizes are those of the folder, too; given ``sizes`` are written there.
+    The batch sizes are those of the folder, too; given ``sizes`` are written there. With ``oblivious`` files show no
+    order of arrival; by default as the folder's did.
 
     Raises:
         FileError: the folder has another store, or it cannot be opened.
         PlanError: no such store, or its extra is missing; or a plan whose central guarantee is not proved.
     """
     plan.check_central()
-    opened = _open_store(folder, plan, store, sizes or batch_sizes(folder))
+    opened = _open_store(folder, plan, store, sizes or batch_sizes(folder), oblivious=oblivious)
     if sizes is not None and sizes != batch_sizes(folder):
         open_batches.write_note(folder / _SIZES_FILE, _SIZES_FORMAT, _VERSION, asdict(sizes))
     return opened
 
 
-def _open_store(folder: Path, plan: "PublishedPlan", store: str | None, sizes: BatchSizes) -> ReportStore:
+def _open_store(
+    folder: Path, plan: "PublishedPlan", store: str | None, sizes: BatchSizes, *, oblivious: bool | None
+) -> ReportStore:
     mark = open_batches.read_mark(folder)
     if store == SQLITE or (store is None and mark is None):
         if mark is not None:
             raise FileError(f"reports of {folder} are kept in PostgreSQL; give its URL as the store")
-        return SqliteStore(folder, plan, sizes)
+        return SqliteStore(folder, plan, sizes, oblivious=oblivious)
     url = PostgresUrl(store) if store is not None else PostgresUrl(mark.store if mark else "", from_mark=True)
     if mark is None and (open_batches.batch_files(folder) or batch_closing.ids_files(folder)):
         raise FileError(f"{folder} has reports in SQLite, whose ids PostgreSQL does not have; name a new folder")

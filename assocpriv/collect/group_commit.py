@@ -131,9 +131,11 @@ class Intake:
 
     def _next(self) -> _Waiting | None:
         """Wait for an upload; the store erases the order of arrival when none has come for a while."""
-        with suppress(queue.Empty):
-            return self._queue.get(timeout=_QUIET_SECONDS)
-        self.store.erase_order()
+        again = True
+        while again:
+            with suppress(queue.Empty):
+                return self._queue.get(timeout=_QUIET_SECONDS)
+            again = self.store.erase_order()
         return self._queue.get()
 
     def _store(self, uploads: list[Upload]) -> list[int | RequestRefused]:

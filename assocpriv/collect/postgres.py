@@ -379,8 +379,9 @@ class PostgresStore:
                 database.execute("INSERT INTO batches VALUES (%s)", (token,))
         self._has_pending = True
 
-    def erase_order(self) -> None:
+    def erase_order(self) -> bool:
         """Do nothing: the database has its own files; see the protocol."""
+        return False
 
     def has_pending(self) -> bool:
         """Return whether batches are pending here; now and then, count what other collectors stored."""

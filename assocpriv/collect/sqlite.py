@@ -1,8 +1,9 @@
 """Reports of one plan in a folder: SQLite for open batches, report files for closed ones.
 
-A group of uploads is one row of a table and one commit, in WAL mode with synchronous=FULL. Rows have random numbers,
-and the records in a row random order; an upload through a relay has its own row. While reports arrive, the journal,
-SQLite's write-ahead log, shows their order: it is emptied when none has arrived for a second.
+A group of uploads is, for each key, one row of a table, and one commit, in WAL mode with synchronous=FULL. Rows have
+random numbers, and the records in a row random order. The order of rows on a page, and while reports arrive the
+journal, SQLite's write-ahead log, show the order of groups. A collector behind a relay has files of slots in place of
+databases, which show none (collect/slots.py).
 
 Ids are compared in memory: a table with the ids as its key writes a page for every report, and takes 10 times as long.
 The ids of an open batch are held in memory, 110 bytes each. Those of closed batches are in sorted files, behind a
@@ -31,6 +32,7 @@ from numpy.typing import NDArray
 
 from assocpriv.collect import batch_closing, store
 from assocpriv.collect.keys import GATEWAY_FILE, KEYS_FILE
+from assocpriv.collect.slots import SlotBatch
 from assocpriv.collect.store import RequestRefused, Upload, ids_of, records_of
 from assocpriv.files import open_batches
 from assocpriv.files.atomic import atomic_output, sync_folder
@@ -101,16 +103,15 @@ class _OpenBatch:
             yield from ((each, bytes(row)) for each, row in zip(ids_of(rows), rows, strict=True) if each in wanted)
 
     def write(self, rows: Sequence[tuple[int, bytes]]) -> None:
-        """Add rows of (key, records) under random numbers, and wait for the disk, even without rows.
+        """Add rows of (key, records), joined for each key, under random numbers, and wait for the disk.
 
         Raises:
             sqlite3.Error: nothing was added.
         """
         try:
-            checked = sorted((secrets.randbits(62), key, records, crc32(records)) for key, records in rows)
+            joined = _joined(rows, self._plan)
+            checked = sorted((secrets.randbits(62), key, records, crc32(records)) for key, records in joined)
             self.database.execute("BEGIN IMMEDIATE")
-            if not checked:  # write one page, as for one report
-                self.database.execute(open_batches.SCHEMA[0])
             self.database.executemany("INSERT INTO uploads VALUES (?, ?, ?, ?)", checked)
             self.database.execute("COMMIT")
         except BaseException:
@@ -121,12 +122,45 @@ class _OpenBatch:
         for number, _, records, _ in checked:
             self.ids.update(dict.fromkeys(ids_of(np.frombuffer(records, np.uint8).reshape(-1, width)), number))
 
+    def erase_order(self) -> bool:
+        """Empty the journal, which shows the order of reports, and round the file's time; return False, once is enough.
+
+        Raises:
+            sqlite3.Error: for example another process reads; the next call does it.
+        """
+        self.database.execute("PRAGMA busy_timeout = 0")
+        self.database.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+        self.database.execute(f"PRAGMA busy_timeout = {int(1000 * open_batches.WAIT_SECONDS)}")
+        batch_closing.round_file_time(self.path)
+        return False
+
+    def close(self) -> None:
+        """Close the database."""
+        self.database.close()
+        batch_closing.round_file_time(self.path)
+
+
+_Batch = _OpenBatch | SlotBatch
+
+
+def _opened(path: Path, plan: "PublishedPlan") -> _Batch:
+    return (SlotBatch if path.suffix == open_batches.SLOTS_ENDING else _OpenBatch)(path, plan)
+
 
 class SqliteStore:
     """See :class:`assocpriv.collect.store.ReportStore`."""
 
-    def __init__(self, folder: Path, plan: "PublishedPlan", sizes: store.BatchSizes = store.BatchSizes()) -> None:  # noqa: B008
+    def __init__(
+        self,
+        folder: Path,
+        plan: "PublishedPlan",
+        sizes: store.BatchSizes = store.BatchSizes(),  # noqa: B008
+        *,
+        oblivious: bool | None = None,
+    ) -> None:
         """Open a plan's folder, or make it, and finish what a crash left.
+
+        With ``oblivious`` nothing on the disk shows the order of reports, by default as it was.
 
         Raises:
             FileError: it cannot be written, or belongs to something else.
@@ -137,7 +171,7 @@ class SqliteStore:
         self._guard, self._closing = threading.Lock(), threading.Lock()
         prepare_folder(folder, plan)
         batch_closing.remove_partial_files(folder)
-        *pending, last = open_batches.batch_files(folder) or [batch_closing.create_batch(folder, 1)]
+        *pending, last = _batches_in_form(folder, plan, oblivious)
         left = _close_batches(pending, folder, plan, sizes)
         self._closed, self._closed_batches = batch_closing.closed_counts(folder, {each.token for each in left})
         self._aside = batch_closing.closed_counts(folder / batch_closing.ASIDE_FOLDER, set())[
@@ -150,7 +184,8 @@ class SqliteStore:
                 f"{folder / open_batches.IDS_FOLDER} lacks submission ids of {pluralize(missing, 'closed report')}, so "
                 "retries could count twice; restore its files, or collect into a new folder"
             )
-        self._pending, self._open = left, _OpenBatch(last, plan)
+        self._pending: list[_Batch] = left
+        self._open = _opened(last, plan)
 
     def add(self, uploads: Sequence[Upload]) -> list[int | RequestRefused]:
         """Store uploads; see the protocol."""
@@ -161,13 +196,13 @@ class SqliteStore:
             known = self._known_among(ids, records)
             if not known and len(set(ids)) == len(ids) and all(upload.quota is None for upload in uploads):
                 results: list[int | RequestRefused] = [upload.count for upload in uploads]
-                rows = [(upload.key, upload.body, upload.own_row) for upload in uploads]
+                rows = [(upload.key, upload.body) for upload in uploads]
             else:
                 self.conflicts += self._conflicts(ids, records, known)
                 results, stored = store.accept(uploads, ids, known, self._used(uploads))
                 rows = _rows_stored(uploads, stored, self.plan)
             if rows or any(upload.own_row for upload in uploads):  # write in any case, or a relay could detect a repeat
-                self._write(_joined(rows, self.plan))
+                self._write(rows)
                 for upload, result in zip(uploads, results, strict=True):
                     self._open.by_key[upload.key] += 0 if isinstance(result, RequestRefused) else result
             return results
@@ -217,18 +252,17 @@ class SqliteStore:
 
     def _rotate(self) -> None:
         try:
-            begun = _OpenBatch(batch_closing.create_batch(self.folder, int(self._open.path.stem) + 1), self.plan)
+            number, slots = int(self._open.path.stem) + 1, isinstance(self._open, SlotBatch)
+            begun = _opened(batch_closing.create_batch(self.folder, number, self.plan, slots=slots), self.plan)
         except (sqlite3.Error, OSError) as error:
             raise store.StoreFullError(f"cannot create a batch in {self.folder}: {error}") from None
         self._pending, self._open = [*self._pending, self._open], begun
 
-    def erase_order(self) -> None:
-        """Empty the journal, which shows the order of reports, and round the file's time; see the protocol."""
-        with self._guard, suppress(sqlite3.Error):  # for example while another process reads: the next call does it
-            self._open.database.execute("PRAGMA busy_timeout = 0")
-            self._open.database.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-            self._open.database.execute(f"PRAGMA busy_timeout = {int(1000 * open_batches.WAIT_SECONDS)}")
-            batch_closing.round_file_time(self._open.path)
+    def erase_order(self) -> bool:
+        """Erase what shows the order of the last reports; see the protocol."""
+        with self._guard, suppress(sqlite3.Error):
+            return self._open.erase_order()
+        return False
 
     def has_pending(self) -> bool:
         """Return whether batches are pending."""
@@ -246,7 +280,7 @@ class SqliteStore:
                 closed += 1
             return closed
 
-    def _close_batch(self, batch: _OpenBatch) -> None:
+    def _close_batch(self, batch: _Batch) -> None:
         ids, by_key = batch_closing.close_batch(batch.path, self.folder, self.plan, self._sizes)
         if ids is not None:
             self._known.add(ids, [records[:, :ID_BYTES] for records in by_key.values()])
@@ -254,7 +288,7 @@ class SqliteStore:
             self._closed.update({key: len(records) for key, records in by_key.items()})
             self._closed_batches += bool(by_key)
             self._pending = [each for each in self._pending if each is not batch]
-        batch.database.close()
+        batch.close()
         batch_closing.remove_batch(batch.path)
 
     def status(self) -> store.StoreStatus:
@@ -285,33 +319,47 @@ class SqliteStore:
         """Close the databases."""
         with self._guard, self._closing:
             for batch in (*self._pending, self._open):
-                batch.database.close()
-                batch_closing.round_file_time(batch.path)
+                batch.close()
 
 
 def _rows_stored(
     uploads: Sequence[Upload], stored: NDArray[np.bool_], plan: "PublishedPlan"
-) -> list[tuple[int, bytes, bool]]:
-    """Return for each upload its key's number, its stored records, and whether it has its own row."""
+) -> list[tuple[int, bytes]]:
+    """Return for each upload its key's number and its stored records."""
     rows, end = [], 0
     for upload in uploads:
         first, end = end, end + upload.count
         if stored[first:end].any():
-            rows.append((upload.key, records_of([upload], plan)[stored[first:end]].tobytes(), upload.own_row))
+            rows.append((upload.key, records_of([upload], plan)[stored[first:end]].tobytes()))
     return rows
 
 
-def _joined(rows: Sequence[tuple[int, bytes, bool]], plan: "PublishedPlan") -> list[tuple[int, bytes]]:
-    """Return a row for each upload with its own row, and one for each key of the others, with records in random
-    order."""
+def _joined(rows: Sequence[tuple[int, bytes]], plan: "PublishedPlan") -> list[tuple[int, bytes]]:
+    """Return one row for each key, with records in random order."""
     by_key: dict[int, list[bytes]] = {}
-    for key, records, own_row in rows:
-        if not own_row:
-            by_key.setdefault(key, []).append(records)
+    for key, records in rows:
+        by_key.setdefault(key, []).append(records)
     length = plan.record_bytes
     joined = {key: np.frombuffer(b"".join(parts), np.uint8).reshape(-1, length) for key, parts in by_key.items()}
-    mixed = [(key, batch_closing.shuffle_rows(records).tobytes()) for key, records in joined.items()]
-    return mixed + [(key, records) for key, records, own_row in rows if own_row]
+    return [(key, batch_closing.shuffle_rows(records).tobytes()) for key, records in joined.items()]
+
+
+def _batches_in_form(folder: Path, plan: "PublishedPlan", oblivious: bool | None) -> list[Path]:
+    """Return the open batches, the last of them with slots if ``oblivious``, else a database; None keeps its form."""
+    files = open_batches.batch_files(folder)
+    if not files:
+        return [batch_closing.create_batch(folder, 1, plan, slots=oblivious is True)]
+    last, slots = files[-1], files[-1].suffix == open_batches.SLOTS_ENDING if oblivious is None else oblivious
+    endings = open_batches.BATCH_ENDING, open_batches.SLOTS_ENDING
+    other, wanted = (last.with_suffix(endings[place]) for place in (not slots, slots))
+    if not wanted.exists():
+        token, by_key = open_batches.read_batch(other, plan)
+        if by_key.keys() - {0}:  # slots have no keys: a collector with a relay refuses such a folder
+            return files
+        batch_closing.create_batch(folder, int(last.stem), plan, slots=slots, token=token, records=by_key.get(0, ()))
+    if other.exists():
+        batch_closing.remove_batch(other)
+    return [*(each for each in files if each.stem != last.stem), wanted]
 
 
 def prepare_folder(folder: Path, plan: "PublishedPlan") -> None:
@@ -341,16 +389,14 @@ def prepare_folder(folder: Path, plan: "PublishedPlan") -> None:
         raise FileError(f"cannot use the folder {folder}: {error.strerror or error}") from None
 
 
-def _close_batches(
-    paths: Sequence[Path], folder: Path, plan: "PublishedPlan", sizes: store.BatchSizes
-) -> list[_OpenBatch]:
+def _close_batches(paths: Sequence[Path], folder: Path, plan: "PublishedPlan", sizes: store.BatchSizes) -> list[_Batch]:
     """Close batches left by a crash; return those for which there is no room."""
-    left = []
+    left = list[_Batch]()
     for path in paths:
         try:
             batch_closing.close_batch(path, folder, plan, sizes)
         except (FileError, OSError):
-            left.append(_OpenBatch(path, plan))
+            left.append(_opened(path, plan))
         else:
             batch_closing.remove_batch(path)
     return left

@@ -62,7 +62,7 @@ class RequestRefused(Exception):  # noqa: N818  # an answer, not a failure
 class Upload:
     """One request: ``count`` records in ``body``, each a submission id and a report, with its key's number and quota.
 
-    With ``own_row`` it is stored so that nothing shows which uploads arrived at the same time.
+    With ``own_row``, through a relay, something is written even if it is known.
     """
 
     body: bytes
@@ -287,8 +287,12 @@ class ReportStore(Protocol):
             StoreFullError: the disk refuses; the reports stay where they are, and the next call tries again.
         """
 
-    def erase_order(self) -> None:
-        """Erase what shows the order of the last reports; called when none arrives."""
+    def erase_order(self) -> bool:
+        """Erase what shows the order of the last reports; called when none arrives.
+
+        Returns:
+            Whether to call it again every second while none arrives.
+        """
 
     def has_pending(self) -> bool:
         """Return whether batches are pending."""

@@ -1,8 +1,9 @@
 """Reports in a collector's open batches, read from its folder (docs/formats/collector.md).
 
 An open batch is a SQLite database of uploads. A row has a random number, the number of a key, and records; a record is
-a submission id and a report. The database is read into memory as a whole, so that two reads of one object return the
-same reports, whatever arrives meanwhile; the collector closes a batch before it becomes large.
+a submission id and a report. Of a collector behind a relay it is a file of slots, each empty or with a record at a
+random place. It is read into memory as a whole, so that two reads of one object return the same reports, whatever
+arrives meanwhile; the collector closes a batch before it becomes large.
 
 The folder of a collector that stores in PostgreSQL has a file store.json, so that its readers learn that reports may be
 missing. It holds no password.
@@ -12,6 +13,7 @@ import json
 import os
 import re
 import secrets
+import struct
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass
@@ -37,7 +39,7 @@ else:
 
 
 PLAN_FILE, OPEN_FOLDER, IDS_FOLDER = "plan.json", "open", "ids"
-BATCH_ENDING = ".sqlite"
+BATCH_ENDING, SLOTS_ENDING = ".sqlite", ".slots"
 _BATCH_VERSION = 1  # 0 had one more column, which nothing reads
 SCHEMA = (
     f"PRAGMA user_version = {_BATCH_VERSION}",
@@ -45,6 +47,10 @@ SCHEMA = (
     "CREATE TABLE uploads("
     "number INTEGER PRIMARY KEY, key INTEGER NOT NULL, records BLOB NOT NULL, crc INTEGER NOT NULL)",
 )
+_SLOTS = struct.Struct("<15sB8sII")  # of a file of slots: name, version, token, bytes of a record, number of slots
+_SLOTS_NAME, _SLOTS_VERSION = b"assocpriv-slots", 1
+SLOTS_AT = 4096  # bytes before the first slot
+CRC_BYTES = 4  # after the record in a slot
 CLOSED_NAME = re.compile(r"[0-9a-f]{16}(-key-\d+)?\.parquet")  # as closed_file makes it
 WAIT_SECONDS = 10.0  # for another process that has the database
 _STORE_FILE = "store.json"
@@ -80,8 +86,63 @@ def batch_files(folder: Path) -> list[Path]:
     except OSError as error:
         why = error.strerror or error
         raise FileError(f"cannot read {place}: {why}; run this as the collector's user") from None
-    found = [place / name for name in names if name.endswith(BATCH_ENDING) and not name.startswith(".")]
+    endings = (BATCH_ENDING, SLOTS_ENDING)
+    found = [place / name for name in names if name.endswith(endings) and not name.startswith(".")]
     return sorted(found, key=lambda path: int(path.stem))
+
+
+def read_batch(path: Path, plan: "PublishedPlan") -> tuple[str, dict[int, NDArray[np.uint8]]]:
+    """Return the token of an open batch, and its records by key, uint8 (n, 16 + report_bytes).
+
+    Raises:
+        WireError: it is damaged, or no open batch.
+        FileError: it cannot be read now, or a later version of assocpriv made it.
+    """
+    if path.suffix == SLOTS_ENDING:
+        token, slots, places = read_slots(path, plan)
+        return token, {0: slots[list(places.values()), :-CRC_BYTES]} if places else {}
+    with open_database(path) as database:
+        return token_of(database, path), read_uploads(database, plan)
+
+
+def slots_header(token: str, record_bytes: int, slots: int) -> bytes:
+    """Return the bytes before the first slot of a file."""
+    return _SLOTS.pack(_SLOTS_NAME, _SLOTS_VERSION, bytes.fromhex(token), record_bytes, slots).ljust(SLOTS_AT, b"\0")
+
+
+def slot_of(record: bytes) -> bytes:
+    """Return the bytes of a slot with a record."""
+    return record + crc32(record).to_bytes(CRC_BYTES, "little")
+
+
+def read_slots(path: Path, plan: "PublishedPlan") -> tuple[str, NDArray[np.uint8], dict[bytes, int]]:
+    """Return a file's token, its slots, uint8 (slots, 20 + report_bytes), and the place of each id, in order of ids.
+
+    A slot whose write broke off has another checksum: its report was not acknowledged.
+
+    Raises:
+        WireError: the file is damaged.
+        FileError: it cannot be read, or a later version of assocpriv made it.
+    """
+    try:
+        with path.open("rb") as stream:
+            content, opened = stream.read(), os.fstat(stream.fileno())
+        if not os.path.samestat(opened, path.stat()):  # a larger file took its place, and this one is overwritten
+            return read_slots(path, plan)
+    except OSError as error:
+        raise FileError(f"cannot read {path}: {error.strerror or error}") from None
+    length = plan.record_bytes + CRC_BYTES
+    if len(content) < SLOTS_AT or not content.startswith(_SLOTS_NAME):
+        raise WireError(f"{path} is damaged: it is no file of slots")
+    _, version, token, record_bytes, count = _SLOTS.unpack_from(content)
+    if version > _SLOTS_VERSION:
+        raise other_version(path, version, _SLOTS_VERSION)
+    if record_bytes != plan.record_bytes or len(content) != SLOTS_AT + count * length:
+        raise WireError(f"{path} is damaged: it has another length than its header states")
+    slots = np.frombuffer(content, np.uint8, offset=SLOTS_AT).reshape(count, length)
+    rows = {place: bytes(slots[place]) for place in np.flatnonzero(slots.any(axis=1)).tolist()}
+    whole = {row[:ID_BYTES]: place for place, row in rows.items() if slot_of(row[:-CRC_BYTES]) == row}
+    return token.hex(), slots, dict(sorted(whole.items()))
 
 
 @contextmanager
@@ -172,18 +233,17 @@ def read_open_batches(folder: Path) -> "tuple[PublishedPlan, list[OpenBatch]]":
         WireError: a damaged database.
         FileError: a database that cannot be read now.
     """
-    plan, found = read_plan(folder / PLAN_FILE), []
+    plan, found = read_plan(folder / PLAN_FILE), list[OpenBatch]()
     for path in batch_files(folder):
         try:
-            with open_database(path) as database:
-                token = token_of(database, path)
-                records = read_uploads(database, plan)
+            token, records = read_batch(path, plan)
         except (WireError, FileError):
             if path.exists():
                 raise
             continue  # the batch was closed meanwhile
         reports = {key: np.ascontiguousarray(each[:, ID_BYTES:]) for key, each in records.items()}
-        found.append(OpenBatch(token, reports))
+        if all(each.token != token for each in found):  # of a batch that is brought into the other form there are two
+            found.append(OpenBatch(token, reports))
     return plan, found
 
 

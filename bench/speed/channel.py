@@ -29,7 +29,7 @@ from assocpriv.files.oblivious_http import (
     decode_key_configs,
     seal_request,
 )
-from assocpriv.files.open_batches import batch_files, open_database, read_uploads
+from assocpriv.files.open_batches import batch_files
 from assocpriv.files.plan_files import write_plan
 from assocpriv.guarantees.entropy import SystemEntropy
 from bench import tables
@@ -114,7 +114,7 @@ def run(*, quick: bool, devices: int = 20_000) -> dict[str, Any]:
 
 def _sealed(
     plan: Any, collector: Party, relay: Party | None, devices: int, *, held: bool
-) -> tuple[dict[str, float], tuple[Any, list[bytes], list[bytes], int]]:
+) -> tuple[dict[str, float], tuple[list[bytes], list[bytes], int]]:
     records = records_of(plan, devices)
     receiver = relay or collector
     messages, exchanges, sealing = through(receiver.url, plan, records)
@@ -136,7 +136,7 @@ def _sealed(
         BinaryResponse.decode(exchange.open_response(each)) for exchange, each in zip(exchanges, answers, strict=True)
     ]
     assert all((each.status, each.body) == (200, b'{"accepted": 1, "duplicates": 0}') for each in inside)
-    return figures, (plan, records, messages, relay.written() - before[2] if relay else 0)
+    return figures, (records, messages, relay.written() - before[2] if relay else 0)
 
 
 def _direct(plan: Any, collector: Party, devices: int) -> dict[str, float]:
@@ -152,14 +152,12 @@ def _direct(plan: Any, collector: Party, devices: int) -> dict[str, float]:
 
 
 def _kept(
-    collector: Party, relay: Party, plan: Any, records: Sequence[bytes], messages: Sequence[bytes], written: int
+    collector: Party, relay: Party, records: Sequence[bytes], messages: Sequence[bytes], written: int
 ) -> dict[str, Any]:
     """Return the data of both ended parties: marks, reports, and the correlation of stored order and sending order."""
     data = collector.home / "data"
-    with open_database(batch_files(data)[-1]) as database:
-        rows = read_uploads(database, plan)[0]
-    sent = {record: place for place, record in enumerate(records)}
-    order = [sent[row.tobytes()] for row in rows]
+    content = batch_files(data)[-1].read_bytes()
+    order = sorted(range(len(records)), key=lambda place: content.index(records[place]))
     assert sorted(order) == list(range(len(records)))
     some = [*records[::97], *messages[::97]]
     return {

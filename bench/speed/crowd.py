@@ -23,7 +23,7 @@ from typing import Any, TypeVar
 import psutil
 
 import assocpriv as ap
-from assocpriv.files.open_batches import batch_files, open_database, read_uploads
+from assocpriv.files.open_batches import batch_files, read_batch
 from assocpriv.files.plan_files import write_plan
 from assocpriv.guarantees.errors import CollectorError
 from assocpriv.plans.baskets.basket_plan import Plan
@@ -195,8 +195,7 @@ def run(home: Path, plan: Plan, baskets: Sequence[Sequence[str]], *, of_node: in
         assert not any(process.wait() for process in begun)
     sent = [bytes.fromhex(line) for name in ("python", "node") for line in (home / name / "sent").read_text().split()]
     data = home / "collector" / "data"
-    with open_database(batch_files(data)[-1]) as database:
-        stored = Counter(map(bytes, read_uploads(database, plan)[0]))
+    stored = Counter(map(bytes, read_batch(batch_files(data)[-1], plan)[1][0]))
     some = [*sent[:: max(1, len(sent) // 200)], plan.plan_id.encode()]
     return {
         "devices": len(baskets), "of_node": of_node, "reports": len(sent), "killed": killed,

@@ -2,6 +2,7 @@
 
 import json
 import logging
+import os
 import random
 import sqlite3
 import time
@@ -21,6 +22,7 @@ import assocpriv as ap
 from assocpriv.collect import group_commit, make_service
 from assocpriv.collect import keys as key_files
 from assocpriv.collect.keys import GATEWAY_FILE, GatewayKeys
+from assocpriv.collect.slots import SlotBatch
 from assocpriv.files.oblivious_http import (
     GATEWAY_PATH,
     KEY_PROBLEM,
@@ -161,40 +163,40 @@ def test_direct_reports_are_refused(tmp_path: Path) -> None:
 
 
 def test_no_order_is_stored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each report has its own row, under a random number; when idle, the journal is empty and the file time a day."""
+    """Reports are in slots; the file's time is a day, and when idle its time of change is that of the last second."""
     monkeypatch.setattr(group_commit, "_QUIET_SECONDS", 0.05)
     with Visitor(make_service(PLAN, tmp_path / "data", oblivious="only")) as visitor:
         config = config_of(visitor)
         for number in range(40):
             post(visitor, sealed_report(number, config)[0])
-        database = tmp_path / "data" / "open" / "1.sqlite"
-        while database.stat().st_mtime % 86400:
+        (slots,) = (tmp_path / "data" / "open").iterdir()
+        last = slots.stat()
+        assert last.st_mtime % 86400 == 0
+        while slots.stat().st_ctime_ns == last.st_ctime_ns:
             time.sleep(0.01)
-        assert database.with_name("1.sqlite-wal").stat().st_size == 0
-        with closing(sqlite3.connect(database)) as opened_too:
-            rows = opened_too.execute("SELECT number, records FROM uploads").fetchall()
-    assert [len(row) for _, row in rows] == [RECORD] * 40
-    places = [int.from_bytes(row[7:11], "little") for _, row in rows]
+    content = slots.read_bytes()
+    places = [content.index(records([number])) for number in range(40)]
     assert places != sorted(places)  # in order with chance 1/40!
-    assert rows == sorted(rows)
+    assert numbers(stored(tmp_path / "data")) == list(range(40))
 
 
-def test_a_repeated_report_is_answered_after_its_own_commit(tmp_path: Path) -> None:
-    """The time of an answer does not show a relay that repeats a message: the journal grows by a page each time.
+def test_a_repeated_report_is_answered_after_its_own_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The time of an answer does not show a relay that repeats a message: each writes a page, and waits for the disk.
 
     A repeated direct report writes nothing, since its sender knows it.
     """
-    journal = tmp_path / "data" / "open" / "1.sqlite-wal"
+    calls, sync, put = list[str](), os.fdatasync, SlotBatch._put
+    monkeypatch.setattr(os, "fdatasync", lambda file: (calls.append("sync"), sync(file)))
+    monkeypatch.setattr(SlotBatch, "_put", lambda *given: (calls.append("put"), put(*given)))
     with Visitor(make_service(PLAN, tmp_path / "data", oblivious="also")) as visitor:
-        config, grown = config_of(visitor), []
-        post(visitor, sealed_report(1, config)[0])  # also writes the journal's header
+        config, made = config_of(visitor), []
         sent = [*[(GATEWAY_PATH, sealed_report(7, config)[0], OUTER)] * 3, ("/reports", records([7]), DIRECT)]
         for path, content, headers in sent:
-            before = journal.stat().st_size
+            calls.clear()
             assert visitor.post(path, content, **headers).status == 200
-            grown.append(journal.stat().st_size - before)
-    assert grown == [24 + 4096] * 3 + [0]
-    assert numbers(stored(tmp_path / "data")) == [1, 7]
+            made.append(list(calls))
+    assert made == [["put", "sync"]] * 3 + [[]]
+    assert numbers(stored(tmp_path / "data")) == [7]
 
 
 def test_reports_of_one_commit_are_shuffled(tmp_path: Path) -> None:
