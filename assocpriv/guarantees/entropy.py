@@ -17,6 +17,8 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar, Protocol
 
+from assocpriv.guarantees.errors import AssocprivError
+
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
@@ -24,6 +26,9 @@ if TYPE_CHECKING:
 
 WORD_BITS = 64
 _WORD_MASK = (1 << WORD_BITS) - 1
+_TESTED_WORDS = 4
+_BROKEN = "the source of random numbers repeats itself, so it is broken; make no report on this device"
+_MOST_DRAWS = 128  # for one number; each is rejected with a probability below 1/2
 
 
 class Entropy(Protocol):
@@ -64,6 +69,9 @@ class WordEntropy:
 
         Returns:
             The integer, exactly uniform.
+
+        Raises:
+            AssocprivError: 128 draws were rejected, as by a source that yields only zeros; by chance once in 2^128.
         """
         bits = (n - 1).bit_length()
         if bits == 0:
@@ -72,10 +80,11 @@ class WordEntropy:
         if n == 1 << bits:
             return self._little_endian(words) & (n - 1)
         span = 1 << (WORD_BITS * words)
-        while True:
+        for _ in range(_MOST_DRAWS):
             product = self._little_endian(words) * n
             if product & (span - 1) >= span % n:
                 return product >> (WORD_BITS * words)
+        raise AssocprivError(_BROKEN)
 
     def pick(self, cumulative: Sequence[int]) -> int:
         """Return i with probability (cumulative[i] − cumulative[i−1]) / cumulative[-1].
@@ -138,10 +147,16 @@ class SystemEntropy(WordEntropy):
 
         Returns:
             uint64 (count,).
+
+        Raises:
+            AssocprivError: four or more are all equal; by chance once in 2^192.
         """
         import numpy as np
 
-        return np.frombuffer(secrets.token_bytes(count * 8), dtype="<u8").astype(np.uint64, copy=False)
+        words = np.frombuffer(secrets.token_bytes(count * 8), dtype="<u8").astype(np.uint64, copy=False)
+        if count >= _TESTED_WORDS and (words == words[0]).all():
+            raise AssocprivError(_BROKEN)
+        return words
 
 
 class GivenWords(WordEntropy):

@@ -312,3 +312,13 @@ def test_further_words_are_from_the_system(system, monkeypatch, kind):
     made = in_memory(plan, None)
     assert len(system.calls) > 1
     assert made == expected(plan, [word for call in system.calls for word in call])[0]
+
+
+def test_a_source_of_zeros_ends_with_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For one report and for many; it is no loop that never ends."""
+    monkeypatch.setattr(secrets, "token_bytes", bytes)
+    plan = naive.small_plan("none", 5, 2, 2)
+    with pytest.raises(ap.AssocprivError, match="repeats itself"):
+        SystemEntropy().below(6)
+    with pytest.raises(ap.AssocprivError, match="repeats itself"):
+        ap.randomize([["1"]] * 9, plan)

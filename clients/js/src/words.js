@@ -7,6 +7,8 @@
  * @module
  */
 
+import { AssocprivError } from "./errors.js";
+
 const TWO_16 = 0x10000;
 const TWO_32 = 0x100000000;
 const WORD = 64n;
@@ -179,6 +181,9 @@ export function systemWords() {
   }
   return new Words((halves) => {
     globalThis.crypto.getRandomValues(halves);
+    if (halves.every((half) => half === halves[0])) { // by chance once in 2^16352
+      throw new AssocprivError("the source of random numbers repeats itself, so it is broken; make no report on this device");
+    }
   }, 256);
 }
 

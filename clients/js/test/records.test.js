@@ -36,6 +36,11 @@ test("a queued record is read back unchanged, also its numbers", () => {
   assert.deepEqual([left.period, Object.entries(left.values)], [null, [["__proto__", 2n ** 64n]]]);
 });
 
+test("a source of zeros ends with an error, not a loop", (t) => {
+  t.mock.method(globalThis.crypto, "getRandomValues", (values) => values.fill(0));
+  assert.throws(() => plan.randomize({ w: 1, p: "3", r: true }), /repeats itself/);
+});
+
 test("a whole number with more digits than any plan has is refused", () => {
   assert.equal(parseJson(`-${"7".repeat(4300)}`, "plan"), -BigInt("7".repeat(4300)));
   for (const sign of ["", "-"]) assert.throws(() => parseJson(sign + "7".repeat(4301), "plan"), PlanError);
