@@ -16,6 +16,7 @@ Each file is checked for being a report. With several plans, only the length of 
 """
 
 import errno
+import logging
 import os
 import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -43,6 +44,7 @@ from assocpriv.files.report_files import IS_LEDGER, LEDGER_NAME
 from assocpriv.guarantees.errors import FileError, PlanError, WireError, pluralize
 from assocpriv.plans.published_plan import ID_BYTES, PublishedPlan, pack_reports
 
+_LOG = logging.getLogger("assocpriv")
 _MOST_NAMED = 100  # refused files
 _BLOCK_FILES, _BLOCK_BYTES = 4096, 4 << 20  # stored by one commit
 _ID_DIGITS = 12  # of a plan's id, in the name of its folder
@@ -194,19 +196,26 @@ def _unreadable(error: OSError) -> str:
 
 @dataclass
 class _Inbox:
-    """A folder of single reports; ``names`` are the files to gather, None for all that are not hidden."""
+    """A folder of single reports; ``names`` are the files to gather, None for all but hidden ones and ``.tmp``.
+
+    ``skipped`` are the names of the others, folders included.
+    """
 
     folder: Path
     names: dict[str, None] | None = field(default_factory=dict)
+    skipped: list[str] = field(default_factory=list)
 
     def files(self) -> Iterator[Path]:
         """Yield the files."""
         if self.names is not None:
             yield from (self.folder / name for name in self.names)
             return
+        self.skipped = []
         with os.scandir(self.folder) as entries:
             for entry in entries:
-                if not entry.name.startswith(".") and not entry.is_dir(follow_symlinks=False):
+                if entry.name.startswith(".") or entry.name.endswith(".tmp") or entry.is_dir(follow_symlinks=False):
+                    self.skipped.append(entry.name)
+                else:
                     yield self.folder / entry.name
 
     def reports(self, forms: _ReportForms, refusals: _RefusedFiles) -> Iterator[tuple[PublishedPlan, Path, bytes]]:
@@ -340,6 +349,11 @@ def _gather(
 ) -> None:
     """Store the reports of all inboxes, remove their files, then close batches."""
     total, done = sum(1 for inbox in inboxes for _ in inbox.files()), 0
+    for inbox in inboxes:
+        if inbox.skipped:
+            _LOG.info(
+                "%s: %d skipped: hidden, .tmp or a folder, as %r", inbox.folder, len(inbox.skipped), min(inbox.skipped)
+            )
     try:
         for inbox in inboxes:
             for plan, path, report in inbox.reports(forms, refusals):

@@ -149,15 +149,17 @@ def test_many_devices_reports_missing_inputs(tmp_path: Path) -> None:
         assert expected in done.stderr
 
 
-def test_the_unit_starts_an_existing_command() -> None:
-    """The command of the systemd unit parses; it may write only to the unit's own folder."""
+@pytest.mark.parametrize("more", [[], ["oblivious.conf"]])
+def test_the_unit_starts_an_existing_command(more: list[str]) -> None:
+    """The command of the systemd unit parses; it may write only to the unit's own folder. Behind a relay as well."""
     unit = configparser.ConfigParser(strict=False, interpolation=None)
     unit.optionxform = str  # type: ignore[assignment,method-assign]
-    unit.read(EXAMPLES / "assocpriv-collector.service")
+    unit.read(EXAMPLES / name for name in ["assocpriv-collector.service", *more])
     service = unit["Service"]
     words = shlex.split(service["ExecStart"])
     assert words[1] == "serve"
     context = serve.make_context("serve", words[2:])
+    assert context.params["oblivious"] == ("only" if more else None)
     assert str(context.params["data"]).startswith(f"/var/lib/{service['StateDirectory']}/")
     assert (service["ProtectSystem"], service["NoNewPrivileges"], service["UMask"]) == ("strict", "yes", "0077")
     assert int(service["RestartSec"]) * 5 > 10  # else systemd gives up while a disk is full
@@ -168,7 +170,10 @@ def test_systemd_reads_the_unit(tmp_path: Path) -> None:
     if (analyze := shutil.which("systemd-analyze")) is None:
         pytest.skip("systemd is not installed; on Debian: apt-get install systemd")
     unit, text = tmp_path / "a.service", (EXAMPLES / "assocpriv-collector.service").read_text()
-    unit.write_text(text.replace("/opt/assocpriv/bin/assocpriv", sys.executable))
+    more = (EXAMPLES / "oblivious.conf").read_text().partition("[Service]")[2]
+    unit.write_text(
+        text.replace("[Install]", f"{more}\n[Install]").replace("/opt/assocpriv/bin/assocpriv", sys.executable)
+    )
     for command in (["verify"], ["security", "--offline=true", "--threshold=17"]):
         done = subprocess.run([analyze, "--no-pager", *command, str(unit)], capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stdout + done.stderr

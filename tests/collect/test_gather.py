@@ -131,8 +131,8 @@ def test_an_empty_inbox_makes_nothing(inbox: Path, out: Path) -> None:
     assert (names(inbox), sorted(out.glob("*.parquet"))) == (["bad"], reports)
 
 
-def test_files_that_are_no_reports_stay(inbox: Path, out: Path) -> None:
-    """Wrong lengths, bits that no client sets, links and ledgers are listed and stay; hidden files are ignored."""
+def test_files_that_are_no_reports_stay(inbox: Path, out: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """Wrong lengths, bits that no client sets, links and ledgers are listed and stay; what is skipped is said."""
     assert PLAN.report_bytes == len(LEDGER_NAME)
     bad = {
         "short": (b"x", "has 1 byte, where a report has 16"),
@@ -145,15 +145,18 @@ def test_files_that_are_no_reports_stay(inbox: Path, out: Path) -> None:
     for name, (content, _) in bad.items():
         (inbox / name).write_bytes(content)
     (inbox / ".hidden").write_bytes(report(9))
+    (inbox / "coming.tmp").write_bytes(report(9))
+    caplog.set_level("INFO")
     (inbox / "below").mkdir()
     (inbox / "below" / "deep.bin").write_bytes(report(9))
     (inbox / "link").symlink_to(inbox / "below" / "deep.bin")
     os.mkfifo(inbox / "pipe")
-    stay = sorted([*bad, ".hidden", "below", "below/deep.bin", "link", "pipe"])
+    stay = sorted([*bad, ".hidden", "coming.tmp", "below", "below/deep.bin", "link", "pipe"])
     done = ap.gather(inbox, PLAN, out)
     reasons = {Path(each.file).name: each.reason for each in done.refused}
     assert (done.gathered, done.refused_count, names(inbox)) == (5, 8, stay)
     assert {name for name, (_, reason) in bad.items() if reasons[name].startswith(reason)} == set(bad)
+    assert f"{inbox}: 3 skipped: hidden, .tmp or a folder, as '.hidden'" in caplog.text
     assert reasons["link"].startswith("is a link")
     assert reasons["pipe"] == "is no regular file"
 
