@@ -225,6 +225,11 @@ def make_service(
     sizes = None if batch_reports is None else BatchSizes(*batch_reports)
     if sizes is not None and not allow_small:
         sizes.check_minimum()
+    if sizes is not None and sizes.maximum < plan.minimum_batch_size:
+        raise FileError(
+            f"batch_reports must allow batches of {plan.minimum_batch_size:,}, for which the plan's central guarantee "
+            f"is proved, got a maximum of {sizes.maximum:,}; leave it out, or give a larger maximum"
+        )
     folder = Path(data)
     with contextlib.ExitStack() as on_failure:
         lock = FolderLock.take(folder)

@@ -13,6 +13,7 @@ Report files are removed when they are older than the requested number of days. 
 their key: their number is written to removed.json first, and counts once the file is gone.
 """
 
+import logging
 import os
 import secrets
 import sqlite3
@@ -33,7 +34,7 @@ from assocpriv.files.arrow import parquet_errors, pq
 from assocpriv.files.atomic import atomic_output, sync_folder
 from assocpriv.files.report_files import CLOSED_KEY, PLAN_KEY, write_reports
 from assocpriv.guarantees.entropy import SystemEntropy
-from assocpriv.guarantees.errors import FileError, WireError
+from assocpriv.guarantees.errors import FileError, WireError, pluralize
 from assocpriv.plans.published_plan import ID_BYTES
 
 if TYPE_CHECKING:
@@ -49,6 +50,8 @@ ENDED_FILE = "ended"  # in a folder whose collection has ended
 _REMOVED_FILE, _REMOVED_FORMAT, _VERSION = "removed.json", "assocpriv-removed", 1
 _SQLITE_ENDINGS = ("-wal", "-shm")
 _LEAST_SLOTS = 1 << 12
+_LONG_DAYS = 366  # without a batch, after which the clock may be ahead
+_LOG = logging.getLogger("assocpriv")
 
 
 # ---- batches
@@ -169,7 +172,7 @@ def write_batch_files(
         FileError: the disk refuses.
     """
     minimum = min(sizes.minimum, sum(map(len, by_key.values())))
-    common = {_BATCH_KEY: token, _MINIMUM_KEY: minimum, CLOSED_KEY: _today()}
+    common = {_BATCH_KEY: token, _MINIMUM_KEY: minimum, CLOSED_KEY: _closing_day(folder)}
     for key, reports in by_key.items():
         target = open_batches.closed_file(folder, token, key)
         if not target.exists():
@@ -253,6 +256,32 @@ def _today() -> date:
     return datetime.now(UTC).date()
 
 
+def _closing_day(folder: Path) -> date:
+    """Return the day of closing: today, or a later one on which a batch was closed or the plan was written.
+
+    So a batch that is closed while the clock is behind is not removed too early.
+    """
+    days = [date.fromisoformat(each) for each, _ in _closed_days(folder)]
+    with suppress(OSError):
+        days.append(datetime.fromtimestamp((folder / open_batches.PLAN_FILE).stat().st_mtime, UTC).date())
+    today = _today()
+    last = max(days, default=today)
+    if last > today or (today - last).days > _LONG_DAYS:
+        _LOG.warning(
+            "%s: the clock shows %s, and the last file is of %s: if the clock is wrong, set it before collector "
+            "remove; the batch is dated %s", folder, today, last, max(last, today),
+        )  # fmt: skip
+    return max(last, today)
+
+
+def _closed_days(folder: Path) -> Iterator[tuple[str, int]]:
+    """Yield the day on which each report file was closed, where it is known, and the file's number of reports."""
+    for _, rows, metadata in footers(folder):
+        day = metadata.get(CLOSED_KEY, b"").decode("ascii", "replace")
+        with suppress(ValueError):
+            yield date.fromisoformat(day).isoformat(), rows
+
+
 def round_file_time(path: Path | int) -> None:
     """Set a file's, or open file's, modification time to midnight, so that it shows the day only."""
     midnight = datetime.combine(_today(), datetime.min.time(), UTC).timestamp()
@@ -301,6 +330,14 @@ def remove_before(folder: Path, days: int) -> tuple[dict[str, int], int]:
                 by_day[day] += rows
                 paths.append(path)
                 noted[path.name] = {"key": int(metadata.get(KEY_KEY, b"0")), "reports": rows, "closed": day}
+    ahead = [
+        rows for place in (folder, folder / ASIDE_FOLDER) for day, rows in _closed_days(place) if day > str(_today())
+    ]
+    if ahead:
+        _LOG.warning(
+            "%s: %s dated after today, %s; they are not removed: the clock is, or was, wrong",
+            folder, pluralize(sum(ahead), "report"), _today(),
+        )  # fmt: skip
     if paths:
         open_batches.write_note(folder / _REMOVED_FILE, _REMOVED_FORMAT, _VERSION, {"files": noted})
         try:

@@ -171,7 +171,9 @@ class Service:
         try:
             if not (self._direct or through_relay):
                 raise RequestRefused(
-                    403, "direct", "this collector takes reports through a relay only, which hides senders"
+                    403,
+                    "direct",
+                    "this collector takes reports through a relay only, which hides senders: give --relay, or relay=",
                 )
             key = self._check_headers(scope)
         except RequestRefused:

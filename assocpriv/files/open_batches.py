@@ -250,12 +250,8 @@ def read_open_batches(folder: Path) -> "tuple[PublishedPlan, list[OpenBatch]]":
 def open_reports(
     folder: Path, batches: list[OpenBatch], plan: "PublishedPlan", files: Collection[Path]
 ) -> NDArray[np.uint8]:
-    """Return the reports of open batches that are in none of the folder's report files, uint8 (n, report_bytes).
-
-    Under a central guarantee no report is read before its batch is closed.
-    """
-    readable = () if plan.minimum_batch_size > 1 else batches
-    found = [(batch.token, key, packed) for batch in readable for key, packed in batch.by_key.items()]
+    """Return the reports of open batches that are in none of the folder's report files, uint8 (n, report_bytes)."""
+    found = [(batch.token, key, packed) for batch in batches for key, packed in batch.by_key.items()]
     kept = [packed for token, key, packed in found if closed_file(folder, token, key) not in files]
     return np.concatenate(kept) if kept else np.empty((0, plan.report_bytes), dtype=np.uint8)
 

@@ -345,8 +345,23 @@ class _OpenBatches:
         ]
 
     def not_in(self, files: list[Path]) -> NDArray[np.uint8]:
-        """Return the reports that are in none of the report files, uint8 (n, report_bytes)."""
-        return open_batches.open_reports(self.folder, self._batches, self.plan, files)
+        """Return the reports that are in none of the report files, uint8 (n, report_bytes).
+
+        Under a central guarantee no report is read before its batch is closed: how many wait is logged.
+        """
+        found, least = (
+            open_batches.open_reports(self.folder, self._batches, self.plan, files),
+            self.plan.minimum_batch_size,
+        )
+        if least > 1 and len(found):
+            waiting = pluralize(len(found), "report")
+            _LOG.info(
+                "%s: %s in the open batch wait for %s, the minimum to close and read it",
+                self.folder,
+                waiting,
+                f"{least:,}",
+            )
+        return found[: 0 if least > 1 else None]
 
 
 def as_reports(reports: Any) -> Any:

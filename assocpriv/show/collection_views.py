@@ -369,6 +369,7 @@ def status(found: "CollectionStatus") -> Record:
         held.append("{in_database:#} open in PostgreSQL: run `assocpriv collector close`")
     how = {None: "", "only": " through a relay only", "also": " directly or through a relay"}[found.relay]
     who = "sources with a key may send" if found.keys else f"everyone may send{how}"
+    who = "no one may send any more" if found.ended else who
     parts: list[Part] = [Facts([("plan", [f"{{plan_id:id}}, {state}; {who}"]), ("reports", held)])]
     by_key, aside = found.by_key, found.set_aside
     if any(by_key | aside):

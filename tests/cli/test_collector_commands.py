@@ -123,3 +123,4 @@ def test_small_batches_are_closed_by_an_option_only(inbox: Path, home: Path, tmp
     assert "below the minimum of 1,000: someone who has a device's ledger" in done.stderr
     assert run_json("collector", "remove", data, 30)["removed"] == 0
     assert run_json("collector", "status", data)["closed"] == 3
+    assert "no one may send any more" in run("collector", "status", data).stdout

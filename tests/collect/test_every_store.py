@@ -1,5 +1,6 @@
 """Tests of both stores, SQLite and PostgreSQL: each report counts once, quotas, closing."""
 
+import os
 from collections.abc import Callable, Iterator
 from datetime import UTC, date, datetime, timedelta
 from itertools import pairwise
@@ -168,6 +169,7 @@ def test_closed_reports_are_removed_by_age(
     """Also those set aside, and after an interruption; ids stay known, and quotas stay used."""
     store, day = opened(), [date(2026, 1, 1)]
     monkeypatch.setattr(batch_closing, "_today", lambda: day[0])
+    os.utime(folder / "plan.json", (0, 0))
     store.add([upload(range(5), 1, 10), upload([100])])
     close_all_batches(store, allow_small=True)
     store.close()
@@ -214,6 +216,30 @@ STEPS = {
     "remove": (batch_closing, "remove_batch"),
     "drop": (postgres, "_drop_batch"),
 }
+
+
+def test_dates_of_a_wrong_clock(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A batch is dated no earlier than an earlier one; leaps are said, and dates ahead when reports are removed."""
+    store, day = open_store(tmp_path, PLAN), [date(2026, 1, 1)]
+    monkeypatch.setattr(batch_closing, "_today", lambda: day[0])
+    os.utime(tmp_path / "plan.json", (0, datetime(2025, 12, 30, tzinfo=UTC).timestamp()))
+    said = []
+    for number, today in enumerate(
+        (date(2026, 1, 1), date(2020, 1, 1), date(2026, 2, 1), date(2031, 1, 1), date(2026, 3, 1))
+    ):
+        caplog.clear()
+        day[0] = today
+        store.add([upload([number])])
+        close_all_batches(store, allow_small=True)
+        said.append("the clock shows" in caplog.text)
+    assert said == [False, True, False, True, True]
+    store.close()
+    day[0] = date(2027, 2, 1)
+    caplog.clear()
+    assert remove_reports(tmp_path, 365) == ({"2026-01-01": 2}, 0)
+    assert "2 reports dated after today" in caplog.text
 
 
 @pytest.mark.parametrize(

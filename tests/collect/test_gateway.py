@@ -158,6 +158,7 @@ def test_direct_reports_are_refused(tmp_path: Path) -> None:
         with Visitor(make_service(PLAN, tmp_path / oblivious, oblivious=oblivious)) as visitor:
             answer = visitor.post("/reports", records([1]), **DIRECT)
             assert (answer.status, answer.json.get("error")) == expected
+            assert ("--relay" in answer.json.get("message", "")) == (oblivious == "only")
             content, exchange = sealed_report(2, config_of(visitor))
             assert opened(exchange, post(visitor, content).body).status == 200
 

@@ -17,7 +17,7 @@ from assocpriv.client.baskets.bulk_client import randomize_chunks
 from assocpriv.collect.folder import open_store
 from assocpriv.collect.store import BatchSizes, BatchTooSmallError, close_all_batches, read_upload, store_uploads
 from assocpriv.files.plan_files import write_plan
-from assocpriv.guarantees.errors import AssocprivError, PlanError, PrivacyLimitError, WireError
+from assocpriv.guarantees.errors import AssocprivError, FileError, PlanError, PrivacyLimitError, WireError
 from assocpriv.guarantees.shuffle_model import CentralGuarantee
 from assocpriv.pages.collector_page import AdminPage
 from assocpriv.pages.demo_page import check_demonstration
@@ -132,10 +132,15 @@ def test_few_reports_are_not_closed(open_collection: Path) -> None:
     assert BatchSizes(1, 2).limit_for(PLAN) == LEAST
 
 
-def test_reports_of_open_batches_are_not_read(open_collection: Path, tmp_path: Path) -> None:
-    """A collection without a closed batch has no reports to mine; otherwise only closed batches are read."""
+def test_reports_of_open_batches_are_not_read(
+    open_collection: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A collection without a closed batch has no reports to mine, and says how many wait; else only closed are read."""
+    caplog.set_level("INFO")
     collection = open_collection / "collection"
     assert len(ap.read_reports(collection)) == 0
+    waiting = run_json("collector", "status", collection)["open"]
+    assert f"{waiting:,} reports in the open batch wait for {LEAST:,}" in caplog.text
     with pytest.raises(PrivacyLimitError, match="0 reports of this plan cannot be read"):
         ap.mine(collection, top=3)
     assert "cannot be read" in refused("mine", collection)
@@ -146,6 +151,13 @@ def test_reports_of_open_batches_are_not_read(open_collection: Path, tmp_path: P
     assert run_json("collector", "status", tmp_path / "closed")["open"] == 3
     assert len(ap.read_reports(tmp_path / "closed")) == LEAST
     assert len(ap.mine(tmp_path / "closed", top=3)) >= 3
+
+
+def test_batches_that_are_too_small_for_the_guarantee_are_refused(tmp_path: Path) -> None:
+    """A maximum of batches below the planned number of reports is refused with the reason."""
+    with pytest.raises(FileError, match=f"batches of {LEAST:,}, for which the plan's central guarantee is proved"):
+        ap.collect.make_service(PLAN, tmp_path / "c", batch_reports=(100, LEAST - 1), oblivious="only")
+    assert not (tmp_path / "c").exists()
 
 
 def test_the_page_shows_nothing_of_open_batches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
