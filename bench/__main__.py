@@ -23,6 +23,7 @@ from bench.accuracy import (
     calibration,
     central,
     compared,
+    links,
     manipulation,
     releases,
     single_items,
@@ -91,6 +92,10 @@ SETS = {
     ),
     "channel": Bench(
         "The anonymous channel from end to end", lambda options: channel.run(quick=options.quick), channel.markdown
+    ),
+    "links": Bench(
+        "What each party of the channel can link",
+        lambda options: links.run(reports(options, 20_000, 2_000)), links.markdown,
     ),
     "device": Bench(
         "What device timing reveals", lambda options: device_timing.run(quick=options.quick), device_timing.markdown
