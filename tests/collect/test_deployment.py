@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pytest
 from command_line import program
-from running_collector import HEADERS, PLAN, Collector, Forks, free_port
+from running_collector import HEADERS, PLAN, Collector, Forks, free_port, send_with_offers
 
 import assocpriv as ap
 from assocpriv.cli.collector_commands import serve
@@ -147,6 +147,15 @@ def test_many_devices_reports_missing_inputs(tmp_path: Path) -> None:
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         assert (done.returncode, done.stderr.count("\n")) == (1, 1)
         assert expected in done.stderr
+
+
+def test_reports_of_clients_that_offer_http_2(site: Site) -> None:
+    """curl and OpenJDK's HttpClient send reports through either proxy, whole and in two pieces."""
+    port, home, collector = site
+    first = collector.reports()
+    answers = send_with_offers(f"https://localhost:{port}/reports", certificate_of(home))
+    assert answers == ['{"accepted": 1, "duplicates": 0}'] * len(answers)
+    assert collector.reports() == first + len(answers)
 
 
 @pytest.mark.parametrize("more", [[], ["oblivious.conf"]])

@@ -17,7 +17,7 @@ from pathlib import Path
 import click
 import pytest
 from naive import small_plan
-from running_collector import HEADERS, PLAN, Collector, Forks, numbers, read_answer, records, stored
+from running_collector import HEADERS, PLAN, Collector, Forks, numbers, read_answer, records, send_with_offers, stored
 
 import assocpriv as ap
 from assocpriv import collect, guided
@@ -109,6 +109,14 @@ def test_offers_of_other_protocols_are_ignored(collector: Collector, offer: str)
     connection = collector.raw()
     connection.sendall(b"CONNECT localhost:1 HTTP/1.1\r\nHost: localhost\r\nUpgrade: h2c\r\n\r\n")
     assert read_answer(connection)[0] == 400
+
+
+def test_reports_of_clients_that_offer_http_2(collector: Collector) -> None:
+    """curl and OpenJDK's HttpClient send reports, whole and in two pieces."""
+    first = collector.reports()
+    answers = send_with_offers(f"http://127.0.0.1:{collector.port}/reports")
+    assert answers == ['{"accepted": 1, "duplicates": 0}'] * len(answers)
+    assert collector.reports() == first + len(answers)
 
 
 @pytest.mark.parametrize("where", ["one header", "many headers", "address", "trailer"])
