@@ -51,7 +51,7 @@ _POLICY = (
     "form-action 'none'; frame-ancestors 'none'; base-uri 'none'"
 )
 _BUNDLE = _HERE / "bundle"
-_SCRIPT, _TYPES = "assocpriv.min.js", "assocpriv.d.ts"
+_SCRIPT, _TYPES, _RELAY_SCRIPT = "assocpriv.min.js", "assocpriv.d.ts", "assocpriv-relay.min.js"
 _CLIENT_HEADERS = {
     "access-control-allow-origin": "*",
     "cache-control": "public, max-age=31536000, immutable",
@@ -178,14 +178,17 @@ def check_mark(folder: Path, *, demo: bool, reports: int) -> None:
 
 
 class ClientFiles:
-    """The application: /client returns the script's address and the integrity for its import map."""
+    """The application: /client returns the scripts' addresses and the integrity for their import map."""
 
     def __init__(self) -> None:
-        integrity = (_BUNDLE / f"{_SCRIPT}.integrity").read_text(encoding="ascii").strip()
+        integrity, of_relay = (
+            (_BUNDLE / f"{name}.integrity").read_text(encoding="ascii").strip() for name in (_SCRIPT, _RELAY_SCRIPT)
+        )
         digest = integrity.partition("-")[2].replace("+", "-").replace("/", "_")[:16]
-        files = {f"/client/{digest}/{name}": _BUNDLE / name for name in (_SCRIPT, _TYPES)}
-        script, types = files
+        files = {f"/client/{digest}/{name}": _BUNDLE / name for name in (_SCRIPT, _TYPES, _RELAY_SCRIPT)}
+        script, types, relay = files
         content = {"script": script, "types": types, "integrity": integrity}
+        content |= {"relay": relay, "relay_integrity": of_relay}
 
         async def get_index(_: object) -> Response:
             return JSONResponse(content, headers=_CLIENT_HEADERS | {"cache-control": "no-cache"})

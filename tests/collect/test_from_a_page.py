@@ -25,13 +25,18 @@ PLAN = replace(small_plan("none", 4, 2, 2), catalogue=Catalogue(["milk", "bread"
 def test_the_client_is_served(collector: Collector) -> None:
     """The package's script and types, cacheable without limit, for any site, under a digest; no other file."""
     files = json.loads(collector.ask("GET", "/client")[2])
-    for name in ("script", "types"):
+    for name in ("script", "types", "relay"):
         status, headers, content = collector.ask("GET", files[name])
         assert (status, content) == (200, (BUNDLE / Path(files[name]).name).read_bytes())
         assert headers["cache-control"] == "public, max-age=31536000, immutable"
         assert (headers["access-control-allow-origin"], headers["content-type"][:15]) == ("*", "text/javascript")
-    script = collector.ask("GET", files["script"])[2]
-    assert files["integrity"] == f"sha384-{b64encode(hashlib.sha384(script).digest()).decode()}"
+    for name, integrity in (("script", "integrity"), ("relay", "relay_integrity")):
+        script = collector.ask("GET", files[name])[2]
+        assert files[integrity] == f"sha384-{b64encode(hashlib.sha384(script).digest()).decode()}"
+        assert (b"eae_prk" in script or b"[101,97,101,95,112,114,107]" in script) == (
+            name == "relay"
+        )  # a label of HPKE
+    assert Path(files["script"]).parent == Path(files["relay"]).parent  # the first loads the second, for a relay only
     for path in ("/client/0000000000000000/assocpriv.min.js", "/client/", f"{files['script']}.integrity"):
         status, headers, _ = collector.ask("GET", path)
         assert status == 404

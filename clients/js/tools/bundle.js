@@ -1,9 +1,10 @@
 /**
  * Make what a page needs of the client without npm: node tools/bundle.js [FOLDER]
  *
- * Writes `assocpriv.min.js`, its integrity and its types into assocpriv/pages/bundle, where they are part of the Python
- * package, and the integrity into the example of a page and the header lines of its document; with FOLDER only the three
- * files, there. Prints the script's bytes, as they are and compressed.
+ * Writes `assocpriv.min.js`, `assocpriv-relay.min.js` (HPKE, which the first loads for a relay only), the integrity of both
+ * and the types into assocpriv/pages/bundle, where they are part of the Python package, and the integrity into the example of
+ * a page and the header lines of its document; with FOLDER only these files, there. Prints the first script's bytes, as they
+ * are and compressed.
  * @module
  */
 
@@ -21,9 +22,17 @@ const ROOT = join(HOME, "../..");
 const IMPORT_MAP = /(?<=<script type="importmap">)[^<]*(?=<\/script>)/;
 const folder = process.argv[2] ?? join(ROOT, "assocpriv/pages/bundle");
 
-const { outputFiles: [{ contents }] } = await build({
+const RELAY = "assocpriv-relay.min.js";
+const apart = {
+  name: "relay apart",
+  setup: (made) => made.onResolve({ filter: /\/hpke\.js$/ }, ({ kind }) =>
+    (kind === "dynamic-import" ? { path: `./${RELAY}`, external: true } : undefined)),
+};
+
+const bundled = async (entry) => (await build({
   absWorkingDir: HOME,
-  entryPoints: ["src/index.js"],
+  entryPoints: [entry],
+  plugins: [apart],
   bundle: true,
   minify: true,
   format: "esm",
@@ -31,11 +40,11 @@ const { outputFiles: [{ contents }] } = await build({
   charset: "utf8",
   legalComments: "none",
   write: false,
-});
-const integrity = digestOf("sha384", contents);
+})).outputFiles[0].contents;
+const contents = await bundled("src/index.js");
 mkdirSync(folder, { recursive: true });
-writeFileSync(join(folder, "assocpriv.min.js"), contents);
-writeFileSync(join(folder, "assocpriv.min.js.integrity"), `${integrity}\n`);
+const integrity = written("assocpriv.min.js", contents);
+written(RELAY, await bundled("src/device/hpke.js"));
 writeFileSync(join(folder, "assocpriv.d.ts"), types());
 if (process.argv[2] === undefined) pinInExample();
 console.log(JSON.stringify({
@@ -45,6 +54,14 @@ console.log(JSON.stringify({
   brotli: brotliCompressSync(contents).length,
   integrity,
 }));
+
+/** Write a script and its integrity; return that. */
+function written(name, script) {
+  const digest = digestOf("sha384", script);
+  writeFileSync(join(folder, name), script);
+  writeFileSync(join(folder, `${name}.integrity`), `${digest}\n`);
+  return digest;
+}
 
 function digestOf(algorithm, content) {
   return `${algorithm}-${createHash(algorithm).update(content).digest("base64")}`;

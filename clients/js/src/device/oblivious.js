@@ -77,8 +77,8 @@ async function sha256(content) {
  */
 export async function seal(message, { encoded }, ephemeral) {
   const header = Uint8Array.of(encoded[0], 0, KEM, 0, KDF, 0, AEAD);
+  const { Aes128Gcm, CipherSuite, DhkemX25519HkdfSha256, HkdfSha256 } = await library();
   try {
-    const { Aes128Gcm, CipherSuite, DhkemX25519HkdfSha256, HkdfSha256 } = await import("./hpke.js");
     const suite = new CipherSuite({ kem: new DhkemX25519HkdfSha256(), kdf: new HkdfSha256(), aead: new Aes128Gcm() });
     const recipientPublicKey = await suite.kem.deserializePublicKey(encoded.slice(3, 3 + PUBLIC_KEY).buffer);
     const info = joined([REQUEST_LABEL, header]).buffer;
@@ -89,6 +89,18 @@ export async function seal(message, { encoded }, ephemeral) {
     return { content, open: (answer) => open(answer, encapsulated, secret) };
   } catch {
     throw new CollectorError("cannot encrypt for the collector's key: it is invalid, or WebCrypto has no X25519");
+  }
+}
+
+/** Load the library of encryption, unless a page or worker has; pages without a relay never do. */
+async function library() {
+  try {
+    return globalThis[Symbol.for("assocpriv-relay")] ?? (await import("./hpke.js"));
+  } catch {
+    throw new CollectorError(
+      "cannot load assocpriv-relay.min.js, which a relay needs: serve it beside assocpriv.min.js; in a service worker, import it",
+      "no-answer",
+    );
   }
 }
 
