@@ -26,9 +26,13 @@ if TYPE_CHECKING:
 
 WORD_BITS = 64
 _WORD_MASK = (1 << WORD_BITS) - 1
-_TESTED_WORDS = 4
-_BROKEN = "the source of random numbers repeats itself, so it is broken; make no report on this device"
+MOST_REFILLS = 32  # of words for many reports, without one more report
 _MOST_DRAWS = 128  # for one number; each is rejected with a probability below 1/2
+
+
+def broken_source() -> AssocprivError:
+    """Return the error for a source whose words are rejected again and again, as one that yields only zeros."""
+    return AssocprivError("the source of random numbers repeats itself, so it is broken; make no report on this device")
 
 
 class Entropy(Protocol):
@@ -84,7 +88,7 @@ class WordEntropy:
             product = self._little_endian(words) * n
             if product & (span - 1) >= span % n:
                 return product >> (WORD_BITS * words)
-        raise AssocprivError(_BROKEN)
+        raise broken_source()
 
     def pick(self, cumulative: Sequence[int]) -> int:
         """Return i with probability (cumulative[i] − cumulative[i−1]) / cumulative[-1].
@@ -147,16 +151,10 @@ class SystemEntropy(WordEntropy):
 
         Returns:
             uint64 (count,).
-
-        Raises:
-            AssocprivError: four or more are all equal; by chance once in 2^192.
         """
         import numpy as np
 
-        words = np.frombuffer(secrets.token_bytes(count * 8), dtype="<u8").astype(np.uint64, copy=False)
-        if count >= _TESTED_WORDS and (words == words[0]).all():
-            raise AssocprivError(_BROKEN)
-        return words
+        return np.frombuffer(secrets.token_bytes(count * 8), dtype="<u8").astype(np.uint64, copy=False)
 
 
 class GivenWords(WordEntropy):

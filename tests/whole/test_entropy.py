@@ -166,11 +166,14 @@ IMPORTS = {
     "records/persons.py": {"SystemEntropy", "WordEntropy"},
     "releasing/basket_release.py": {"SystemEntropy", "WordEntropy"},
     "client/baskets/basket_client.py": {"Entropy"},
-    "client/baskets/bulk_client.py": {"GivenWords", "SystemEntropy", "WordEntropy"},
+    "client/baskets/bulk_client.py": {"MOST_REFILLS", "GivenWords", "SystemEntropy", "WordEntropy", "broken_source"},
     "client/guided/guided_client.py": {"Entropy", "SystemEntropy", "WordEntropy"},
     "client/ledger.py": {"Entropy", "SystemEntropy"}, "client/spark_client.py": {"SystemEntropy"},
-    "client/numeric/table_client.py": {"Entropy", "GivenWords", "SystemEntropy", "WordEntropy"},
-    "collect/batch_closing.py": {"SystemEntropy"}, "guarantees/exact_numbers.py": {"WORD_BITS"},
+    "client/numeric/table_client.py": {
+        "MOST_REFILLS", "Entropy", "GivenWords", "SystemEntropy", "WordEntropy", "broken_source",
+    },
+    "collect/batch_closing.py": {"SystemEntropy"}, "collect/slots.py": {"SystemEntropy"},
+    "guarantees/exact_numbers.py": {"WORD_BITS"},
     "simulation/basket_rounds.py": {"SystemEntropy", "WordEntropy"}, "simulation/basket_simulation.py": {"WordEntropy"},
     "simulation/enumeration.py": {"Entropy", "SystemEntropy", "WordEntropy"},
 }  # fmt: skip
@@ -321,4 +324,4 @@ def test_a_source_of_zeros_ends_with_an_error(monkeypatch: pytest.MonkeyPatch) -
     with pytest.raises(ap.AssocprivError, match="repeats itself"):
         SystemEntropy().below(6)
     with pytest.raises(ap.AssocprivError, match="repeats itself"):
-        ap.randomize([["1"]] * 9, plan)
+        ap.randomize([["1", "2", "3"]] * 9, plan)  # two of three items are drawn
