@@ -176,7 +176,7 @@ class CentralGuarantee:
 
         >>> guarantee = CentralGuarantee(Fraction(1), Fraction(1, 10**8), 100_000)
         >>> [round(float(guarantee.least_blanket(Fraction(gamma))), 2) for gamma in (19, 2980)]
-        [0.0, 0.44]
+        [0.0, 0.43]
         """
         low, high = Fraction(0), Fraction(1)
         if self.holds(amplification, low, reports_per_person):

@@ -40,6 +40,7 @@ from assocpriv.guarantees.entropy import SystemEntropy, WordEntropy
 from assocpriv.guarantees.errors import PlanError
 from assocpriv.guarantees.exact_numbers import as_whole
 from assocpriv.guarantees.integer_noise import IntegerNoise, rho_from_epsilon
+from assocpriv.kernels.parallel import parallel_map
 from assocpriv.plans.baskets.catalogue import Catalogue, Names
 from assocpriv.records.baskets import Baskets
 
@@ -399,17 +400,25 @@ class _Bits:
 
     def count(self, itemsets: Ints, weights: Ints) -> Ints:
         """Return the weight of the baskets with each itemset, int64 (itemsets,), rows in lexicographic order."""
-        counts = np.zeros(len(itemsets), dtype=np.int64)
         firsts = np.flatnonzero((np.diff(itemsets[:, :-1], axis=0, prepend=-1) != 0).any(axis=1)).tolist()
         ends = np.append(self.starts, self.rows.shape[1])[1:]
-        for start, end, weight in zip(self.starts.tolist(), ends.tolist(), weights.tolist(), strict=True):
-            for begin in range(start, end, _BLOCK):
-                part = np.ascontiguousarray(self.rows[:, begin : min(begin + _BLOCK, end)])
-                for first, last in zip(firsts, [*firsts[1:], len(itemsets)], strict=True):
-                    prefix = np.bitwise_and.reduce(part[itemsets[first, :-1]], axis=0)
-                    held = np.bitwise_count(part[itemsets[first:last, -1]] & prefix)
-                    counts[first:last] += weight * held.sum(axis=1, dtype=np.int64)
-        return counts
+
+        def counted(block: tuple[int, int, int]) -> Ints:
+            begin, end, weight = block
+            counts, part = np.empty(len(itemsets), dtype=np.int64), np.ascontiguousarray(self.rows[:, begin:end])
+            for first, last in zip(firsts, [*firsts[1:], len(itemsets)], strict=True):
+                prefix = np.bitwise_and.reduce(part[itemsets[first, :-1]], axis=0)
+                held = np.bitwise_count(part[itemsets[first:last, -1]] & prefix)
+                counts[first:last] = weight * held.sum(axis=1, dtype=np.int64)
+            return counts
+
+        groups = zip(self.starts.tolist(), ends.tolist(), weights.tolist(), strict=True)
+        blocks = [
+            (begin, min(begin + _BLOCK, end), weight)
+            for start, end, weight in groups
+            for begin in range(start, end, _BLOCK)
+        ]
+        return sum(parallel_map(counted, blocks), np.zeros(len(itemsets), dtype=np.int64))
 
 
 def _larger(itemsets: Ints, counts: Ints, least: float) -> Ints:

@@ -1,4 +1,4 @@
-"""Gain from an anonymous channel: true top 20 pairs and rules found, against a local plan and a trusted curator.
+"""Gain from an anonymous channel: true top 20 pairs and rules found, against a local plan and a release.
 
     python -m bench central [--seeds 3] [--save]
 
@@ -7,35 +7,31 @@ N``) and has either the central guarantee (1, 10⁻⁸) through a channel or ε 
 20 times more people report. A second table gives the number of them that match the channel in pairs of the true top 20
 and itemsets of the true top 64. It interpolates in log N over the running maximum of the means over seeds.
 
-The curator gets all raw baskets and adds Laplace noise of ε = 1:
-
-- Pairs: noise of scale 2·20/ε on the counts of all pairs (one-shot top k: Qiao, Su, Zhang, ICML 2021).
-- Rules: half of ε selects 40 pairs in this way; the other half is noise on the counts of these pairs and their items.
-  Baskets of more than 8 items are cut to 8, which bounds a basket's contribution. A rule counts if its noisy counts
-  give 50% confidence and its pair exceeds a threshold that noise alone reaches once in forty times.
+The release is what ``assocpriv release`` publishes for who holds all raw baskets, with (1, 10⁻⁸) for one basket.
 """
 
 import math
 from collections.abc import Callable, Sequence
+from fractions import Fraction
 from functools import partial
 from itertools import combinations
-from math import comb
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array, triu
 
 from assocpriv import plan
+from assocpriv.files.mined_tables import LightFrame
 from assocpriv.guarantees.amplification import epsilon_from_amplification
 from assocpriv.planning.basket_planner import PlannedCollection
+from assocpriv.releasing.basket_release import ReleaseOptions, release_baskets
 from assocpriv.server.baskets.counting import LocalBackend
 from assocpriv.server.baskets.mining import MiningRequest, mine
+from assocpriv.server.baskets.released_rounds import ReleaseBackend
 from assocpriv.server.baskets.rules import derive_rules
 from assocpriv.simulation.basket_rounds import randomize_rounds
 from assocpriv.simulation.enumeration import SeededEntropy
 from bench.accuracy.data import load, sized
 from bench.accuracy.metrics import Estimates, exact_supports, precision, true_itemsets
-from bench.accuracy.oracles import sample_down
 from bench.accuracy.ours import baskets_of, guarantee_of, reports_of
 from bench.accuracy.transactions import Itemset, Transactions
 from bench.speed.measuring import log_progress
@@ -43,11 +39,10 @@ from bench.tables import Row, grouped, table
 
 PEOPLE, SETS = (5_000, 20_000, 100_000), ("quest-7", "groceries", "msweb", "retail")
 TIMES = (1, 2, 5, 10, 20)  # multiples of the number of people, without a channel
-LOCAL, CHANNEL, CURATOR = "local, ln 19", "channel, (1, 1e-8)", "curator, ε = 1"
+LOCAL, CHANNEL, RELEASE = "local, ln 19", "channel, (1, 1e-8)", "release, (1, 1e-8)"
 CENTRAL, EPSILON = (1, "1e-8"), 2.944
 OWN, TRUE_PAIRS, TRUE_RULES, LEAST_CONFIDENCE = 64, 20, 20, 0.5
-_KNOWN, _CHOSEN, _MOST_HELD = 300, 40, 8
-_SURE = 3.0  # noise scales; noise alone reaches it once in 40 times
+_KNOWN = 300
 _MATCHED = ("pairs", "precision")
 _COLUMNS = (*_MATCHED, "rules", "rules_selected", "rules_false", "coverage", "rmse", "M", "epsilon", "blanket")
 
@@ -75,7 +70,7 @@ def _ways(baskets: Transactions, *, is_local: bool) -> dict[str, Callable[[Trans
     if is_local:
         return ways
     channel = partial(_asked, choice=plan(n_items, central=CENTRAL, reports=count, rounds=None, explain=True))
-    return {**ways, CHANNEL: channel, CURATOR: _curated}
+    return {**ways, CHANNEL: channel, RELEASE: _released}
 
 
 def matching(rows: Sequence[Row]) -> list[Row]:
@@ -116,12 +111,24 @@ def _asked(baskets: Transactions, seed: int, choice: PlannedCollection) -> Row:
     else:
         both = randomize_rounds(raw, made, entropy=SeededEntropy(seed))
         collections = [both.first, both.second]
-    found = mine([LocalBackend.from_reports(each) for each in collections], MiningRequest())
+    figures = _figures(baskets, mine([LocalBackend.from_reports(each) for each in collections], MiningRequest()))
+    epsilon = epsilon_from_amplification(made.amplification)
+    return figures | {"M": made.items.transaction_size, "epsilon": epsilon, "blanket": float(made.blanket)}
+
+
+def _released(baskets: Transactions, seed: int) -> Row:
+    """Return the figures of a release."""
+    options = ReleaseOptions(Fraction(CENTRAL[0]), Fraction(CENTRAL[1]))
+    made = release_baskets(baskets_of(baskets), options, entropy=SeededEntropy(seed))
+    return _figures(baskets, mine(ReleaseBackend(made), MiningRequest()))
+
+
+def _figures(baskets: Transactions, found: LightFrame) -> Row:
     rules, known = derive_rules(found, LEAST_CONFIDENCE), true_itemsets(baskets, _KNOWN)
     named = [_ids(names) for names in found["itemsets"]]
     selected = rules.take(np.flatnonzero(rules["selected"]))
     claimed = {(_ids(a), _ids(c)) for a, c in zip(selected["antecedents"], selected["consequents"], strict=True)}
-    truth = exact_supports(baskets, {*named, *(a for a, _ in claimed), *(_whole(a, c) for a, c in claimed)})
+    truth = exact_supports(baskets, {*named, *(a for a, _ in claimed), *(_ids([*a, *c]) for a, c in claimed)})
     own = np.argsort(-found["support"], kind="stable")[:OWN]
     true = np.array([truth[named[place]] for place in own])
     pairs = np.flatnonzero(found["length"] == 2)
@@ -131,10 +138,9 @@ def _asked(baskets: Transactions, seed: int, choice: PlannedCollection) -> Row:
         "pairs": len({*best_pairs(known)} & best),
         "precision": precision(Estimates(supports), dict(list(known.items())[:OWN])),
         "rules": len(claimed & true_rules(known)), "rules_selected": len(claimed),
-        "rules_false": sum(truth[_whole(a, c)] < LEAST_CONFIDENCE * truth[a] for a, c in claimed),
+        "rules_false": sum(truth[_ids([*a, *c])] < LEAST_CONFIDENCE * truth[a] for a, c in claimed),
         "coverage": float(((found["ci_low"][own] <= true) & (true <= found["ci_high"][own])).mean()),
-        "rmse": float(np.sqrt(np.mean((found["support"][own] - true) ** 2))), "M": made.items.transaction_size,
-        "epsilon": epsilon_from_amplification(made.amplification), "blanket": float(made.blanket),
+        "rmse": float(np.sqrt(np.mean((found["support"][own] - true) ** 2))),
     }  # fmt: skip
 
 
@@ -157,51 +163,6 @@ def true_rules(known: dict[Itemset, float]) -> set[tuple[Itemset, Itemset]]:
         if support >= LEAST_CONFIDENCE * known[left]
     ]
     return {(left, right) for _, left, right in sorted(rules, key=lambda rule: -rule[0])[:TRUE_RULES]}
-
-
-def _curated(baskets: Transactions, seed: int) -> Row:
-    """Return the figures of the curator."""
-    rng, known = np.random.default_rng(seed), true_itemsets(baskets, _KNOWN)
-    counts = _pair_counts(baskets)
-    found = {divmod(place, baskets.n_items) for place in _noisy_top(counts, TRUE_PAIRS, 1.0, rng)}
-    chosen = [divmod(place, baskets.n_items) for place in _noisy_top(counts, _CHOSEN, 0.5, rng)]
-    items = sorted({item for pair in chosen for item in pair})
-    few = sample_down(baskets.restricted(np.array(items)), _MOST_HELD, rng)
-    # sensitivity: replacing one basket changes all counts together by at most the first factor
-    scale = 2 * min(_MOST_HELD + comb(_MOST_HELD, 2), len(items) + len(chosen)) / 0.5
-    of_items, of_pairs, place = few.item_counts(), _pair_counts(few), {item: row for row, item in enumerate(items)}
-    noisy: dict[Itemset, float] = {(item,): of_items[row] + rng.laplace(0, scale) for item, row in place.items()}
-    for a, b in chosen:
-        noisy[a, b] = of_pairs.get(place[a] * len(items) + place[b], 0) + rng.laplace(0, scale)
-    sides = [((a,), (c,)) for pair in chosen for a, c in (pair, pair[::-1])]
-    claimed = {
-        (a, c) for a, c in sides
-        if noisy[_whole(a, c)] >= max(LEAST_CONFIDENCE * noisy[a], _SURE * scale)
-    }  # fmt: skip
-    holds = {(a, c) for a, c in claimed if known.get(_whole(a, c), 0) >= LEAST_CONFIDENCE * known.get(a, 1)}
-    return {"pairs": len(found & {*best_pairs(known)}), "rules": len(claimed & true_rules(known)),
-            "rules_selected": len(claimed), "rules_false": len(claimed - holds)}  # fmt: skip
-
-
-def _pair_counts(baskets: Transactions) -> dict[int, int]:
-    """Return the count of each pair that occurs, by i · n_items + j."""
-    shape = len(baskets), baskets.n_items
-    held = csr_array((np.ones(len(baskets.items), dtype=np.int64), baskets.items, baskets.offsets), shape=shape)
-    pairs = triu(held.T @ held, 1, format="csr").sorted_indices().tocoo()
-    return dict(
-        zip((pairs.row.astype(np.int64) * baskets.n_items + pairs.col).tolist(), pairs.data.tolist(), strict=True)
-    )
-
-
-def _noisy_top(counts: dict[int, int], k: int, share: float, rng: np.random.Generator) -> list[int]:
-    """Return the k pairs with the largest noisy counts; omitting pairs that do not occur favours the curator."""
-    numbers, noise = list(counts), rng.laplace(0, 2 * k / share, len(counts))
-    order = np.argsort(-(np.array(list(counts.values())) + noise), kind="stable")
-    return [numbers[row] for row in order[:k].tolist()]
-
-
-def _whole(antecedent: Itemset, consequent: Itemset) -> Itemset:
-    return tuple(sorted(antecedent + consequent))
 
 
 def markdown(result: dict[str, Any]) -> str:

@@ -67,6 +67,17 @@ def mine_baskets(baskets_path: str, support: str, max_itemset: int) -> dict[str,
     return {"seconds": done - start, "mining_s": done - loaded, "itemsets": len(found)}
 
 
+def release_file(baskets_path: str) -> dict[str, Any]:
+    """Release noisy counts of raw baskets with items found in them, from a file to a file."""
+    ap = _import_ours()
+    import assocpriv.releasing.reading  # noqa: F401
+
+    with TemporaryDirectory() as folder:
+        start = perf_counter()
+        made = ap.release(baskets_path, discover=True, output=Path(folder) / "counts.parquet")
+        return {"seconds": perf_counter() - start, "itemsets": sum(len(level.counts) for _, level in made.levels)}
+
+
 def least_count(support: str, transactions: int) -> int:
     """Return the smallest count with at least a support such as "2%"."""
     return -int(-Fraction(support.rstrip("%")) / 100 * transactions // 1)

@@ -15,7 +15,7 @@ from bench.tables import table
 
 LARGEST = 3  # maximum itemset size
 ADDRESS_SPACE = min(16 << 30, virtual_memory().total * 3 // 4)
-OURS, EXACT = "assocpriv", "assocpriv on baskets"
+OURS, EXACT, RELEASE = "assocpriv", "assocpriv on baskets", "assocpriv release"
 
 
 @dataclass(frozen=True)
@@ -120,6 +120,7 @@ def _miners(
     plain = {"baskets_path": made["baskets_path"], "support": support, "max_itemset": LARGEST}
     if case.peers:
         miners[EXACT] = partial(measure, "bench.speed.miners:mine_baskets", **plain)
+        miners[RELEASE] = partial(measure, "bench.speed.miners:release_file", baskets_path=made["baskets_path"])
     return miners | {
         peer: partial(settings.on_peer, "bench.speed.miners:mine_file", peer=peer, **plain) for peer in able
     }
@@ -127,7 +128,9 @@ def _miners(
 
 def _compared(outcomes: dict[str, dict[str, Any]]) -> dict[str, Any]:
     """Return the outcomes with our ratio to the fastest peer, and whether all exact miners agree."""
-    exact = {name: figures for name, figures in outcomes.items() if name != OURS and "failure" not in figures}
+    exact = {
+        name: figures for name, figures in outcomes.items() if name not in (OURS, RELEASE) and "failure" not in figures
+    }
     result: dict[str, Any] = {"miners": outcomes}
     if exact:
         result["exact_miners_agree"] = len({figures["itemsets"] for figures in exact.values()}) == 1

@@ -5,7 +5,7 @@ import math
 import pytest
 
 from bench.accuracy import central
-from bench.accuracy.central import CHANNEL, CURATOR, LOCAL, matching
+from bench.accuracy.central import CHANNEL, LOCAL, RELEASE, matching
 
 
 def row(people, way, pairs, precision):
@@ -18,7 +18,7 @@ def test_matching_numbers_of_people_are_interpolated():
     local = [(100, 4, 0.5), (200, 8, 0.4), (500, 7, 0.7), (1_000, 12, 0.8), (2_000, 12, 0.8), (9_000, 20, 1.0)]
     rows = [row(people, LOCAL, *figures) for people, *figures in local]
     assert matching(rows) == []
-    (found,) = matching([*rows, row(100, CHANNEL, 10, 0.5), row(100, CURATOR, 20, 0.9)])
+    (found,) = matching([*rows, row(100, CHANNEL, 10, 0.5), row(100, RELEASE, 20, 0.9)])
     assert found["pairs_times"] == pytest.approx(math.sqrt(5 * 10))  # halfway between 8 of 500 and 12 of 1,000
     assert found["precision_times"] == 1
     (found,) = matching([*rows, row(100, CHANNEL, 13, 0.6)])
@@ -33,7 +33,7 @@ def test_all_methods_run_and_more_people_without_a_channel(monkeypatch):
     monkeypatch.setattr(central, "TIMES", (1, 2))
     found = central.run(1, (5_000,), ("flat-100",))
     assert [(row["people"], row["way"]) for row in found["rows"]] == [
-        (5_000, LOCAL), (5_000, CHANNEL), (5_000, CURATOR), (10_000, LOCAL),
+        (5_000, LOCAL), (5_000, CHANNEL), (5_000, RELEASE), (10_000, LOCAL),
     ]  # fmt: skip
     assert found["rows"][1]["epsilon"] > found["rows"][0]["epsilon"]
     (line,) = found["matching"]

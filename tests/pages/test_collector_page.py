@@ -236,7 +236,7 @@ def test_the_page_shows_results_first(collection: Collection, commands: Commands
         assert text.index("Detectable supports") < text.index("Tests for manip") < text.index("What did we learn?")
         assert "gives it a probability of less than 50%" in text
         assert "<bdi>milk</bdi>" in text
-        assert "23 rules selected with a confidence of at least 50%" in text
+        assert "20 rules selected with a confidence of at least 50%" in text
         for drawn in ("Supports by itemset size", "Rules by support", "Rules as arrows"):
             assert f'aria-label="{drawn}' in text
         assert "style=" not in text  # the page's policy would forbid it
