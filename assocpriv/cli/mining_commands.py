@@ -64,13 +64,12 @@ def mine(
     first = max((each.plan for each in collections), key=lambda plan: plan.n_items)  # which the table names first
     stated = first if isinstance(first, ap.Plan) else None
     opt.write(html, lambda path: ap.write_page(frame, path, stated, force=force), "page")
-    if stated is None:
-        pass  # what follows is about plans
-    elif not frame["selected"].any():
+    is_planned = stated is not None  # and so no release
+    if is_planned and not frame["selected"].any():
         _say_nothing_selected(collections[0].plan, frame, is_given=limits["min_support"] is not None)
-    elif len(collections) == 1:
+    elif is_planned and len(collections) == 1:
         _say_fitting_plan(collections[0].plan, frame)
-    if first.n_items > 1 and all(each.plan.items.itemset_size == 1 for each in collections):
+    if is_planned and first.n_items > 1 and all(each.plan.items.itemset_size == 1 for each in collections):
         opt.say(
             ["the plan is for single items; for pairs, plan a second round: assocpriv refine REPORTS -o plan2.json"]
         )

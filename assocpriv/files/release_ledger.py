@@ -255,13 +255,8 @@ def release_budget(paths: str | PathLike[str] | Iterable[str | PathLike[str]]) -
     1.0
     """
     given = [Path(paths)] if isinstance(paths, str | PathLike) else [Path(each) for each in paths]
-    if len(given) == 1:
-        try:
-            text = read_bounded(given[0], _MOST_BYTES)
-        except OSError as error:
-            raise FileError(f"cannot read {given[0]}: {error.strerror or error}") from None
-        if text.startswith(b"{"):
-            return _parse(text, given[0])
+    if len(given) == 1 and is_release_ledger(given[0]):
+        return _parse(read_bounded(given[0], _MOST_BYTES), given[0])
     opened = [read_release(path) for path in given]
     units = {UNITS[each.baskets_per_person > 0] for each in opened}
     if len(units) != 1:

@@ -14,6 +14,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from command_line import run
 
 import assocpriv as ap
 from assocpriv.files.releases import SCALE, Release, basket_weights
@@ -390,3 +391,9 @@ def test_few_baskets_and_short_catalogues() -> None:
         ap.release([{"a", "z"}] * 4_000, ["a"])
     made = ap.release([{"a", "z"}, set()] * 4_000, ["a"], unknown="drop", empty="keep")
     assert ap.mine(made)["support"].iloc[0] == pytest.approx(0.5, abs=0.05)
+
+
+def test_a_release_of_single_items_names_no_second_round(tmp_path: Path) -> None:
+    """Advice about plans is not printed for a release, which has none."""
+    ap.release(BASKETS, ["a", "b"], max_itemset=1, output=tmp_path / "r.parquet")
+    assert "refine" not in run("mine", tmp_path / "r.parquet", "-o", tmp_path / "m.csv").output

@@ -120,7 +120,9 @@ def test_folders() -> None:
     alone = replace(STATUS, by_key={0: 34}, set_aside={}, ended=True)
     assert "ended" in check(collection_views.status(alone))
     open_to = {
-        relay: check(collection_views.status(replace(alone, ended=False, keys=False, relay=relay))).partition("everyone may send")[2]
+        relay: check(collection_views.status(replace(alone, ended=False, keys=False, relay=relay))).partition(
+            "everyone may send"
+        )[2]
         for relay in (None, "only", "also")
     }
     assert [output.partition("\n")[0] for output in open_to.values()] == [
