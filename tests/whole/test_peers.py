@@ -4,6 +4,8 @@ Tests of programs that are not among the developer tools run nightly, with the v
 """
 
 import random
+from fractions import Fraction
+from math import sqrt
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +15,12 @@ import polars as pl
 import pyarrow.parquet as pq
 import pytest
 from mlxtend.frequent_patterns import apriori, association_rules
+from scipy.stats import chi2_contingency
 
 import assocpriv as ap
+from assocpriv.guarantees.entropy import SystemEntropy
 from assocpriv.guarantees.errors import BasketError
+from assocpriv.guarantees.integer_noise import IntegerNoise
 from assocpriv.records.baskets import Baskets
 from assocpriv.simulation.basket_simulation import RawCounter, TrueSupports
 
@@ -157,3 +162,21 @@ def test_duckdb_reads_our_files(files: tuple[pd.DataFrame, Path, Path]) -> None:
     read = duckdb.sql(f"select support, itemsets from read_csv('{table}', skip=1, strict_mode=false)").fetchall()
     assert [support for support, _ in read] == mined["support"].tolist()
     assert [names for _, names in read] == pd.read_csv(table, skiprows=1)["itemsets"].tolist()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("rate", "squared"), [(Fraction(2, 49), True), (Fraction(1, 3000), True), (Fraction(1, 4), False)]
+)
+def test_opendp_draws_the_noise_that_we_draw(rate: Fraction, squared: bool) -> None:
+    """Draws of both have one law: by chi-square over some 20 classes, with a false alarm in 10^9 runs."""
+    dp = pytest.importorskip("opendp.prelude")
+    dp.enable_features("contrib")
+    space = dp.vector_domain(dp.atom_domain(T="i64")), (dp.l2_distance(T="f64") if squared else dp.l1_distance(T="i64"))
+    scale = sqrt(1 / (2 * rate)) if squared else float(1 / rate)
+    make = dp.m.make_gaussian if squared else dp.m.make_laplace
+    theirs = np.array(make(*space, scale=scale)([0] * 200_000))
+    ours = IntegerNoise(rate, squared).draw(200_000, SystemEntropy())
+    ends = np.unique(np.quantile(ours, np.linspace(0, 1, 21)[1:-1]))
+    counts = np.array([np.bincount(np.searchsorted(ends, each), minlength=len(ends) + 1) for each in (ours, theirs)])
+    assert chi2_contingency(counts).pvalue > 1e-9
