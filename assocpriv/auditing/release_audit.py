@@ -78,7 +78,7 @@ def audit_release(release: Release, request: AuditRequest, progress: Progress) -
 
 
 def _recomputed(release: Release) -> Finding:
-    """Recompute ε by integer orders, from the file's rates and the changes that one basket makes by the formats."""
+    """Recompute ε over a grid of orders, from the file's rates and the changes that one basket makes by the formats."""
     times, squared = max(release.baskets_per_person, 1), release.is_gaussian
     vectors = [(1, release.total_noise)]
     for stage in release.stages:
@@ -174,7 +174,7 @@ def _spent(first: Release, second: Release, options: ReleaseOptions) -> Fraction
         if len(old) == len(new):
             change = (new - old).tolist()
             cost += noise.rate * (sum(x * x for x in change) if noise.squared else sum(map(abs, change)))
-    return epsilon_from_rho(cost, options.delta - options.threshold_delta) if options.delta and cost else cost
+    return epsilon_from_rho(cost, options.delta) if options.delta and cost else cost
 
 
 def _neighbours(options: ReleaseOptions) -> Iterator[Finding]:
@@ -252,9 +252,7 @@ def _cumulative(law: IntegerNoise) -> list[Decimal]:
         return [each / sums[-1] for each in sums]
 
 
-def _distributions(
-    options: ReleaseOptions, count: int, alarm: float, progress: Progress
-) -> Iterator[Finding]:  # fmt: skip
+def _distributions(options: ReleaseOptions, count: int, alarm: float, progress: Progress) -> Iterator[Finding]:
     """Compare whole releases of neighbours: events, the distance of their likelihoods, and the variance of noise."""
     from scipy.stats import beta, chi2, norm
 
@@ -262,12 +260,13 @@ def _distributions(
     sides = [sets, [*sets, *[frozenset(range(min(5, _ITEMS)))] * times]]
     values: list[list[Any]] = [[], []]
     excess: dict[int, list[float]] = {}
-    shape = release_baskets(_as_baskets(sets), options, entropy=_NoNoise())
+    given = [_as_baskets(side) for side in sides]
+    shape = release_baskets(given[0], options, entropy=_NoNoise())
     exact = [_exact(side, shape) for side in sides]
     weights = [2 * float(noise.rate) * (b - a) for a, b, (_, noise) in zip(*exact, _published(shape), strict=True)]
     for number in range(count):
         progress("releases", number, count)
-        for side, baskets in enumerate(map(_as_baskets, sides)):
+        for side, baskets in enumerate(given):
             made = release_baskets(baskets, options)
             same = [a.transaction_size for a in made.stages] == [a.transaction_size for a in shape.stages]
             score = 0.0
