@@ -36,7 +36,7 @@ import hashlib
 import json
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 from math import comb, erfc, isqrt, sqrt
 from os import PathLike
 from pathlib import Path
@@ -318,8 +318,17 @@ def basket_weights(sizes: Ints, m: int, k: int, *, squared: bool) -> Ints:
             return SCALE
         return isqrt(SCALE**2 * comb(m, k) // comb(size, k)) if squared else SCALE * comb(m, k) // comb(size, k)
 
-    distinct, places = np.unique(sizes, return_inverse=True)
-    return np.array([weight(size) for size in distinct.tolist()], dtype=np.int64)[places]
+    weights = np.zeros(sizes.max(initial=0) + 1, dtype=np.int64)
+    distinct = np.flatnonzero(np.bincount(sizes))
+    weights[distinct] = [weight(size) for size in distinct.tolist()]
+    return weights[sizes]
+
+
+@lru_cache(maxsize=8)
+def _found_in(m: int) -> dict[int, int]:
+    """Return 64 times the weights of an item in baskets in which one can be found, with the largest size of each."""
+    sizes = np.arange(1, MOST_DISCOVERED + 1)
+    return dict(zip(basket_weights(sizes, m, 1, squared=True).tolist(), sizes.tolist(), strict=True))
 
 
 def discovery_delta(threshold: int, noise: IntegerNoise, m: int, baskets_per_person: int) -> Fraction:
@@ -337,12 +346,10 @@ def discovery_delta(threshold: int, noise: IntegerNoise, m: int, baskets_per_per
     Source: P(noise ≥ t) ≤ P(Z ≥ t − 1) for normal Z of the same σ (Canonne, Kamath, Steinke 2020).
     """
     times = max(baskets_per_person, 1)
-    sizes = np.arange(1, MOST_DISCOVERED + 1)
-    largest = dict(zip(basket_weights(sizes, m, 1, squared=True).tolist(), sizes.tolist(), strict=True))
     if threshold <= SCALE * times + 1:
         return Fraction(1)
     scale = sqrt(1 / float(noise.rate))  # σ√2
-    tails = [size * erfc((threshold - times * weight - 1) / scale) / 2 for weight, size in largest.items()]
+    tails = [size * erfc((threshold - times * weight - 1) / scale) / 2 for weight, size in _found_in(m).items()]
     return min(Fraction(max(tails)) * times * (1 + _TAIL_MARGIN), Fraction(1))
 
 

@@ -5,9 +5,12 @@ below 1/(2r); for f(x) = |x| a two-sided geometric variable.
 
 **Exact draws.** A uniform real number u, written in binary, falls between two cumulative probabilities P(X < x) and
 P(X ≤ x). The first 64 digits of u decide, unless a cumulative probability lies among the numbers that begin with them.
-Cumulative probabilities are known as intervals of integers, from exp(−r) by products that are rounded down and up,
-with the mass of the tails bounded by a geometric series. Where 64 digits do not decide, more digits of u are drawn and
-narrower intervals computed. So the law is exact, however the intervals are rounded, and no float is involved.
+Cumulative probabilities are known as intervals of integers, from exp(−r) by products that are rounded down with a known
+bound of the error, and with the mass of the tails bounded by a geometric series. Where 64 digits do not decide, more
+digits of u are drawn and narrower intervals computed. So the law is exact, and no float is involved.
+
+Rounding down makes exp(−r) too small by at most e units. Then f = exp(−2r) is too small by at most 2e + 1, the factor
+exp(−r(2k + 1)) = exp(−r) f^k by e + k(2e + 2), and weight k, a product of such factors, by (e + 1)(k + 1)².
 
 **Guarantee.** A vector of counts with discrete Gaussian noise of variance parameter σ² satisfies ρ-zero-concentrated
 differential privacy, ρ = Δ²/(2σ²), if one unit changes it by at most Δ in the Euclidean norm. The ρ of several vectors
@@ -26,6 +29,7 @@ from bisect import bisect_right
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
+from itertools import accumulate, repeat
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,7 +38,7 @@ from assocpriv.guarantees.entropy import WORD_BITS, WordEntropy
 from assocpriv.guarantees.errors import PlanError
 
 Ints = NDArray[np.int64]
-_GUARD = 64  # binary digits beyond those of the thresholds, against rounding of up to 2^32 products
+_GUARD = 96  # binary digits beyond those of the thresholds, against rounding of up to 2^64 products
 _MOST_ENTRIES = 1 << 21  # of a table
 _MARGIN = Fraction(1, 10**9)  # relative; errors of the logarithms in double precision are below 10^-14
 _ULPS = Fraction(1, 10**12)  # relative, so that another machine's logarithms do not refuse what this one wrote
@@ -91,10 +95,10 @@ class IntegerNoise:
         Returns:
             The integers, int64 (count,).
         """
-        first, low, high = _words(self.rate, self.squared)
+        first, low, width = _words(self.rate, self.squared)
         words = entropy.words(count)
         places = np.searchsorted(low, words, side="right")
-        unclear = (places == len(low)) | (words < high[places - 1]) & (places > 0)
+        unclear = (places == len(low)) | (words - low[places - 1] < width)
         drawn = places + (first - 1)
         for row in np.flatnonzero(unclear).tolist():
             drawn[row] = self._refine(int(words[row]), entropy)
@@ -106,9 +110,9 @@ class IntegerNoise:
         while True:
             begun = begun << WORD_BITS | int(entropy.words(1)[0])
             bits += WORD_BITS
-            first, low, high = thresholds(self.rate, self.squared, bits)
+            first, low, width = thresholds(self.rate, self.squared, bits)
             place = bisect_right(low, begun)
-            if 0 < place < len(low) and begun >= high[place - 1]:
+            if place < len(low) and begun >= low[place - 1] + width:
                 return first - 1 + place
 
 
@@ -119,33 +123,30 @@ def _reach(rate: Fraction, squared: bool, bits: int) -> int:
 
 
 @lru_cache(maxsize=16)
-def _words(rate: Fraction, squared: bool) -> tuple[int, NDArray[np.uint64], NDArray[np.uint64]]:
-    first, low, high = thresholds(rate, squared, WORD_BITS)
-    most = (1 << WORD_BITS) - 1
-    return first, np.array(low, dtype=np.uint64), np.array([min(each, most) for each in high], dtype=np.uint64)
+def _words(rate: Fraction, squared: bool) -> tuple[int, NDArray[np.uint64], int]:
+    first, low, width = thresholds(rate, squared, WORD_BITS)
+    return first, np.array(low, dtype=np.uint64), width
 
 
 @lru_cache(maxsize=8)
-def thresholds(rate: Fraction, squared: bool, bits: int) -> tuple[int, list[int], list[int]]:
-    """Return an integer x, and bounds of 2^bits P(X < x), 2^bits P(X < x + 1), … from below and from above."""
+def thresholds(rate: Fraction, squared: bool, bits: int) -> tuple[int, list[int], int]:
+    """Return an integer x, and intervals of one width that hold 2^bits P(X < x), 2^bits P(X < x + 1), …
+
+    Returns:
+        x, the intervals' lower ends, and their width.
+    """
     places = bits + _GUARD
     reach, one = _reach(rate, squared, bits), 1 << places
-    ratio = exp_bounds(-rate, places)
-    square = _product(ratio, ratio, places)
-    weights, step = [(one, one)], ratio
-    for _ in range(reach + 1):
-        weights.append(_product(weights[-1], step, places))
-        step = _product(step, square, places) if squared else step
-    tail = -(-weights.pop()[1] * one // (one - step[1])) + 1  # a geometric series bounds all further weights
-    ordered = [*reversed(weights[1:]), *weights]
-    least = sum(low for low, _ in ordered)
-    most = sum(high for _, high in ordered) + 2 * tail
-    lows, highs, below, above = [0], [-(-(tail << bits) // least)], 0, tail
-    for low, high in ordered:
-        below, above = below + low, above + high
-        lows.append((below << bits) // most)
-        highs.append(-(-(above << bits) // least))
-    return -reach, lows, highs
+    ratio, above = exp_bounds(-rate, places)
+    factor = ratio * ratio >> places if squared else one
+    steps = [*accumulate(repeat(factor, reach + 1), lambda step, times: step * times >> places, initial=ratio)]
+    *weights, last = accumulate(steps[:-1], lambda weight, step: weight * step >> places, initial=one)
+    error = (above - ratio + 1) * (reach + 2) ** 2  # of each, as weight k is a product of at most k² rounded factors
+    tail = (last + error) * one // (one - steps[-1] - error) + 1  # a geometric series bounds all further weights
+    sums = [*accumulate([*reversed(weights[1:]), *weights], initial=0)]
+    unknown = (2 * reach + 1) * error + 2 * tail
+    most = sums[-1] + unknown
+    return -reach, [(each << bits) // most for each in sums], 1 - (-unknown << bits + 1) // sums[-1]
 
 
 def exp_bounds(exponent: Fraction, places: int) -> tuple[int, int]:

@@ -17,7 +17,6 @@ that correction (estimation/truncation.py).
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from itertools import combinations
 from math import ceil, comb, floor, sqrt
 
 import numpy as np
@@ -40,7 +39,8 @@ from assocpriv.guarantees.entropy import SystemEntropy, WordEntropy
 from assocpriv.guarantees.errors import PlanError
 from assocpriv.guarantees.exact_numbers import as_whole
 from assocpriv.guarantees.integer_noise import IntegerNoise, rho_from_epsilon
-from assocpriv.kernels.parallel import parallel_map
+from assocpriv.kernels.itemset_counts import SupersetCounter, find_itemsets, join_candidates, transaction_rows
+from assocpriv.kernels.parallel import add_up
 from assocpriv.plans.baskets.catalogue import Catalogue, Names
 from assocpriv.records.baskets import Baskets
 
@@ -66,7 +66,6 @@ _MOST_LARGER = 50_000  # sets of a size
 # RMSE of the 64 most frequent sets, and coverage, on six sets of the bench's tuning half, 5,000 and 20,000 baskets
 _CORRECTION_ERROR = {1: 0.03, 2: 0.045}
 _USUAL_SIZE, _USUAL_SUPPORT = 5, 0.2  # of an item that must be distinguishable from noise
-_BLOCK = 1 << 12  # words of a row of bits at a time, so that rows stay in the cache
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +197,9 @@ class _Maker:
         """Return the counts of a stage: of single items, or of pairs and larger sets."""
         largest = MOST_DISCOVERED if self.options.discover and smallest == 1 else len(items)
         bounds = _size_bounds(largest)
-        classes = np.bincount(np.searchsorted(bounds, baskets.sizes, "right") - 1, minlength=len(bounds))
+        by_size = np.bincount(baskets.sizes)
+        places = np.searchsorted(bounds, np.arange(len(by_size)), "right") - 1
+        classes = np.bincount(places, by_size, len(bounds)).astype(np.int64)  # whole numbers below 2^53
         size_noise = self.noise(0, 3)  # a third of the share for each stage
         size_counts = self.noisy(classes, size_noise)
         m = self.transaction_size(bounds, size_counts, smallest, largest)
@@ -206,14 +207,14 @@ class _Maker:
         if smallest == 1:
             flat = baskets.items[baskets.offsets[0] : baskets.offsets[-1]]
             weights = np.repeat(self._weights(sizes, m, 1), sizes)
-            counts = np.bincount(flat, weights, len(items)).astype(np.int64)  # whole numbers below 2^53
+            counts = np.bincount(flat, weights, len(items)).astype(np.int64)
             noise = self.of_sets(1, m)
             levels.append(ReleasedLevel(items[:, None], self.noisy(counts, noise), noise))
         else:
-            rows, wanted = _Bits.of(baskets, m), np.column_stack(np.triu_indices(len(items), 1)).astype(np.int64)
+            groups, wanted = _Groups(baskets, m), np.column_stack(np.triu_indices(len(items), 1)).astype(np.int64)
             for k in range(2, min(self.options.max_itemset, m, len(items)) + 1):
                 noise = self.of_sets(k, comb(min(m, len(items)), k))
-                counts = self.noisy(rows.count(wanted, self._weights(rows.sizes, m, k)), noise)
+                counts = self.noisy(groups.count(wanted, self._weights(groups.sizes, m, k)), noise)
                 levels.append(ReleasedLevel(items[wanted], counts, noise))
                 wanted = _larger(wanted, counts, _FREQUENT * np.sqrt(noise.variance))
                 if not len(wanted):
@@ -328,11 +329,10 @@ def _size_bounds(n_items: int) -> Ints:
 def _discovered(baskets: Baskets, maker: _Maker) -> tuple[Baskets, ReleasedStage, int]:
     """Return the baskets with the items whose noisy counts reach a threshold alone, by name, their stage, and it."""
     wanted = maker.options
+    first, last = baskets.offsets[[0, -1]]
     held = np.repeat(baskets.sizes <= MOST_DISCOVERED, baskets.sizes)
-    flat = baskets.items[baskets.offsets[0] : baskets.offsets[-1]]
-    ends = np.concatenate([[0], np.cumsum(held)])[baskets.offsets - baskets.offsets[0]]
-    baskets = Baskets(baskets.catalogue, ends, flat[held])
-    found = np.unique(baskets.items)  # an item of no basket could be published by noise alone
+    baskets = _where(baskets.catalogue, baskets.offsets - first, baskets.items[first:last], held)
+    found = np.flatnonzero(np.bincount(baskets.items))  # an item of no basket could be published by noise alone
     stage = maker.stage(_only(baskets, found), np.arange(len(found)), 1)
     [level] = stage.levels
     low, high = 0, 1 << 53
@@ -363,76 +363,41 @@ def _only(baskets: Baskets, items: Ints) -> Baskets:
     """Return the baskets with these items alone, numbered by their places."""
     places = np.full(len(baskets.catalogue), -1, dtype=np.int64)
     places[items] = np.arange(len(items))
-    flat = places[baskets.items[baskets.offsets[0] : baskets.offsets[-1]]]
-    kept = np.concatenate([[0], np.cumsum(flat >= 0)])
+    first, last = baskets.offsets[[0, -1]]
+    flat = places[baskets.items[first:last]]
     names = Catalogue([baskets.catalogue[item] for item in items.tolist()])
-    return Baskets(names, kept[baskets.offsets - baskets.offsets[0]], flat[flat >= 0])
+    return _where(names, baskets.offsets - first, flat, flat >= 0)
 
 
-@dataclass(frozen=True, slots=True)
-class _Bits:
-    """Baskets by item: a row of bits for each item, uint64 (items, words).
+def _where(names: Catalogue, offsets: Ints, flat: Ints, held: NDArray[np.bool_]) -> Baskets:
+    """Return the baskets with those of their items alone that are held."""
+    if held.all():
+        return Baskets(names, offsets, flat)
+    return Baskets(names, np.concatenate([[0], np.cumsum(held)])[offsets], flat[held])
 
-    Baskets of one size, up to m, or of another are in words of their own: ``starts`` are the first words of each group,
-    int64 (groups,), and ``sizes`` the sizes, of which the first stands for all up to m.
-    """
 
-    rows: NDArray[np.uint64]
-    starts: Ints
-    sizes: Ints
+class _Groups:
+    """Bitmaps of the baskets of each size, those of up to m items together; ``sizes`` int64 (groups,), m for these."""
 
-    @classmethod
-    def of(cls, baskets: Baskets, m: int) -> "_Bits":
-        """Return the bits of baskets over a short catalogue."""
-        own = baskets.sizes
-        sizes, group = np.unique(np.maximum(own, m), return_inverse=True)
-        counts = np.bincount(group, minlength=len(sizes))
-        words = -(-counts // 64)
-        starts = np.cumsum(words) - words
-        places = np.empty(len(own), dtype=np.int64)
-        places[np.argsort(group, kind="stable")] = np.arange(len(own)) - np.repeat(np.cumsum(counts) - counts, counts)
-        places += 64 * starts[group]
-        rows = np.zeros((len(baskets.catalogue), max(int(words.sum()), 1) * 8), dtype=np.uint8)
-        owners = np.repeat(places, own)
-        flat = baskets.items[baskets.offsets[0] : baskets.offsets[-1]]
-        np.bitwise_or.at(rows, (flat, owners >> 3), np.left_shift(1, owners & 7).astype(np.uint8))
-        return cls(rows.view(np.uint64), starts, sizes)
+    def __init__(self, baskets: Baskets, m: int) -> None:
+        own, self._n_items = np.maximum(baskets.sizes, m), len(baskets.catalogue)
+        self.sizes = np.flatnonzero(np.bincount(own))
+        groups = [baskets if len(self.sizes) == 1 else baskets.take(np.flatnonzero(own == size)) for size in self.sizes]
+        every = np.arange(self._n_items)
+        self._rows = [transaction_rows(each.offsets, each.items, self._n_items, every) for each in groups]
 
     def count(self, itemsets: Ints, weights: Ints) -> Ints:
         """Return the weight of the baskets with each itemset, int64 (itemsets,), rows in lexicographic order."""
-        firsts = np.flatnonzero((np.diff(itemsets[:, :-1], axis=0, prepend=-1) != 0).any(axis=1)).tolist()
-        ends = np.append(self.starts, self.rows.shape[1])[1:]
-
-        def counted(block: tuple[int, int, int]) -> Ints:
-            begin, end, weight = block
-            counts, part = np.empty(len(itemsets), dtype=np.int64), np.ascontiguousarray(self.rows[:, begin:end])
-            for first, last in zip(firsts, [*firsts[1:], len(itemsets)], strict=True):
-                prefix = np.bitwise_and.reduce(part[itemsets[first, :-1]], axis=0)
-                held = np.bitwise_count(part[itemsets[first:last, -1]] & prefix)
-                counts[first:last] = weight * held.sum(axis=1, dtype=np.int64)
-            return counts
-
-        groups = zip(self.starts.tolist(), ends.tolist(), weights.tolist(), strict=True)
-        blocks = [
-            (begin, min(begin + _BLOCK, end), weight)
-            for start, end, weight in groups
-            for begin in range(start, end, _BLOCK)
-        ]
-        return sum(parallel_map(counted, blocks), np.zeros(len(itemsets), dtype=np.int64))
+        counter, total = SupersetCounter(itemsets, self._n_items), np.zeros(len(itemsets), dtype=np.int64)
+        for rows, weight in zip(self._rows, weights.tolist(), strict=True):
+            total += weight * add_up(counter.count_in_steps, np.split(rows, len(rows)), len(itemsets))
+        return total
 
 
 def _larger(itemsets: Ints, counts: Ints, least: float) -> Ints:
     """Return the itemsets of one item more all of whose subsets have at least such a count, the likeliest ones."""
-    k = itemsets.shape[1]
-    known = {tuple(row): count for row, count in zip(itemsets.tolist(), counts.tolist(), strict=True) if count >= least}
-    by_prefix: dict[tuple[int, ...], list[int]] = {}
-    for row in known:
-        by_prefix.setdefault(row[:-1], []).append(row[-1])
-    found = []
-    for prefix, ends in by_prefix.items():
-        for one, other in combinations(ends, 2):
-            row = (*prefix, one, other)
-            subsets = [known.get(row[:place] + row[place + 1 :]) for place in range(k + 1)]
-            if None not in subsets:
-                found.append((-min(count for count in subsets if count is not None), row))
-    return np.array(sorted(row for _, row in sorted(found)[:_MOST_LARGER]), dtype=np.int64).reshape(-1, k + 1)
+    itemsets, counts = itemsets[counts >= least], counts[counts >= least]
+    joined = join_candidates(itemsets)
+    subsets = [find_itemsets(itemsets, np.delete(joined, place, axis=1)) for place in range(joined.shape[1])]
+    order = np.argsort(-counts[np.array(subsets)].min(axis=0), kind="stable")[:_MOST_LARGER]
+    return joined[np.sort(order)]

@@ -24,6 +24,7 @@ from assocpriv.guarantees.amplification import Guarantee
 from assocpriv.guarantees.entropy import WordEntropy
 from assocpriv.guarantees.errors import build_options, pluralize
 from assocpriv.guarantees.exact_numbers import check_range, check_whole
+from assocpriv.kernels.itemset_counts import SupersetCounter, items_of, join_candidates, places_in, transaction_rows
 from assocpriv.kernels.parallel import add_up, default_memory
 from assocpriv.planning.collection_rounds import choose_rounds
 from assocpriv.planning.detection_limits import Forecast, forecast
@@ -36,9 +37,8 @@ from assocpriv.records.basket_files import read_baskets
 from assocpriv.records.basket_sources import is_file
 from assocpriv.records.baskets import Baskets, count_sizes
 from assocpriv.records.layout import ReadOptions
-from assocpriv.server.baskets.bitmaps import SupersetCounter, items_of, places_in, transaction_rows
 from assocpriv.server.baskets.counting import ItemsetCounter, LocalBackend, part_size
-from assocpriv.server.baskets.mining import MiningRequest, join_candidates, mine
+from assocpriv.server.baskets.mining import MiningRequest, mine
 from assocpriv.server.baskets.rules import derive_rules, write_rules
 from assocpriv.simulation.basket_rounds import FILES, BothRounds, check_folder, make_folder, randomize_rounds
 from assocpriv.simulation.enumeration import entropy_source

@@ -111,19 +111,20 @@ def _asked(baskets: Transactions, seed: int, choice: PlannedCollection) -> Row:
     else:
         both = randomize_rounds(raw, made, entropy=SeededEntropy(seed))
         collections = [both.first, both.second]
-    figures = _figures(baskets, mine([LocalBackend.from_reports(each) for each in collections], MiningRequest()))
+    found = figures(baskets, mine([LocalBackend.from_reports(each) for each in collections], MiningRequest()))
     epsilon = epsilon_from_amplification(made.amplification)
-    return figures | {"M": made.items.transaction_size, "epsilon": epsilon, "blanket": float(made.blanket)}
+    return found | {"M": made.items.transaction_size, "epsilon": epsilon, "blanket": float(made.blanket)}
 
 
 def _released(baskets: Transactions, seed: int) -> Row:
     """Return the figures of a release."""
     options = ReleaseOptions(Fraction(CENTRAL[0]), Fraction(CENTRAL[1]))
     made = release_baskets(baskets_of(baskets), options, entropy=SeededEntropy(seed))
-    return _figures(baskets, mine(ReleaseBackend(made), MiningRequest()))
+    return figures(baskets, mine(ReleaseBackend(made), MiningRequest()))
 
 
-def _figures(baskets: Transactions, found: LightFrame) -> Row:
+def figures(baskets: Transactions, found: LightFrame) -> Row:
+    """Return the figures of mined itemsets and of the rules derived from them."""
     rules, known = derive_rules(found, LEAST_CONFIDENCE), true_itemsets(baskets, _KNOWN)
     named = [_ids(names) for names in found["itemsets"]]
     selected = rules.take(np.flatnonzero(rules["selected"]))

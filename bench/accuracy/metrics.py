@@ -10,7 +10,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.server.baskets.mining import join_candidates
+from assocpriv.kernels.itemset_counts import join_candidates
 from assocpriv.simulation.basket_simulation import RawCounter
 from bench.accuracy.transactions import Itemset, Transactions
 

@@ -32,11 +32,10 @@ from assocpriv.guarantees.integer_noise import rho_from_epsilon
 from assocpriv.releasing.basket_release import ReleaseOptions, release_baskets
 from assocpriv.server.baskets.mining import MiningRequest, mine
 from assocpriv.server.baskets.released_rounds import ReleaseBackend
-from assocpriv.server.baskets.rules import derive_rules
 from assocpriv.simulation.enumeration import SeededEntropy
-from bench.accuracy.central import LEAST_CONFIDENCE, best_pairs, true_rules
+from bench.accuracy.central import best_pairs, figures
 from bench.accuracy.data import load, sized
-from bench.accuracy.metrics import exact_supports, true_itemsets
+from bench.accuracy.metrics import true_itemsets
 from bench.accuracy.oracles import sample_down
 from bench.accuracy.ours import baskets_of
 from bench.accuracy.transactions import Itemset, Transactions
@@ -97,20 +96,12 @@ def _figures(found: Found, known: dict[Itemset, float]) -> Row:
 def _released(baskets: Transactions, epsilon: int, seed: int, known: dict[Itemset, float]) -> Row:
     options = ReleaseOptions(Fraction(epsilon), DELTA)
     backend = ReleaseBackend(release_baskets(baskets_of(baskets), options, entropy=SeededEntropy(seed)))
-    frame, chosen = mine(backend, MiningRequest(top=_TOP)), mine(backend, MiningRequest())
+    frame = mine(backend, MiningRequest(top=_TOP))
     named = [_ids(names) for names in frame["itemsets"]]
-    truth = exact_supports(baskets, named[:])
-    own = np.argsort(-frame["support"], kind="stable")[:_OWN]
-    true = np.array([truth[named[place]] for place in own])
-    rules = derive_rules(chosen, LEAST_CONFIDENCE)
-    rules = rules.take(np.flatnonzero(rules["selected"]))
-    claimed = {(_ids(a), _ids(c)) for a, c in zip(rules["antecedents"], rules["consequents"], strict=True)}
-    exact = exact_supports(baskets, {*(a for a, _ in claimed), *(_ids([*a, *c]) for a, c in claimed)})
-    false = sum(exact[_ids([*a, *c])] < LEAST_CONFIDENCE * exact[a] for a, c in claimed)
+    chosen = figures(baskets, mine(backend, MiningRequest()))
     return _figures(dict(zip(named, frame["support"].tolist(), strict=True)), known) | {
-        "coverage": float(((frame["ci_low"][own] <= true) & (true <= frame["ci_high"][own])).mean()),
-        "rules": len(claimed & true_rules(known)), "rules_selected": len(claimed), "rules_false": false,
-    }  # fmt: skip
+        name: chosen[name] for name in ("coverage", "rules", "rules_selected", "rules_false")
+    }
 
 
 def _gaussian(baskets: Transactions, epsilon: int, seed: int, known: dict[Itemset, float]) -> Row:

@@ -6,8 +6,9 @@ import numpy as np
 
 from assocpriv.client.baskets.bulk_client import BulkRandomizer, randomize_chunks
 from assocpriv.guarantees.entropy import SystemEntropy
+from assocpriv.kernels.itemset_counts import SupersetCounter, empty_rows
 from assocpriv.records.baskets import Baskets
-from assocpriv.server.baskets.bitmaps import ItemTables, SupersetCounter, empty_rows, planes_of
+from assocpriv.server.baskets.bitmaps import ItemTables, planes_of
 from assocpriv.simulation.synthetic import QuestSettings, generate_quest
 from bench.plans import coded, fixed_size
 from bench.speed.measuring import medians

@@ -22,7 +22,7 @@ from assocpriv.guarantees.errors import AssocprivError
 from assocpriv.guarantees.integer_noise import IntegerNoise, epsilon_from_rho
 from assocpriv.plans.baskets.catalogue import Catalogue
 from assocpriv.records.baskets import Baskets
-from assocpriv.releasing.basket_release import ReleaseOptions, _Bits, release_baskets
+from assocpriv.releasing.basket_release import ReleaseOptions, _Groups, release_baskets
 from assocpriv.simulation.enumeration import SeededEntropy
 from assocpriv.simulation.synthetic import QuestSettings, generate_quest
 
@@ -110,13 +110,13 @@ def test_counts_without_noise_are_weighted_supports() -> None:
         assert stage.size_counts.tolist() == np.histogram(sizes, bounds)[0].tolist()
 
 
-def test_bits_count_as_a_loop_does() -> None:
-    """Blocks by size count what single baskets hold; empty baskets and those without items are no obstacle."""
+def test_groups_count_as_a_loop_does() -> None:
+    """Groups by size count what single baskets hold; empty baskets and those without items are no obstacle."""
     baskets = Baskets.from_sets([[], ["a"], ["a", "b"], ["a", "b", "c"], []] * 50, Catalogue([*"abcd"]), empty="keep")
-    bits = _Bits.of(baskets, 2)
+    groups = _Groups(baskets, 2)
     pairs = np.array(list(itertools.combinations(range(4), 2)))
-    assert bits.sizes.tolist() == [2, 3]
-    assert bits.count(pairs, np.array([1, 10])).tolist() == [50 + 500, 500, 0, 500, 0, 0]
+    assert groups.sizes.tolist() == [2, 3]
+    assert groups.count(pairs, np.array([1, 10])).tolist() == [50 + 500, 500, 0, 500, 0, 0]
 
 
 class Lowered(NoNoise):
@@ -357,8 +357,8 @@ def test_baskets_count_once(tmp_path: Path) -> None:
 
 def test_no_baskets_are_counted_as_such() -> None:
     """Where noise alone lifts the number of baskets, none are counted without a fault."""
-    bits = _Bits.of(Baskets.from_sets([], Catalogue([*"abc"])), 2)
-    assert bits.count(np.array([[0, 1], [0, 2], [1, 2]]), np.zeros(0, dtype=np.int64)).tolist() == [0, 0, 0]
+    groups = _Groups(Baskets.from_sets([], Catalogue([*"abc"])), 2)
+    assert groups.count(np.array([[0, 1], [0, 2], [1, 2]]), np.zeros(0, dtype=np.int64)).tolist() == [0, 0, 0]
 
 
 def test_pure_noise_can_be_drawn_for_large_baskets() -> None:

@@ -25,8 +25,8 @@ OPTIONS = ReleaseOptions(Fraction(1), Fraction(1, 10**8), discover=True)
 
 def exact_tail(noise: IntegerNoise, value: int, bits: int = 192) -> Fraction:
     """Return P(noise ≥ value), from below, by the law that draws follow."""
-    first, _, high = thresholds(noise.rate, noise.squared, bits)
-    return 1 - Fraction(high[value - first], 1 << bits)
+    first, low, width = thresholds(noise.rate, noise.squared, bits)
+    return 1 - Fraction(low[value - first] + width, 1 << bits)
 
 
 @pytest.mark.parametrize(("variance", "m", "times"), [(64**2, 1, 1), (300**2, 4, 1), (500**2, 16, 1), (900**2, 5, 3)])

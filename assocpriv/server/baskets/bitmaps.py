@@ -1,11 +1,6 @@
 """Bitmaps of reports: which report shows which item.
 
-This module checks and allocates the arrays that the kernels need.
-
-A bitmap lies in blocks of a few thousand transactions, uint64 (blocks, rows, words): row i of a block holds one item
-over its transactions, so that the rows counted together stand together in cache. Transaction t is bit t mod 64 of
-word t div 64, counted through the blocks; bits beyond the last transaction are 0.
-
+This module checks and allocates the arrays that the kernels need. Bitmaps lie in blocks (kernels/itemset_counts.py).
 How reports are counted:
 
 1. Transpose. Bytes of 64 reports at a time become bit planes: the top bits of 64 bytes are one instruction.
@@ -13,10 +8,7 @@ How reports are counted:
    All XORs of up to 8 planes are tabulated for 2,048 reports at a time (the method of the four Russians), as many as
    fit half of the second cache; a product is then one XOR a table. Single items are counted on the way, without
    bitmaps.
-3. Count. A row of a block is an eighth of the first cache or less, so that the eight rows of a 4 × 4 tile of pairs stay
-   there; a tile shares its loads, and two panels of rows take half of the second cache. Larger itemsets go along the
-   tree of candidates: an intersection is made once, and four sets of k − 1 items are counted with four last items at a
-   time, by the same tile.
+3. Count (kernels/itemset_counts.py).
 """
 
 from collections.abc import Callable, Iterator
@@ -27,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.guarantees.exact_numbers import binomial_words
+from assocpriv.kernels.itemset_counts import Rows, aligned_words, empty_rows
 from assocpriv.kernels.loops import GROUPS, LANES, kernels
 from assocpriv.kernels.parallel import cache_bytes
 from assocpriv.plans.baskets.generator import WORD_BITS, Field, item_columns
@@ -34,32 +27,10 @@ from assocpriv.plans.baskets.generator import WORD_BITS, Field, item_columns
 if TYPE_CHECKING:
     from assocpriv.plans.baskets.report_type import ReportType
 
-Rows = NDArray[np.uint64]
-_LINE_BITS = 64 * 8  # of a cache line
 _COLUMNS_AT_ONCE = 1 << 14
-# Words combined in a step, 0.1 to 0.2 s, between which a thread can be stopped. Expanding items is faster, and each of
-# its steps makes the tables of XORs anew: for 100,000 items, steps of 2^27 words took 15% longer.
-_STEP_WORDS, _STEP_EXPANDED, _STEP_ITEMS = 1 << 28, 1 << 29, 1 << 12
-
-
-def block_words() -> int:
-    """Return the most words in a block's row, a power of two, so that the eight rows of a tile fit the first cache."""
-    return 1 << max(5, (cache_bytes()[0] // (8 * 8)).bit_length() - 1)
-
-
-def empty_rows(n_rows: int, n_bits: int) -> Rows:
-    """Return uninitialized bitmaps of ``n_rows`` rows over ``n_bits`` transactions, at the start of a cache line."""
-    n_lanes = -(-n_bits // (WORD_BITS * LANES))
-    n_blocks = -(-n_lanes * LANES // block_words())
-    # blocks of about the same size, so that little of the last one is empty
-    return _aligned((n_blocks, n_rows, -(-n_lanes // n_blocks) * LANES if n_blocks else 0))
-
-
-def _aligned(shape: tuple[int, int, int]) -> Rows:
-    size = shape[0] * shape[1] * shape[2]
-    memory = np.empty(size + _LINE_BITS // WORD_BITS, dtype=np.uint64)
-    start = -memory.ctypes.data // 8 % (_LINE_BITS // WORD_BITS)
-    return memory[start : start + size].reshape(shape)
+# Words combined in a step, 0.1 to 0.2 s, between which a thread can be stopped. Each step makes the tables of XORs
+# anew: for 100,000 items, steps of 2^27 words took 15% longer.
+_STEP_EXPANDED, _STEP_ITEMS = 1 << 29, 1 << 12
 
 
 def report_planes(packed: NDArray[np.uint8]) -> Rows:
@@ -140,7 +111,7 @@ class ItemTables:
 
     def empty_rows(self, planes: Rows) -> Rows:
         """Return uninitialized bitmaps of the items over the reports of these planes."""
-        return _aligned((planes.shape[0], len(self._items), planes.shape[2]))
+        return aligned_words((planes.shape[0], len(self._items), planes.shape[2]))
 
     def expand_in_steps(self, planes: Rows, n_reports: int, rows: Rows) -> Iterator[int]:
         """Write the bitmaps of :meth:`rows` step by step; yield the number of words combined in each step."""
@@ -179,7 +150,7 @@ class ItemTables:
     def _lines(self) -> Rows:
         """Return memory for the kernels' tables of XORs, uint64 (lines, words)."""
         n_lines = self._entries.shape[2] << self._group_bits if self._is_seeded else 0
-        return _aligned((1, n_lines, LANES)).reshape(n_lines, LANES)
+        return aligned_words((1, n_lines, LANES)).reshape(n_lines, LANES)
 
     def _steps(self, planes: Rows) -> Iterator[tuple[int, Rows, slice]]:
         """Yield blocks, their planes, and some of the items."""
@@ -214,88 +185,3 @@ def _entries(columns: NDArray[np.uint64], n_bits: int, group_bits: int) -> NDArr
             masks |= columns[:, :, word + 1] << np.uint64(WORD_BITS - shift)
         entries[:, :, group] = (masks & np.uint64((1 << group_bits) - 1)) + np.uint64(group << group_bits)
     return entries
-
-
-def transaction_rows(
-    offsets: NDArray[np.int64], flat: NDArray[np.int64], n_items: int, items: NDArray[np.int64]
-) -> Rows:
-    """Make bitmaps of some items over plain transactions flat[offsets[t] : offsets[t+1]], (blocks, items, words)."""
-    row_of_item = np.full(n_items, -1, dtype=np.int64)
-    row_of_item[items] = np.arange(len(items))
-    rows = empty_rows(len(items), len(offsets) - 1)
-    rows[:] = 0
-    kernels.fill_rows(offsets, flat, row_of_item, rows)
-    return rows
-
-
-def items_of(itemsets: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the items that occur, in increasing order, without sorting millions of itemsets."""
-    return np.flatnonzero(np.bincount(itemsets.ravel()))
-
-
-def places_in(items: NDArray[np.int64], itemsets: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the itemsets with each item replaced by its position in ``items``, which are increasing."""
-    places = np.zeros(int(items.max(initial=-1)) + 1, dtype=np.int64)
-    places[items] = np.arange(len(items))
-    return places[itemsets]
-
-
-class SupersetCounter:
-    """Counts, in bitmaps, the transactions that show all items of each itemset; made once for all batches.
-
-    Args:
-        itemsets: row numbers, int64 (candidates, k), k ≥ 1, each row increasing; fastest in lexicographic order.
-        n_rows: number of rows.
-    """
-
-    def __init__(self, itemsets: NDArray[np.int64], n_rows: int) -> None:
-        assert itemsets.size == 0 or (itemsets.min() >= 0 and itemsets.max() < n_rows)
-        self._n_rows, self.work = n_rows, len(itemsets)  # words combined for each word of a row
-        self._all_pairs = _are_all_pairs(itemsets, n_rows)
-        if not self._all_pairs:
-            self._itemsets = np.ascontiguousarray(itemsets)
-            self._shared = _shared_with_previous(self._itemsets)
-
-    def count_in_steps(self, rows: Rows, counts: NDArray[np.int64]) -> Iterator[int]:
-        """Add to counts, int64 (candidates,), step by step; yield the number of words combined in each step."""
-        for block in range(rows.shape[0]):
-            yield from (self._count_pairs if self._all_pairs else self._count_sets)(rows[block : block + 1], counts)
-
-    def _count_pairs(self, rows: Rows, counts: NDArray[np.int64]) -> Iterator[int]:
-        # two panels of rows, as they are counted against each other, take half of the second cache
-        panel = max(4, cache_bytes()[1] // 4 // (8 * block_words()) // 4 * 4)
-        step = max(1, _STEP_WORDS // max(1, rows.size * panel)) * panel
-        for start in range(0, self._n_rows, step):
-            stop = min(start + step, self._n_rows)
-            kernels.count_pairs(rows, counts, panel, start, stop)
-            yield (stop * (stop - 1) - start * (start - 1)) // 2 * rows.shape[2]
-
-    def _count_sets(self, rows: Rows, counts: NDArray[np.int64]) -> Iterator[int]:
-        [parts] = _aligned((1, 4 + self._itemsets.shape[1], rows.shape[2]))
-        step = max(1, _STEP_WORDS // max(1, rows.shape[2]))
-        for start in range(0, len(self._itemsets), step):
-            some = slice(start, start + step)
-            shared = self._shared[some]
-            if shared[0]:  # the previous itemset is in another step
-                shared = np.append(0, shared[1:])
-            kernels.count_supersets(rows, self._itemsets[some], shared, parts, counts[some])
-            yield len(shared) * rows.shape[2]
-
-
-def _are_all_pairs(itemsets: NDArray[np.int64], n_rows: int) -> bool:
-    """Return whether the itemsets are the pairs 01, 02, … of all rows, as in the second level of mining."""
-    if itemsets.shape[1] != 2 or n_rows < 2 or len(itemsets) != n_rows * (n_rows - 1) // 2:
-        return False
-    # the number of all pairs, each increasing, none twice: only one such list is in lexicographic order
-    numbers = itemsets[:, 0] * n_rows + itemsets[:, 1]
-    return bool((itemsets[:, 0] < itemsets[:, 1]).all() and (numbers[1:] > numbers[:-1]).all())
-
-
-def _shared_with_previous(itemsets: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return how many leading items each itemset shares with the previous one, int64 (candidates,)."""
-    shared = np.zeros(len(itemsets), dtype=np.int64)
-    same = np.ones(max(len(itemsets) - 1, 0), dtype=np.bool_)
-    for column in itemsets.T:
-        same &= column[1:] == column[:-1]
-        shared[1:] += same
-    return shared

@@ -28,12 +28,13 @@ from numpy.typing import NDArray
 
 from assocpriv.files.releases import Release
 from assocpriv.files.report_files import Reports, hold_reports
+from assocpriv.kernels.itemset_counts import Rows, SupersetCounter, find_itemsets, items_of, places_in
 from assocpriv.kernels.parallel import add_up, cores, default_memory
 from assocpriv.plans.baskets.basket_plan import Plan
 from assocpriv.plans.baskets.generator import WORD_BITS
 from assocpriv.plans.baskets.operator import SupportModel
 from assocpriv.plans.baskets.report_type import ReportType
-from assocpriv.server.baskets.bitmaps import ItemTables, Rows, SupersetCounter, form_of, items_of, places_in, planes_of
+from assocpriv.server.baskets.bitmaps import ItemTables, form_of, planes_of
 
 Ints = NDArray[np.int64]
 Progress = Callable[[str, int, int], None]
@@ -229,25 +230,6 @@ def sum_over_subsets(smaller: NDArray[Any], parents: Ints) -> NDArray[Any]:
     k = parents.shape[1]
     total = np.sum([smaller[column] for column in parents.T], axis=0)
     return np.asarray(total // (k - np.arange(k)) if total.dtype.kind == "i" else total / (k - np.arange(k)))
-
-
-def find_itemsets(known: Ints, wanted: Ints) -> Ints:
-    """Return the position of each wanted itemset, int64 (wanted, k), among the sorted known ones, or −1."""
-    if not len(known) or not len(wanted):
-        return np.full(len(wanted), -1, dtype=np.int64)
-    base = int(max(known.max(initial=0), wanted.max(initial=0))) + 1
-    wide = base ** known.shape[1] >= 2**63
-    keys, sought = (_row_keys(sets.astype(object) if wide else sets, base) for sets in (known, wanted))
-    places = np.minimum(np.searchsorted(keys, sought), len(keys) - 1).astype(np.int64)
-    return np.where(keys[places] == sought, places, -1)
-
-
-def _row_keys(itemsets: NDArray[Any], base: int) -> NDArray[Any]:
-    """Return each row read as the digits of a number, which keeps lexicographic order."""
-    keys = np.zeros(len(itemsets), dtype=itemsets.dtype)
-    for column in itemsets.T:
-        keys = keys * base + column
-    return keys
 
 
 # ---- counting on this machine

@@ -63,12 +63,13 @@ from assocpriv.estimation.manipulation_bounds import (
 )
 from assocpriv.estimation.supports import partial_counts
 from assocpriv.guarantees.errors import EstimateError
+from assocpriv.kernels.itemset_counts import Rows
 from assocpriv.kernels.parallel import add_up, default_memory
 from assocpriv.plans.baskets.basket_plan import Plan
 from assocpriv.plans.baskets.generator import WORD_BITS
 from assocpriv.plans.baskets.operator import SupportModel, transition_matrix
 from assocpriv.plans.baskets.report_type import ItemsView, ReportType
-from assocpriv.server.baskets.bitmaps import ItemTables, Rows, planes_of
+from assocpriv.server.baskets.bitmaps import ItemTables, planes_of
 from assocpriv.server.baskets.counting import (
     LocalBackend,
     Progress,

@@ -58,7 +58,8 @@ from assocpriv.files.mined_tables import ALL, FDR_COLUMNS, SPLIT, FdrControl, Mi
 from assocpriv.files.releases import Release
 from assocpriv.guarantees.errors import EstimateError
 from assocpriv.guarantees.exact_numbers import as_whole
-from assocpriv.server.baskets.counting import CountingBackend, Part, find_itemsets
+from assocpriv.kernels.itemset_counts import find_itemsets, group_sizes, join_candidates
+from assocpriv.server.baskets.counting import CountingBackend, Part
 from assocpriv.server.baskets.posterior import ItemsetLevel, PosteriorModel
 from assocpriv.server.baskets.rounds import Round, Rounds, longest_catalogue_first
 from assocpriv.server.baskets.tables import NO_FILTER, ItemsetFilter, itemset_frame, read_sizes
@@ -309,39 +310,8 @@ def _by_product(supports: Floats, count: int) -> tuple[Ints, Ints]:
 
 def count_joins(itemsets: Ints) -> int:
     """Return how many pairs of itemsets, in lexicographic order, share all items but the last."""
-    groups = _group_sizes(itemsets)
+    groups = group_sizes(itemsets)
     return int((groups * (groups - 1) // 2).sum())
-
-
-def join_candidates(itemsets: Ints) -> Ints:
-    """Return the itemsets one item larger whose subsets are all given (the Apriori join and prune).
-
-    ``itemsets`` are int64 (sets, k) in lexicographic order, k ≥ 1, each row increasing.
-
-    >>> join_candidates(np.array([[0, 1], [0, 2], [0, 3], [1, 2]])).tolist()
-    [[0, 1, 2]]
-    """
-    n_sets, k = itemsets.shape
-    group_end = np.cumsum(_group_sizes(itemsets))[np.cumsum(_is_first(itemsets)) - 1] if n_sets else np.empty(0, int)
-    partners = group_end - np.arange(n_sets) - 1  # later sets that share all but the last item
-    left = np.repeat(np.arange(n_sets), partners)
-    within = np.arange(len(left)) - np.repeat(np.cumsum(partners) - partners, partners)
-    candidates = np.column_stack([itemsets[left], itemsets[left + 1 + within, -1]])
-    alive = np.ones(len(left), dtype=np.bool_)
-    for dropped in range(k - 1):
-        alive &= find_itemsets(itemsets, np.delete(candidates, dropped, axis=1)) >= 0
-    return candidates[alive]
-
-
-def _is_first(itemsets: Ints) -> NDArray[np.bool_]:
-    """Return which itemsets start a group that shares all items but the last."""
-    new = np.ones(len(itemsets), dtype=np.bool_)
-    new[1:] = (itemsets[1:, :-1] != itemsets[:-1, :-1]).any(axis=1)
-    return new
-
-
-def _group_sizes(itemsets: Ints) -> Ints:
-    return np.diff(np.append(np.flatnonzero(_is_first(itemsets)), len(itemsets)))
 
 
 # ---- mining

@@ -75,8 +75,9 @@ from assocpriv.estimation.truncation import INITIAL_EFFECT_SD, TruncationCurve, 
 from assocpriv.files.mined_tables import LightFrame, posterior_components
 from assocpriv.guarantees.errors import EstimateError
 from assocpriv.guarantees.exact_numbers import as_whole
+from assocpriv.kernels.itemset_counts import find_itemsets
 from assocpriv.kernels.parallel import parallel_map
-from assocpriv.server.baskets.counting import find_itemsets, sum_over_subsets
+from assocpriv.server.baskets.counting import sum_over_subsets
 from assocpriv.server.baskets.released_rounds import SampledEstimate
 from assocpriv.server.baskets.rounds import Rounds
 

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from assocpriv.estimation.size_distribution import SizeDistribution, fit_size_distribution
 from assocpriv.files.releases import SCALE, Release, ReleasedLevel, basket_weights
-from assocpriv.server.baskets.counting import MOST_CANDIDATES, Part, Source, find_itemsets
+from assocpriv.kernels.itemset_counts import find_itemsets
+from assocpriv.server.baskets.counting import MOST_CANDIDATES, Part, Source
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -58,7 +58,7 @@ from assocpriv.files.mined_tables import (
 )
 from assocpriv.files.model_files import rules_to_text
 from assocpriv.guarantees.errors import EstimateError, pluralize
-from assocpriv.server.baskets.counting import find_itemsets
+from assocpriv.kernels.itemset_counts import find_itemsets
 from assocpriv.server.baskets.mining import LEAST_PROBABILITY, select_by_fdr
 from assocpriv.server.baskets.tables import METRICS, RuleFilter
 

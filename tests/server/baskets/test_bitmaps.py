@@ -6,16 +6,10 @@ import naive
 import numpy as np
 import pytest
 
-from assocpriv.kernels import compiled, plain
+from assocpriv.kernels import compiled, itemset_counts, plain
+from assocpriv.kernels.itemset_counts import SupersetCounter, block_words, empty_rows, transaction_rows
 from assocpriv.server.baskets import bitmaps as bitmap
-from assocpriv.server.baskets.bitmaps import (
-    ItemTables,
-    SupersetCounter,
-    block_words,
-    empty_rows,
-    report_planes,
-    transaction_rows,
-)
+from assocpriv.server.baskets.bitmaps import ItemTables, report_planes
 
 CACHES = [(0, 0), (32 << 10, 256 << 10), (48 << 10, 1 << 20), (1 << 20, 1 << 26)]  # of no machine to a huge one
 
@@ -23,13 +17,15 @@ CACHES = [(0, 0), (32 << 10, 256 << 10), (48 << 10, 1 << 20), (1 << 20, 1 << 26)
 @pytest.fixture(autouse=True, params=[compiled, plain])
 def _built(request, monkeypatch):
     """Run each test with the compiled kernels, and as without a C compiler."""
-    monkeypatch.setattr(bitmap, "kernels", request.param)
+    for module in (bitmap, itemset_counts):
+        monkeypatch.setattr(module, "kernels", request.param)
 
 
 @pytest.fixture(params=CACHES)
 def caches(request, monkeypatch):
     """Simulate machines with caches of all sizes."""
-    monkeypatch.setattr(bitmap, "cache_bytes", lambda: request.param)
+    for module in (bitmap, itemset_counts):
+        monkeypatch.setattr(module, "cache_bytes", lambda: request.param)
     return request.param
 
 
@@ -53,7 +49,7 @@ def test_all_pairs_are_counted_as_single_ones(rng, monkeypatch, caches, n_rows):
     rows = random_rows(rng, n_rows, 5000)
     pairs = np.column_stack(np.triu_indices(n_rows, 1)).astype(np.int64)
     together = counted(rows, pairs)
-    monkeypatch.setattr(bitmap, "_are_all_pairs", lambda *_: False)
+    monkeypatch.setattr(itemset_counts, "_are_all_pairs", lambda *_: False)
     assert np.array_equal(together, counted(rows, pairs))
     assert np.array_equal(together, naive.count_supersets(rows, pairs))
 

@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 
 import assocpriv as ap
 from assocpriv.files.report_files import Reports, read_reports, write_reports
+from assocpriv.kernels import itemset_counts
+from assocpriv.kernels.itemset_counts import find_itemsets
 from assocpriv.kernels.parallel import add_up
 from assocpriv.plans.baskets.operator import FixedSizeOperator
 from assocpriv.plans.baskets.report_type import ReportType, SizesView
@@ -21,7 +23,6 @@ from assocpriv.server.baskets.counting import (
     LocalCounter,
     Part,
     Responses,
-    find_itemsets,
     part_size,
 )
 
@@ -268,7 +269,7 @@ def test_steps_of_any_size_count_the_same(rng, monkeypatch, form, k):
     plan = PLANS[form]
     packed, itemsets = random_reports(rng, plan, 700), some_itemsets(plan, k)
     whole = LocalCounter(responses_of(plan, packed)).count(itemsets).tolist()
-    monkeypatch.setattr(bitmaps, "_STEP_WORDS", 1)
+    monkeypatch.setattr(itemset_counts, "_STEP_WORDS", 1)
     monkeypatch.setattr(bitmaps, "_STEP_EXPANDED", 1)
     monkeypatch.setattr(bitmaps, "_STEP_ITEMS", 2)
     calls = []

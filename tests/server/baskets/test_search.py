@@ -10,8 +10,9 @@ from naive import planned
 
 from assocpriv.files.mined_tables import describe_limits, mining_facts
 from assocpriv.guarantees.amplification import Guarantee
+from assocpriv.kernels.itemset_counts import join_candidates
 from assocpriv.records.baskets import Baskets
-from assocpriv.server.baskets.mining import join_candidates, likeliest_pairs
+from assocpriv.server.baskets.mining import likeliest_pairs
 from assocpriv.simulation.basket_simulation import simulate
 
 itemsets_of_two = st.sets(st.sampled_from(list(combinations(range(6), 2))))
