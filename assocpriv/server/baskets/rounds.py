@@ -223,7 +223,7 @@ def merge_catalogues(plans: "Sequence[Plan | Release]") -> Catalogue:
 
 def _largest_estimable(report_type: ReportType, model: SupportModel, largest: int) -> int:
     """Return the largest itemset size up to ``largest`` that a report type estimates."""
-    for k in range(min(largest, report_type.transaction_size), 0, -1):
+    for k in range(min(largest, report_type.transaction_size, report_type.n_items), 0, -1):
         if report_type.supports(k) and model.variances(k)[0] < math.inf:
             return k
     return 0
