@@ -82,7 +82,7 @@ def choose_rounds(
     central, items = options.get("central"), as_catalogue(items)
     reports = central.reports if isinstance(central, CentralGuarantee) else reports
     fixed = any(options.get(name) for name in ("itemset_size", "transaction_size", "paper"))
-    if rounds == 1 or (rounds is None and fixed) or reports < 2:
+    if rounds == 1 or (rounds is None and (fixed or len(items) < 2)) or reports < 2:
         return choose_plan(items, guarantee, reports=reports, **options)
     if fixed:
         raise PlanError("the first of two rounds is about single items; leave itemset_size and transaction_size out")

@@ -173,6 +173,7 @@ def test_small_catalogues_have_a_pilot_where_sizes_are_unknown() -> None:
     assert made.rounds is not None
     assert (made.reports, made.rounds.then.reports, made.rounds.items) == (2000, 98_000, 32)
     assert choose_rounds(32, GUARANTEE, rounds=None, reports=10**5, mean_size=3).rounds is None
+    assert choose_rounds(1, GUARANTEE, rounds=None, reports=10**5).rounds is None
     assert choose_rounds(32, GUARANTEE, rounds=None, reports=5000).reports == 400
 
 
