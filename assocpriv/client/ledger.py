@@ -16,9 +16,9 @@ A report is returned only after its record is on disk. After a crash, at any byt
     a complete record       may have been sent: its budget is spent, and a retry returns its bytes
     an incomplete record    was never sent: it is removed, and its reporting period is free
 
-A mark is written after a record once that is on disk. An incomplete record before or with a mark is damage, not a
-crash: then the ledger does not know what was sent, and refuses. It cannot detect a file that was deleted, cut off after
-a mark, or replaced by an older copy: these reports are forgotten.
+The header states a record once that is on disk, and before its report is returned. A ledger with fewer records than its
+header states was damaged or cut short: it does not know what was sent, and refuses. It cannot detect a file that was
+deleted, emptied, or replaced by a whole older copy: these reports are forgotten.
 """
 
 import contextlib
@@ -383,7 +383,7 @@ class Ledger:
             raise TypeError("open a ledger with Ledger.open('ledger.bin'), which locks the file")
         self.path = path
         self._file, self._limit, self._book = file, limit, LedgerBook()
-        self._end, self._ready = 0, False
+        self._end, self._checksum, self._ready = 0, b"", False
         self._process, self._guard = os.getpid(), threading.Lock()
 
     @classmethod
@@ -647,57 +647,56 @@ class Ledger:
 
     def _read(self) -> None:
         """Read the records on disk, and remove one that was written incompletely."""
-        length, self._end, marked = _load_records(self._book, self._file, self.path)
+        length, self._end, self._checksum = _load_records(self._book, self._file, self.path)
         self._file.keep_private()
         if self._end != length:
-            self._file.cut(self._end)
-        if not self._end:
-            self._write(ledger_file.HEADER)
+            self._file.resize(self._end)
         # data of another process, and the file's name, may still be in memory only
         self._file.sync()
+        self._write_header()
         sync_folder(self.path.resolve().parent)
-        if not marked:
-            self._write(ledger_file.MARK)
         self._ready = True
 
-    def _write(self, content: bytes) -> None:
-        self._file.write(self._end, content)
-        self._end += len(content)
+    def _write_header(self) -> None:
+        self._file.write(*ledger_file.header_part(self._book.count, self._checksum))
+        self._file.sync()
 
     def _record(self, record: ledger_file.Record) -> None:
-        """Write a record to disk, then its mark; after any error this ledger makes no further report."""
-        content, start = record.to_bytes(), self._end
-        if start + len(content) + len(ledger_file.MARK) > ledger_file.MOST_BYTES:
+        """Write a record to disk, then state it in the header; after any error this ledger makes no further report."""
+        content, length = record.to_bytes(self._checksum), self._end
+        if length + len(content) > ledger_file.MOST_BYTES:
             raise FileError(
                 f"the ledger {self.path} is full ({ledger_file.MOST_BYTES >> 20} MiB); make no further report"
             )
         self._ready = False
         try:
-            self._write(content)
+            self._file.write(length, content)
             self._file.sync()
-            self._write(ledger_file.MARK)
+            length += len(content)  # from now on the record stays, as the header may state it
+            added = self._book.add(record)
+            assert added
+            self._end, self._checksum = length, content[-ledger_file.CHECKSUM_BYTES :]
+            self._write_header()
         except OSError as error:
             # after a failed sync the system may show bytes that never reach the disk; they were not sent
             with contextlib.suppress(OSError):
-                self._file.cut(start)
+                self._file.resize(length)
             raise FileError(
                 f"cannot write the ledger {self.path}: {error.strerror or error}; nothing was sent, and send nothing"
             ) from None
-        added = self._book.add(record)
-        assert added
         self._ready = True
 
 
-def _load_records(book: LedgerBook, file: ledger_file.LedgerFile, path: Path) -> tuple[int, int, bool]:
-    """Add a file's records to a book; return its length, how many bytes count, and whether no mark is missing."""
+def _load_records(book: LedgerBook, file: ledger_file.LedgerFile, path: Path) -> tuple[int, int, bytes]:
+    """Add a file's records to a book; return its length, how many bytes count, and the last checksum."""
     content = file.read(ledger_file.MOST_BYTES + 1)
     if len(content) > ledger_file.MOST_BYTES:
         raise FileError(f"{path} is not a ledger: it is larger than {ledger_file.MOST_BYTES >> 20} MiB")
-    records, end, marked = ledger_file.parse_ledger(content, str(path))
+    records, end, checksum = ledger_file.parse_ledger(content, str(path))
     for record in records:
         if not book.add(record):
-            raise FileError(ledger_file.damaged(str(path), record.number))
-    return len(content), end, marked
+            raise FileError(ledger_file.damaged_record(str(path), record.number))
+    return len(content), end, checksum
 
 
 def _check_limit(limit: Guarantee | None) -> None:

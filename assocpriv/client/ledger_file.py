@@ -1,7 +1,8 @@
 """A ledger's file: its bytes, open in one process only (docs/formats/client.md).
 
-It holds no raw data: of a basket only a randomized report. The file consists of records; after a crash this module
-finds those that are complete.
+It holds no raw data: of a basket only a randomized report. The file consists of a header and records. Each checksum
+covers the one before, and the header states the number of records and the last checksum, so a file that was cut short
+is distinguished from an older one. After a crash this module finds the records that are complete.
 """
 
 import contextlib
@@ -28,9 +29,10 @@ else:
 
 _POLL_SECONDS = 0.02
 _MOST_OPENINGS = 10  # of a path that is replaced while its lock is awaited
-_VERSION = 4
-HEADER = LEDGER_NAME + struct.pack("<I", _VERSION)
-MARK = b"\xa7on disk"  # after a record that is on disk
+_VERSION = 5
+HEADER = LEDGER_NAME + struct.pack("<I", _VERSION)  # two states follow
+_STATE = struct.Struct("<I32s32s")  # number of records, checksum of the last one, SHA-256 of HEADER and both
+RECORDS_AT = len(HEADER) + 2 * _STATE.size
 MOST_BYTES = 1 << 24  # of a file
 _MOST_RECORD = 1 << 18  # twice the longest report, of a million items without a generator
 _START = struct.Struct("<II")  # of every record: length, number
@@ -39,7 +41,7 @@ _OF = struct.Struct("<I")  # number of a report's record
 _SCHEDULED = struct.Struct("<IQ")  # the same, and seconds since 1970
 _KEY = struct.Struct("<32sQ")  # SHA-256 of a key, and seconds since 1970
 _LATEST = (1 << 53) - 1  # seconds
-_CHECKSUM_BYTES = 32
+CHECKSUM_BYTES = 32
 _FRACTION = re.compile(rb"([1-9][0-9]{0,499})/([1-9][0-9]{0,499})(\+?)")
 _UNSTATED = b"none"  # in place of γ, for a plan without γ
 _OUTSIDE = b"+"  # after γ, if the plan also sends data that γ does not cover
@@ -122,8 +124,8 @@ class LedgerFile:
         while rest:
             rest = rest[os.write(self._file, rest) :]
 
-    def cut(self, length: int) -> None:
-        """Shorten the file."""
+    def resize(self, length: int) -> None:
+        """Shorten the file, or extend it by zeros."""
         os.ftruncate(self._file, length)
 
     def keep_private(self) -> None:
@@ -139,7 +141,7 @@ class LedgerFile:
     def remove_new(self, path: Path) -> None:
         """Remove the file if it was made by opening it here and holds no record; a waiting process makes a new one."""
         status, real = os.fstat(self._file), os.path.realpath(path)
-        if self._new and status.st_size <= len(HEADER):
+        if self._new and status.st_size <= RECORDS_AT:
             with contextlib.suppress(OSError):  # Windows keeps open files: an empty ledger is harmless
                 if os.path.samestat(status, os.stat(real)):  # otherwise it was replaced
                     os.unlink(real)
@@ -185,14 +187,14 @@ class Entry:
     queued: bool = False
     uncovered: bool = False
 
-    def to_bytes(self) -> bytes:
-        """Return the record without its mark."""
+    def to_bytes(self, before: bytes) -> bytes:
+        """Return the record that follows one with the checksum ``before``."""
         gamma = _UNSTATED
         if self.amplification is not None:
             gamma = format_amplification(self.amplification).encode("ascii") + _OUTSIDE * self.uncovered
         kind = _FOR_COLLECTOR if self.queued else _HANDED_OUT
         fixed = _REPORT.pack(bytes.fromhex(self.plan_id), self.period, self.submission_id, len(gamma))
-        return _framed(self.number, bytes([kind]) + fixed + gamma + self.report)
+        return _framed(before, self.number, bytes([kind]) + fixed + gamma + self.report)
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,9 +204,9 @@ class Queued:
     number: int
     entry: int
 
-    def to_bytes(self) -> bytes:
-        """Return the record without its mark."""
-        return _framed(self.number, bytes([_QUEUED]) + _OF.pack(self.entry))
+    def to_bytes(self, before: bytes) -> bytes:
+        """Return the record that follows one with the checksum ``before``."""
+        return _framed(before, self.number, bytes([_QUEUED]) + _OF.pack(self.entry))
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,9 +216,9 @@ class Acknowledged:
     number: int
     entry: int
 
-    def to_bytes(self) -> bytes:
-        """Return the record without its mark."""
-        return _framed(self.number, bytes([_SENT]) + _OF.pack(self.entry))
+    def to_bytes(self, before: bytes) -> bytes:
+        """Return the record that follows one with the checksum ``before``."""
+        return _framed(before, self.number, bytes([_SENT]) + _OF.pack(self.entry))
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,9 +229,9 @@ class Scheduled:
     entry: int
     send_time: int
 
-    def to_bytes(self) -> bytes:
-        """Return the record without its mark."""
-        return _framed(self.number, bytes([_AT_TIME]) + _SCHEDULED.pack(self.entry, self.send_time))
+    def to_bytes(self, before: bytes) -> bytes:
+        """Return the record that follows one with the checksum ``before``."""
+        return _framed(before, self.number, bytes([_AT_TIME]) + _SCHEDULED.pack(self.entry, self.send_time))
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,77 +242,111 @@ class KeyChecked:
     digest: str
     moment: int
 
-    def to_bytes(self) -> bytes:
-        """Return the record without its mark."""
-        return _framed(self.number, bytes([_KEY_CHECKED]) + _KEY.pack(bytes.fromhex(self.digest), self.moment))
+    def to_bytes(self, before: bytes) -> bytes:
+        """Return the record that follows one with the checksum ``before``."""
+        return _framed(before, self.number, bytes([_KEY_CHECKED]) + _KEY.pack(bytes.fromhex(self.digest), self.moment))
 
 
 Record = Entry | Queued | Acknowledged | Scheduled | KeyChecked
 
 
-def _framed(number: int, body: bytes) -> bytes:
-    record = _START.pack(_START.size + len(body) + _CHECKSUM_BYTES, number) + body
-    return record + hashlib.sha256(HEADER + record).digest()
+def _framed(before: bytes, number: int, body: bytes) -> bytes:
+    record = _START.pack(_START.size + len(body) + CHECKSUM_BYTES, number) + body
+    return record + hashlib.sha256(before + record).digest()
 
 
-def parse_ledger(content: bytes, source: str = "the ledger") -> tuple[list[Record], int, bool]:
-    """Return a ledger's records, how many bytes count, and whether no mark is missing after the last record.
+def header_part(count: int, checksum: bytes) -> tuple[int, bytes]:
+    """Return the part of the header to write once ``count`` records are on disk, and its position before it.
 
-    Bytes that do not count belong to a write that broke off; 0 bytes count if the header is incomplete.
+    States take turns: one that was written incompletely leaves the other.
+    """
+    if count == 0:
+        return 0, HEADER
+    state = _STATE.pack(count, checksum, _own_checksum(count, checksum))
+    return len(HEADER) + _STATE.size * (count % 2), state
+
+
+def _own_checksum(count: int, checksum: bytes) -> bytes:
+    return hashlib.sha256(HEADER + struct.pack("<I", count) + checksum).digest()
+
+
+def parse_ledger(content: bytes, source: str = "the ledger") -> tuple[list[Record], int, bytes]:
+    """Return a ledger's records, how many bytes count, and the checksum that the next record covers.
+
+    Bytes that do not count belong to a write that broke off, as does a missing header of a new file.
 
     Raises:
-        FileError: no ledger, one of another version, or a damaged one.
+        FileError: no ledger, one of another version, or one that is damaged or was cut short.
     """
-    if len(content) <= len(HEADER) and content != HEADER and HEADER.startswith(content.rstrip(b"\0")):
-        return [], 0, True  # making the file broke off
-    if not content.startswith(HEADER):
-        if len(content) < len(HEADER) or not content.startswith(LEDGER_NAME):
-            raise FileError(f"{source} is not a ledger; name another file, or a new one")
+    if len(content) in (0, RECORDS_AT) and HEADER.startswith(content.rstrip(b"\0")):
+        return [], RECORDS_AT, HEADER
+    if content.startswith(LEDGER_NAME) and len(content) >= len(HEADER) and not content.startswith(HEADER):
         version = int.from_bytes(content[len(LEDGER_NAME) : len(HEADER)], "little")
         raise FileError(
             f"{source} was made by another version of assocpriv: its format is {version}, known here is {_VERSION}. "
             "It is not damaged, and holds the privacy budget that this device has spent: keep it, make no new one, and "
             "use that version"
         )
+    if not HEADER.startswith(content[: len(HEADER)]):
+        raise FileError(f"{source} is not a ledger; name another file, or a new one")
+    if len(content) < RECORDS_AT:
+        raise FileError(damaged(source, "was cut short in its header"))
     records: list[Record] = []
-    end, marked = len(HEADER), True
-    while marked:
-        body, after = _body_at(content, end)
-        if body is None:
-            break
-        number = _START.unpack_from(content, end)[1]
+    checksums, end = [HEADER], RECORDS_AT
+    while (found := _body_at(content, end, checksums[-1])) is not None:
+        number, body = found
         record = _record(number, body)
         if record is None or number != len(records) + 1:
-            raise FileError(damaged(source, len(records) + 1))
+            raise FileError(damaged_record(source, len(records) + 1))
         records.append(record)
-        marked = content.startswith(MARK, after)
-        end = after + len(MARK) * marked
-    rest = content[end:]
-    if MARK in rest or len(rest) > _MOST_RECORD + len(MARK):
-        raise FileError(damaged(source, len(records) + marked))
-    return records, end, marked
+        end += _START.size + len(body) + CHECKSUM_BYTES
+        checksums.append(content[end - CHECKSUM_BYTES : end])
+    _check_header(content, checksums, source)
+    if len(content) - end > _MOST_RECORD:
+        raise FileError(damaged_record(source, len(records) + 1))
+    return records, end, checksums[-1]
 
 
-def damaged(source: str, number: int) -> str:
-    """Return the message for a ledger whose ``number``-th record no device writes."""
+def _check_header(content: bytes, checksums: list[bytes], source: str) -> None:
+    """Compare the header's states with the checksums of the records 1, 2, …; place 0 stands for no record."""
+    states = [_STATE.unpack_from(content, place) for place in (len(HEADER), len(HEADER) + _STATE.size)]
+    # one that was never written, or incompletely, does not hold
+    valid = [(count, checksum) for count, checksum, own in states if _own_checksum(count, checksum) == own]
+    stated, found = max((count for count, _ in valid), default=0), len(checksums) - 1
+    if stated > found:
+        raise FileError(damaged(source, f"was cut short or damaged: it has {found} of its {stated} records"))
+    for count, checksum in valid:
+        if checksums[count] != checksum:
+            raise FileError(damaged_record(source, count))
+    if found > stated + 1:  # no record is written before the header states the one before it
+        raise FileError(damaged(source, "is damaged in its header"))
+
+
+def damaged(source: str, what: str) -> str:
+    """Return the message for a ledger that does not hold all its records, or holds others."""
     return (
-        f"{source} is damaged at record {number}: the privacy budget spent by this device is no longer known, so it "
-        "must not report; restore the ledger from a copy that is not older, or stop reporting"
+        f"{source} {what}: the privacy budget spent by this device is no longer known, so it must not report; restore "
+        "the ledger from a copy that is not older, or stop reporting"
     )
 
 
-def _body_at(content: bytes, start: int) -> tuple[bytes | None, int]:
-    """Return the body of the record at a position and its end, or None if there is no complete record."""
+def damaged_record(source: str, number: int) -> str:
+    """Return the message for a ledger whose ``number``-th record no device writes."""
+    return damaged(source, f"is damaged at record {number}")
+
+
+def _body_at(content: bytes, start: int, before: bytes) -> tuple[int, bytes] | None:
+    """Return the number and the body of the record at a position, or None if there is no complete record."""
     if len(content) - start < _START.size:
-        return None, start
-    length = _START.unpack_from(content, start)[0]
+        return None
+    length, number = _START.unpack_from(content, start)
     body_at, end = start + _START.size, start + length
-    checksum_at = end - _CHECKSUM_BYTES
+    checksum_at = end - CHECKSUM_BYTES
     if length > _MOST_RECORD or end > len(content) or checksum_at <= body_at:
-        return None, start
-    if hashlib.sha256(HEADER + content[start:checksum_at]).digest() != content[checksum_at:end]:
-        return None, start
-    return content[body_at:checksum_at], end
+        return None
+    if hashlib.sha256(before + content[start:checksum_at]).digest() != content[checksum_at:end]:
+        return None
+    return number, content[body_at:checksum_at]
 
 
 def _record(number: int, body: bytes) -> Record | None:

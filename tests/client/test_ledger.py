@@ -12,7 +12,6 @@ from contextlib import nullcontext
 from dataclasses import replace
 from fractions import Fraction
 from hashlib import sha256
-from itertools import takewhile
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -34,7 +33,7 @@ from assocpriv.client import ledger_file
 from assocpriv.client.baskets.basket_client import Randomizer
 from assocpriv.client.baskets.one_basket import transaction_of
 from assocpriv.client.ledger import Ledger, Submission, hash_period, parse_record
-from assocpriv.client.ledger_file import HEADER, parse_ledger
+from assocpriv.client.ledger_file import HEADER, RECORDS_AT, parse_ledger
 from assocpriv.device import report as device_report
 from assocpriv.files.plan_files import write_plan
 from assocpriv.guarantees.amplification import Guarantee
@@ -191,13 +190,16 @@ class Disk:
     def stop(self, *, power: bool) -> None:
         """Lose power, so that unsynced content is there in part, as zeros or garbage; or only be killed."""
         if power:
-            alike = (a == b for a, b in zip(self.shown, self.durable, strict=False))
-            kept = len(list(takewhile(bool, alike)))
             short, long = sorted((self.shown, self.durable), key=len)
-            length = self.rng.choice([len(long), self.rng.randint(max(kept, len(short)), len(long))])
-            first, last = sorted(self.rng.randint(kept, length) for _ in range(2))
-            lost = self.rng.choice([bytes, self.rng.randbytes])(last - first)
-            self.shown = long[:first] + lost + self.rng.choice([long[last:length], bytes(length - last)])
+            old, new = ((each + long[len(each) :]) for each in (self.durable, self.shown))
+            unsure = [place for place in range(len(long)) if place >= len(short) or old[place] != new[place]]
+            first, last = sorted(self.rng.randint(0, len(unsure)) for _ in range(2))
+            lost = self.rng.choice([bytes, self.rng.randbytes])(len(long))
+            rest = self.rng.choice([new, old[: len(self.durable)].ljust(len(long), b"\0")])
+            left = bytearray(new)
+            for number, place in enumerate(unsure[first:], first):
+                left[place] = (lost if number < last else rest)[place]
+            self.shown = bytes(left[: self.rng.choice([len(long), self.rng.randint(len(short), len(long))])])
             self.shown = self.durable = self.shown if self.named or self.rng.random() < 0.5 else b""
         self.steps = None
 
@@ -214,10 +216,10 @@ class DiskFile:
         """Return what the system shows."""
         return self.disk.shown[:most]
 
-    def cut(self, length: int) -> None:
-        """Shorten the file."""
+    def resize(self, length: int) -> None:
+        """Shorten the file, or extend it by zeros."""
         self.disk.step()
-        self.disk.shown = self.disk.shown[:length]
+        self.disk.shown = self.disk.shown[:length].ljust(length, b"\0")
 
     def sync(self) -> None:
         """Make the shown content durable, unless the disk lies; most interruptions fall here."""
@@ -281,7 +283,7 @@ class Device(RuleBasedStateMachine):
             if "No space left" in str(error):
                 raise
             # garbage in place of a header: a person deletes it, as nothing was spent
-            assert (self.made, self.begun, len(self.disk.shown) <= len(HEADER)) == ({}, None, True)
+            assert (self.made, self.begun, len(self.disk.shown) <= RECORDS_AT) == ({}, None, True)
             self.disk.shown = self.disk.durable = b""
             return self.opened()
         found = {each.submission_id for each in self.ledger.queued()}
@@ -328,7 +330,8 @@ class Device(RuleBasedStateMachine):
             if "No space left on device" not in str(error):
                 raise
             if self.ledger is not None:  # it was open and must be reopened
-                assert lasts or self.disk.shown == before
+                assert lasts or before[RECORDS_AT:] == self.disk.shown[RECORDS_AT : len(before)]
+                assert lasts or parse_ledger(self.disk.shown)[1] == len(self.disk.shown)
                 for plan in SHORT:
                     with pytest.raises(FileError, match="open it"):
                         self.ledger.report(BASKET, plan, period="any", entropy=self.entropy)
@@ -393,9 +396,10 @@ class Device(RuleBasedStateMachine):
 
     @invariant()
     def holds(self) -> None:
-        """An open ledger states the spent and the remaining budget."""
+        """An open ledger states the spent and the remaining budget, and is on disk with its header."""
         if self.ledger is not None:
             assert self.ledger.amplification == 3 ** len(self.made)
+            assert self.disk.durable == self.disk.shown or not self.honest
             assert {each.submission_id for each in self.ledger.queued()} == self.queued
             for plan in SHORT:
                 assert (self.ledger.remaining(plan) > 0) == (self.refusal(plan, "another") == "")
@@ -512,7 +516,7 @@ def test_a_failure_leaves_no_new_ledger(folder: Path, monkeypatch: Any, options:
     for name, target in (("loop", "loop"), ("linked", "."), ("link.bin", "l.bin")):
         (folder / name).symlink_to(target)
     before, ledger = sorted(folder.iterdir()), folder / "l.bin"
-    for begun in (None, b"", HEADER):
+    for begun in (None, b"", HEADER.ljust(RECORDS_AT, b"\0")):
         if begun is not None:
             ledger.write_bytes(begun)
         result = report(folder, *options, basket=basket)
@@ -528,7 +532,7 @@ def test_a_failure_leaves_no_new_ledger(folder: Path, monkeypatch: Any, options:
 
 def test_a_full_disk_leaves_no_new_ledger(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A ledger whose header or first record could not be written is removed; with a record on disk it stays."""
-    sync, left, output = os.fsync, 0, path.with_name("r.bin")
+    sync, left, output, stays = os.fsync, 0, path.with_name("r.bin"), False
 
     def full(file: int) -> None:
         nonlocal left
@@ -538,11 +542,13 @@ def test_a_full_disk_leaves_no_new_ledger(path: Path, monkeypatch: pytest.Monkey
         sync(file)
 
     monkeypatch.setattr(os, "fsync", full)
-    for failing in (1, 2, 3, 4):  # the header, its folder, the record; the output
+    # length, header and folder of a new ledger, the record, the header; the output, after an old ledger's first three
+    for failing in (1, 2, 3, 4, 5, 4):
         left = failing
         with pytest.raises(FileError, match="No space left on device"):
             device_report(BASKET, PLAN, ledger=path, period="w", output=output)
-        assert list(path.parent.iterdir()) == ([path] if failing == 4 else [])
+        stays |= failing == 5
+        assert list(path.parent.iterdir()) == [path] * stays
     assert not device_report(BASKET, PLAN, ledger=path, period="w", output=output).new
 
 

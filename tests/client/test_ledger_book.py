@@ -20,7 +20,7 @@ import assocpriv as ap
 from assocpriv.cli.main import main
 from assocpriv.client import ledger_file
 from assocpriv.client.ledger import LedgerBook, check_further, make_report, multiply
-from assocpriv.client.ledger_file import HEADER, MARK
+from assocpriv.client.ledger_file import HEADER, RECORDS_AT
 from assocpriv.guarantees.errors import BudgetError, FileError, PlanError
 from assocpriv.plans.numeric.table_plan import Clear, LabelColumn, TablePlan
 from assocpriv.simulation.enumeration import distribution
@@ -106,10 +106,12 @@ def test_data_outside_the_guarantee_is_recorded(path: Path) -> None:
 
 
 def test_reading_changes_nothing(path: Path) -> None:
-    """Reading repairs no torn record, writes no missing mark, changes no permissions; the file may be read-only."""
+    """Reading repairs no torn record, writes no header, changes no permissions; the file may be read-only."""
     report_periods(path, "w1", "w2")
     content = path.read_bytes()
-    for left, reports in ((content[:-8], 2), (content[:-20], 1), (content[:20], 0), (content[:7], 0), (content, 2)):
+    torn_state = content[:60] + bytes(28) + content[88:]
+    new = HEADER.ljust(RECORDS_AT, b"\0")
+    for left, reports in ((torn_state, 2), (content + b"torn record", 2), (new, 0), (b"", 0), (content, 2)):
         path.write_bytes(left)
         path.chmod(0o444)
         assert ap.device.spent_budget(path).reports == reports
@@ -162,7 +164,7 @@ def test_the_command_prints_the_spent_budget(path: Path) -> None:
         assert "milk" not in shown
 
 
-@pytest.mark.parametrize("content", [None, b"a ledger", HEADER + b"damaged" + MARK])
+@pytest.mark.parametrize("content", [None, b"a ledger", HEADER + b"damaged"])
 def test_the_command_refuses(path: Path, content: bytes | None) -> None:
     """A missing, damaged or foreign ledger, and options of making or sending: an error of one line, nothing changes."""
     if content is not None:

@@ -5,20 +5,22 @@ import os
 import stat
 import threading
 import time
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
 import pytest
 
 from assocpriv.client import ledger_file
-from assocpriv.client.ledger import Ledger
-from assocpriv.client.ledger_file import HEADER, MARK, MOST_BYTES, Entry, parse_ledger
+from assocpriv.client.ledger import Ledger, spent_budget
+from assocpriv.client.ledger_file import HEADER, MOST_BYTES, RECORDS_AT, Entry, parse_ledger
 from assocpriv.guarantees.errors import FileError
-from tests.client.test_ledger import BASKET, BUDGET, PLAN, report_periods
+from tests.client.test_ledger import BASKET, PLAN, report_periods
 from tests.vectors import make_devices
 
 VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "devices.json").read_text(encoding="ascii"))
 MOST_SECONDS = 60
+PERIODS = ["w1", "w2", "w3"]
 
 
 def test_vectors_are_up_to_date() -> None:
@@ -26,14 +28,17 @@ def test_vectors_are_up_to_date() -> None:
     assert json.loads(json.dumps(make_devices.make_all())) == VECTORS
 
 
-def test_ledgers_are_written_as_they_were_read() -> None:
-    """Parsed records give the same bytes again, except for a last mark that was not written."""
+def test_ledgers_are_written_as_they_were_read(path: Path) -> None:
+    """Parsed records give the same bytes again; opening a ledger leaves these, and a header that states them."""
     for name, case in VECTORS["ledgers"].items():
         content = bytes.fromhex(case["bytes"])
         if case["found"] != "refuse" and case["found"][1]:
-            records, end, marked = parse_ledger(content)
-            written = content[:20] + b"".join(record.to_bytes() + MARK for record in records)
-            assert written[: end if marked else -len(MARK)] == content[:end], name
+            records, end, _ = parse_ledger(content)
+            again = make_devices.write_ledger(records)
+            assert again[RECORDS_AT:] == content[RECORDS_AT:end], name
+            path.write_bytes(content)
+            Ledger.open(path).close()
+            assert path.read_bytes() == again or "torn older" in name, name
 
 
 @pytest.mark.skipif(os.name != "posix", reason="permissions of POSIX")
@@ -60,24 +65,46 @@ def test_only_the_owner_may_read_it(path: Path, monkeypatch: pytest.MonkeyPatch)
 # ---- contents
 
 
-def test_a_write_may_stop_at_every_byte(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Cut at every length of the last write: a partial record leaves its period free, a whole one spends it."""
+def test_a_kill_at_any_byte_of_a_write(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every prefix of all writes is a ledger with each report that was handed out, and goes on; none is a cut one."""
     monkeypatch.setattr(os, "fsync", lambda _: None)  # nothing stops here, and hundreds of syncs take seconds
-    made = report_periods(path, "w1")
-    before = path.read_bytes()
-    made += report_periods(path, "w2")
-    after = path.read_bytes()
-    whole = len(after) - len(MARK)
-    for length in range(len(before) - len(MARK) - 5, len(after) + 1):
-        path.write_bytes(after[:length])
+    steps: list[tuple[int, bytes]] = []
+    write, resize = ledger_file.LedgerFile.write, ledger_file.LedgerFile.resize
+    with monkeypatch.context() as patch:
+        patch.setattr(ledger_file.LedgerFile, "write", lambda *args: (steps.append(args[1:]), write(*args)))
+        patch.setattr(ledger_file.LedgerFile, "resize", lambda *args: (steps.append((args[1], b"")), resize(*args)))
         with Ledger.open(path) as ledger:
-            spent = 0 if length < len(before) - len(MARK) else 1 if length < whole else 2
-            assert ledger.reports_made(PLAN) == spent
-            assert path.read_bytes() == [HEADER, before, after][spent]  # the partial record is cut off
-            again = [ledger.report(BASKET, PLAN, period=name) for name in ("w1", "w2")]
-            assert [again[place] == made[place] for place in (0, 1)] == [spent > 0, spent > 1]
-            assert ledger.remaining(PLAN) == BUDGET - 2
-        assert len(parse_ledger(path.read_bytes())[0]) == 2
+            made, done = [], []
+            for period in PERIODS:
+                made.append(ledger.report(BASKET, PLAN, period=period))
+                done.append(len(steps))
+    assert len(steps) == 2 + 2 * len(PERIODS)  # length and header of a new file; each record, then the header
+    content = b""
+    for number, (start, part) in enumerate(steps):
+        for length in range(len(part) or 1):
+            path.write_bytes(content[:start] + part[:length] + content[start + length :])
+            known = sum(number >= each for each in done)
+            with Ledger.open(path) as ledger:
+                assert known <= (spent := ledger.reports_made(PLAN)) <= known + 1
+                again = [ledger.report(BASKET, PLAN, period=period) for period in PERIODS]
+            assert [one == other for one, other in zip(again, made, strict=True)] == [at < spent for at in range(3)]
+            assert [entry.report for entry in parse_ledger(path.read_bytes())[0]] == again
+        content = content[:start].ljust(start, b"\0") + part + content[start + len(part) :]
+
+
+def test_a_ledger_that_was_cut_short_is_refused(path: Path) -> None:
+    """At every length but 0, also behind a record: it is no older ledger, and stays as it is."""
+    report_periods(path, *PERIODS)
+    content = path.read_bytes()
+    for length in range(1, len(content)):
+        path.write_bytes(content[:length])
+        for refused in (Ledger.open, spent_budget):
+            with pytest.raises(FileError, match=r"was cut short.* must not report; restore the ledger"):
+                refused(path)
+        assert path.read_bytes() == content[:length]
+    path.write_bytes(content[: -(len(content) - RECORDS_AT) // 3])
+    with pytest.raises(FileError, match="it has 2 of its 3 records"):
+        Ledger.open(path)
 
 
 def test_any_damaged_byte_is_harmless_or_refused(path: Path) -> None:
@@ -93,7 +120,7 @@ def test_any_damaged_byte_is_harmless_or_refused(path: Path) -> None:
             except FileError:
                 continue
             assert [entry.report for entry in entries] == made
-            assert place >= len(content) - len(MARK)
+            assert len(HEADER) <= place < RECORDS_AT  # a state of the header, of which the other holds
             harmless += 1
     assert harmless
 
@@ -101,7 +128,7 @@ def test_any_damaged_byte_is_harmless_or_refused(path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [(each, "is not a ledger; name another file") for each in (b"x", b"PAR1" * 40, b"\0" * 21)]
-    + [(HEADER[:16] + b"\x02\0\0\0", "format is 2, known here is 4"), (HEADER[:-1] + b"\x01", "make no new one")],
+    + [(HEADER[:16] + b"\x02\0\0\0", "format is 2, known here is 5"), (HEADER[:-1] + b"\x01", "make no new one")],
 )
 def test_other_files_stay_unchanged(path: Path, content: bytes, message: str) -> None:
     """Another file is refused and not changed; the error about another version says to keep it."""
@@ -121,10 +148,12 @@ def test_hostile_files_cost_little(path: Path, monkeypatch: pytest.MonkeyPatch) 
     most = MOST_BYTES >> 4
     monkeypatch.setattr(ledger_file, "MOST_BYTES", most)
 
-    def record(number: int) -> bytes:
-        return Entry(number, "ab" * 32, bytes(32), Fraction(3, 2), b"r", bytes(16)).to_bytes() + MARK
+    def entries(count: int) -> list[Entry]:
+        each = Entry(1, "ab" * 32, bytes(32), Fraction(3, 2), b"r", bytes(16))
+        return [replace(each, number=number) for number in range(1, count + 1)]
 
-    content = HEADER + b"".join(map(record, range(1, most // len(record(1)))))
+    one = len(make_devices.write_ledger(entries(1))) - RECORDS_AT
+    content = make_devices.write_ledger(entries((most - RECORDS_AT) // one))
     path.write_bytes(content)
     start = time.process_time()
     with Ledger.open(path) as ledger:

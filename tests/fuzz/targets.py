@@ -29,7 +29,7 @@ from assocpriv import mine, read_baskets
 from assocpriv.auditing.recompute_tables import read_guided, read_table
 from assocpriv.client.baskets.basket_client import Randomizer
 from assocpriv.client.guided.guided_client import GuidedRecord, randomize_guided
-from assocpriv.client.ledger_file import HEADER, MARK, Acknowledged, Entry, Queued, Scheduled, parse_ledger
+from assocpriv.client.ledger_file import RECORDS_AT, Acknowledged, Entry, Queued, Scheduled, parse_ledger
 from assocpriv.client.numeric.table_client import randomize_record
 from assocpriv.files.mined_tables import write_itemsets
 from assocpriv.files.oblivious_http import (
@@ -69,6 +69,7 @@ from assocpriv.server.baskets.result_frames import read_itemsets
 from assocpriv.server.baskets.rules import derive_rules
 from assocpriv.show.plan_views import described
 from assocpriv.simulation.enumeration import SeededEntropy
+from tests.vectors.make_devices import write_ledger
 
 _Result = TypeVar("_Result")
 Run = Callable[[bytes], bool]
@@ -471,12 +472,10 @@ def run_ledger(data: bytes) -> bool:
     found = accepted(lambda: parse_ledger(data))
     if found is None:
         return False
-    entries, end, marked = found
-    assert 0 <= end <= len(data)
+    entries, end, _ = found
+    assert RECORDS_AT <= end <= max(len(data), RECORDS_AT)
     # fractions are accepted without being in lowest terms, so compare records
-    header = data[: len(HEADER)] if entries else HEADER
-    assert parse_ledger(header + b"".join(entry.to_bytes() + MARK for entry in entries))[0] == entries
-    assert marked or entries
+    assert parse_ledger(write_ledger(entries))[0] == entries
     return True
 
 
@@ -484,8 +483,7 @@ def ledger_seeds() -> list[bytes]:
     """Return ledgers with no, one and several records."""
     made = Entry(1, "ab" * 32, bytes(32), Fraction(19, 3), bytes(range(10)), bytes(16))
     later = [Queued(2, 1), Scheduled(3, 1, 1 << 31), Acknowledged(4, 1)]
-    record, *others = [entry.to_bytes() + MARK for entry in [made, *later]]
-    return [HEADER, HEADER + record[: -len(MARK)], HEADER + record + b"".join(others)]
+    return [write_ledger(records) for records in ([], [made], [made, *later])]
 
 
 TARGETS: dict[str, Target] = {

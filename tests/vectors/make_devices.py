@@ -6,6 +6,7 @@ PYTHONPATH=. python tests/vectors/make_devices.py
 import hashlib
 import json
 import struct
+from collections.abc import Iterable
 from fractions import Fraction
 from itertools import groupby
 from pathlib import Path
@@ -13,21 +14,45 @@ from types import SimpleNamespace
 from typing import Any
 
 from assocpriv.client.ledger import BudgetSpent, LedgerBook, check_further, remaining_reports
-from assocpriv.client.ledger_file import Entry, KeyChecked, Queued, Scheduled, parse_ledger
+from assocpriv.client.ledger_file import Entry, KeyChecked, Queued, Record, Scheduled, parse_ledger
 from assocpriv.guarantees.amplification import Guarantee
 from assocpriv.guarantees.errors import FileError, PlanError
 from assocpriv.show import collection_views, text_renderer
 
-MARK = b"\xa7on disk"
-HEADER, OTHER = (b"assocpriv-ledger" + struct.pack("<I", version) for version in (4, 5))
+HEADER, OTHER = (b"assocpriv-ledger" + struct.pack("<I", version) for version in (5, 6))
 PLANS = [bytes([place]) * 32 for place in (0xA1, 0xB2)]
 IDS = [bytes(range(place, place + 16)) for place in (0, 100)]
 
 
-def framed(number: int, body: bytes) -> bytes:
-    """Return a record and its mark."""
-    record = struct.pack("<II", len(body) + 40, number) + body
-    return record + hashlib.sha256(HEADER + record).digest() + MARK
+def chained(bodies: list[bytes], first: int = 1) -> list[bytes]:
+    """Return records, numbered from the first one."""
+    records, before = [], HEADER
+    for number, body in enumerate(bodies, first):
+        record = struct.pack("<II", len(body) + 40, number) + body
+        before = hashlib.sha256(before + record).digest()
+        records.append(record + before)
+    return records
+
+
+def state(count: int, record: bytes) -> bytes:
+    """Return a header's state for a number of records, of which this is the last one."""
+    stated = struct.pack("<I", count) + record[-32:]
+    return stated + hashlib.sha256(HEADER + stated).digest()
+
+
+def ledger_of(records: list[bytes]) -> bytes:
+    """Return a ledger of records; the header states the last two, the one of even number first."""
+    stated = list(enumerate(records, 1))[-2:]
+    parts = [b"".join(state(*each) for each in stated if each[0] % 2 == odd) or bytes(68) for odd in (0, 1)]
+    return b"".join([HEADER, *parts, *records])
+
+
+def write_ledger(records: Iterable[Record]) -> bytes:
+    """Return the ledger of the package's records."""
+    made: list[bytes] = []
+    for record in records:
+        made.append(record.to_bytes(made[-1][-32:] if made else HEADER))
+    return ledger_of(made)
 
 
 def report_fields(plan: bytes, period: bytes, submission_id: bytes, report: bytes, gamma: bytes = b"19/3") -> bytes:
@@ -38,39 +63,54 @@ def report_fields(plan: bytes, period: bytes, submission_id: bytes, report: byte
 def ledgers() -> dict[str, bytes]:
     """Return the bytes of ledgers by name."""
     week = hashlib.sha256(b"2026-W47").digest()
-    later = [
-        framed(1, b"\1" + report_fields(PLANS[0], week, IDS[0], b"one", b"19/3+")),
-        framed(2, b"\2" + report_fields(PLANS[1], week, IDS[1], b"two", b"none")),
-        framed(3, b"\3" + struct.pack("<I", 1)),
-        framed(4, b"\5" + struct.pack("<IQ", 2, 1_800_000_000)),
-        framed(5, b"\5" + struct.pack("<IQ", 2, 2**53 - 1)),
-        framed(6, b"\4" + struct.pack("<I", 2)),
-        framed(7, b"\6" + bytes(32) + struct.pack("<Q", 1_800_000_000)),
+    one, two = report_fields(PLANS[0], week, IDS[0], b"one"), report_fields(PLANS[1], week, IDS[1], b"two", b"none")
+    bodies = [
+        b"\1" + report_fields(PLANS[0], week, IDS[0], b"one", b"19/3+"),
+        b"\2" + two,
+        b"\3" + struct.pack("<I", 1),
+        b"\5" + struct.pack("<IQ", 2, 1_800_000_000),
+        b"\5" + struct.pack("<IQ", 2, 2**53 - 1),
+        b"\4" + struct.pack("<I", 2),
+        b"\6" + bytes(32) + struct.pack("<Q", 1_800_000_000),
     ]
-    whole = HEADER + b"".join(later)
-    named = {"begun": HEADER, "torn header": HEADER[:16] + bytes(4), "every kind": whole, "no last mark": whole[:-8],
-             "torn record": whole[:-40] + bytes(20), "other version": OTHER, "text": b"a ledger"}  # fmt: skip
+    records, other = chained(bodies), chained([b"\2" + two, *bodies[1:]])
+    whole, content = ledger_of(records), b"".join(records)
+    named = {
+        "empty": b"", "begun": HEADER + bytes(136), "torn header": HEADER[:16] + bytes(140),
+        "one": ledger_of(records[:1]), "every kind": whole, "torn record": whole + records[0][:-40] + bytes(20),
+        "other version": OTHER + whole[20:],
+        "text": b"a ledger", "the last record is not stated": HEADER + ledger_of(records[:6])[20:156] + content,
+        "the first record is not stated": HEADER + bytes(136) + records[0],
+        "torn state": whole[:100] + bytes(56) + content, "torn older state": whole[:30] + bytes(58) + whole[88:],
+        "cut in the header": whole[:100], "cut in the first record": whole[:160], "cut in the last record": whole[:-1],
+        "cut behind a record": whole[: -len(records[6])], "cut behind the header": whole[:156],
+        "only record cut off": ledger_of(records[:1])[:156], "zeros for the last record": whole[:-80] + bytes(80),
+        "without states": HEADER + bytes(136) + content,
+        "header of an older copy": ledger_of(records[:5])[:156] + content,
+        "header of another ledger": ledger_of(other)[:156] + content,
+        "a record of another ledger": whole[:156] + b"".join([*records[:2], other[2], *records[3:]]),
+        "no record is stated": HEADER + state(0, HEADER + bytes(12)) + bytes(68) + records[0],
+    }  # fmt: skip
     bad = {
-        "kind 5 too long": b"".join(later[:3]) + framed(4, b"\5" + struct.pack("<IQ", 2, 0) + bytes(1)),
-        "a time too late": b"".join(later[:3]) + framed(4, b"\5" + struct.pack("<IQ", 2, 2**53)),
-        "a time, not for a collector": later[0] + framed(2, b"\5" + struct.pack("<IQ", 1, 0)),
-        "a time after all": b"".join(later) + framed(8, b"\5" + struct.pack("<IQ", 2, 0)),
-        "kind 6 too short": framed(1, b"\6" + bytes(36)),
-        "a key's time too late": framed(1, b"\6" + bytes(32) + struct.pack("<Q", 2**53)),
-        "kind 7": framed(1, b"\7" + bytes(36)),
-        "kind 4 too long": later[0] + framed(2, b"\4" + bytes(5)),
-        "number": framed(2, b"\1" + report_fields(PLANS[0], week, IDS[0], b"one")),
-        "kind 3 too long": later[0] + framed(2, b"\3" + struct.pack("<I", 1) + IDS[0]),
-        "queued twice": later[0] + later[1] + framed(3, b"\3" + struct.pack("<I", 2)),
-        "without report": later[0] + framed(2, b"\3" + struct.pack("<I", 2)),
-        "acknowledged, not for a collector": later[0] + framed(2, b"\4" + struct.pack("<I", 1)),
-        "acknowledged twice": b"".join(later) + framed(7, b"\4" + struct.pack("<I", 2)),
-        "gamma": framed(1, b"\1" + report_fields(PLANS[0], week, IDS[0], b"one", b"1/2")),
-        "neither stated nor covered": framed(1, b"\1" + report_fields(PLANS[0], week, IDS[0], b"one", b"none+")),
-        "no report": framed(1, b"\1" + report_fields(PLANS[0], week, IDS[0], b"")),
-        "damaged": later[0][:50] + b"?" + later[0][51:],
+        "kind 5 too long": [*bodies[:3], b"\5" + struct.pack("<IQ", 2, 0) + bytes(1)],
+        "a time too late": [*bodies[:3], b"\5" + struct.pack("<IQ", 2, 2**53)],
+        "a time, not for a collector": [bodies[0], b"\5" + struct.pack("<IQ", 1, 0)],
+        "a time after all": [*bodies, b"\5" + struct.pack("<IQ", 2, 0)],
+        "kind 6 too short": [b"\6" + bytes(36)],
+        "a key's time too late": [b"\6" + bytes(32) + struct.pack("<Q", 2**53)],
+        "kind 7": [b"\7" + bytes(36)],
+        "kind 4 too long": [bodies[0], b"\4" + bytes(5)],
+        "kind 3 too long": [bodies[0], b"\3" + struct.pack("<I", 1) + IDS[0]],
+        "queued twice": [*bodies[:2], b"\3" + struct.pack("<I", 2)],
+        "without report": [bodies[0], b"\3" + struct.pack("<I", 2)],
+        "acknowledged, not for a collector": [bodies[0], b"\4" + struct.pack("<I", 1)],
+        "acknowledged twice": [*bodies, b"\4" + struct.pack("<I", 2)],
+        "gamma": [b"\1" + report_fields(PLANS[0], week, IDS[0], b"one", b"1/2")],
+        "neither stated nor covered": [b"\1" + report_fields(PLANS[0], week, IDS[0], b"one", b"none+")],
+        "no report": [b"\1" + report_fields(PLANS[0], week, IDS[0], b"")],
     }
-    return named | {name: HEADER + content for name, content in bad.items()}
+    named["number"] = HEADER + bytes(136) + chained([b"\1" + one], 2)[0]
+    return named | {name: ledger_of(chained(each)) for name, each in bad.items()}
 
 
 def spent_cases() -> dict[str, tuple[list[tuple[str, str]], dict[str, str] | None]]:
@@ -102,11 +142,11 @@ def spent_by(reports: list[tuple[str, str]], limit: dict[str, str] | None) -> Bu
 
 def book_of(reports: list[tuple[str, int, str]]) -> LedgerBook:
     """Return the book of a ledger of these reports, each given as plan, reporting period and γ."""
-    book, content = LedgerBook(), HEADER
-    for place, (plan, period, gamma) in enumerate(reports, 1):
-        made = report_fields(bytes.fromhex(plan), bytes([period]) * 32, IDS[0], b"one", gamma.encode())
-        content += framed(place, b"\1" + made)
-    assert all(list(map(book.add, parse_ledger(content)[0])))
+    book, bodies = LedgerBook(), []
+    for plan, period, gamma in reports:
+        fields = report_fields(bytes.fromhex(plan), bytes([period]) * 32, IDS[0], b"one", gamma.encode())
+        bodies.append(b"\1" + fields)
+    assert all(list(map(book.add, parse_ledger(ledger_of(chained(bodies)))[0])))
     return book
 
 

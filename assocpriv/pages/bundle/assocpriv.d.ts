@@ -1425,11 +1425,17 @@ declare module "assocpriv/device/store" {
 }
 declare module "assocpriv/device/ledger" {
     /**
+     * Return the message for a ledger that does not hold all its records, or holds others.
+     * @param {string} name
+     * @param {string} what
+     */
+    export function damaged(name: string, what: string): string;
+    /**
      * Return the message for a ledger with a record that no device writes.
      * @param {string} name
      * @param {number} number of the record
      */
-    export function damaged(name: string, number: number): string;
+    export function damagedRecord(name: string, number: number): string;
     /** @typedef {import("./book.js").Submission} Submission */
     /** @typedef {import("./book.js").LedgerRecord} LedgerRecord */
     /** Bytes of the id of a submission. */

@@ -7,11 +7,10 @@ import { test } from "node:test";
 import { BudgetError, LedgerError, loadPlan, PlanError, RecordError } from "../src/index.js";
 import { bytesOf } from "../src/device/book.js";
 import { openLedgerFile } from "../src/node/index.js";
-import { parseLedger, recordBytes } from "../src/node/ledger-records.js";
+import { headerPart, lastChecksum, parseLedger, recordBytes, RECORDS_AT } from "../src/node/ledger-records.js";
 import { planText, scratch, vectorsOf } from "./small-plan.js";
 
 const DEVICES = vectorsOf("devices");
-const HEADER = Buffer.from("6173736f63707269762d6c656467657203000000", "hex");
 
 const planOf = (reports) => loadPlan(planText(reports));
 
@@ -31,12 +30,64 @@ test("ledgers of the vectors are read, repaired or refused as expected", async (
     });
     assert.deepEqual([records, end], [shown, found[1]], name);
     (await openLedgerFile(path)).close();
-    const repaired = parseLedger(fs.readFileSync(path), name);
-    assert.deepEqual([repaired.records, repaired.isMarked], [records, true], name);
-    if (bytes.startsWith(HEADER.toString("hex"))) {
-      const written = records.map((record) => Buffer.concat([recordBytes(record), Buffer.from("a76f6e206469736b", "hex")]));
-      assert.deepEqual(fs.readFileSync(path), Buffer.concat([HEADER, ...written]), `${name}: written again`);
+    const repaired = fs.readFileSync(path);
+    let { content: checksum } = headerPart(0, null);
+    const written = records.map((record) => {
+      const made = recordBytes(record, checksum);
+      checksum = lastChecksum(made);
+      return made;
+    });
+    assert.deepEqual(repaired.subarray(RECORDS_AT), Buffer.concat(written), `${name}: written again`);
+    const { content: header, start } = headerPart(records.length, checksum);
+    assert.deepEqual(repaired.subarray(start, start + header.length), header, `${name}: the header states the last record`);
+  }
+});
+
+test("every prefix of all writes is a ledger with each returned report, and a file that was cut short is refused", async (t) => {
+  const path = scratch(t);
+  const plan = await planOf(3);
+  const steps = [];
+  const order = [];
+  const { writeSync, ftruncateSync } = fs;
+  t.mock.method(fs, "fsyncSync", () => order.push("sync")); // nothing stops here
+  t.mock.method(fs, "writeSync", (file, content, place, length, start) => {
+    order.push("write");
+    steps.push({ start, part: Buffer.from(content.subarray(place, place + length)) });
+    return writeSync(file, content, place, length, start);
+  });
+  t.mock.method(fs, "ftruncateSync", (file, length) => {
+    order.push("resize");
+    steps.push({ start: length, part: Buffer.alloc(0) });
+    ftruncateSync(file, length);
+  });
+  const ledger = await openLedgerFile(path);
+  const [made, done] = [[], []];
+  for (const period of ["a", "b", "c"]) {
+    made.push(await ledger.report(plan, period, []));
+    done.push(steps.length);
+  }
+  ledger.close();
+  t.mock.restoreAll();
+  const opening = ["resize", "sync", "write", "sync", "sync"]; // the last one is the folder's
+  assert.deepEqual(order, [...opening, ...made.flatMap(() => ["write", "sync", "write", "sync"])]);
+  let content = Buffer.alloc(0);
+  const after = ({ start, part }, length) => {
+    const padded = Buffer.concat([content, Buffer.alloc(Math.max(0, start - content.length))]);
+    return Buffer.concat([padded.subarray(0, start), part.subarray(0, length), padded.subarray(start + length)]);
+  };
+  for (const [number, step] of steps.entries()) {
+    for (let length = 0; length < Math.max(1, step.part.length); length += 1) {
+      const killed = step.part.length ? after(step, length) : content;
+      const reports = parseLedger(killed, path).records.map(({ report }) => report);
+      const known = done.filter((each) => number >= each).length;
+      assert.ok(known <= reports.length && reports.length <= known + 1);
+      assert.deepEqual(reports, made.slice(0, reports.length));
     }
+    content = after(step, step.part.length);
+  }
+  assert.deepEqual(content, fs.readFileSync(path));
+  for (let length = 1; length < content.length; length += 1) {
+    assert.throws(() => parseLedger(content.subarray(0, length), path), /was cut short.* must not report; restore the ledger/);
   }
 });
 

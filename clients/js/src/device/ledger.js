@@ -237,10 +237,22 @@ export class Ledger {
 
   #takeIn(records) {
     for (const record of records) {
-      if (!this.#book.add(record)) throw new LedgerError(damaged(this.#store.name, this.#book.count + 1));
+      if (!this.#book.add(record)) throw new LedgerError(damagedRecord(this.#store.name, this.#book.count + 1));
       this.#last = record;
     }
   }
+}
+
+/**
+ * Return the message for a ledger that does not hold all its records, or holds others.
+ * @param {string} name
+ * @param {string} what
+ */
+export function damaged(name, what) {
+  return (
+    `the ledger ${name} ${what}: the privacy budget spent by this device is no longer known, so it must not report; ` +
+    "restore the ledger from a copy that is not older, or stop reporting"
+  );
 }
 
 /**
@@ -248,11 +260,8 @@ export class Ledger {
  * @param {string} name
  * @param {number} number of the record
  */
-export function damaged(name, number) {
-  return (
-    `the ledger ${name} is damaged at record ${number}: the privacy budget spent by this device is no longer known, so it ` +
-    "must not report; restore the ledger from a copy that is not older, or stop reporting"
-  );
+export function damagedRecord(name, number) {
+  return damaged(name, `is damaged at record ${number}`);
 }
 
 function randomId() {

@@ -13,9 +13,9 @@ import process from "node:process";
 import { noOthers } from "../checks.js";
 import { limitOf } from "../device/bounds.js";
 import { Book } from "../device/book.js";
-import { damaged, Ledger } from "../device/ledger.js";
+import { damagedRecord, Ledger } from "../device/ledger.js";
 import { LedgerError } from "../errors.js";
-import { HEADER, MARK, MOST_BYTES, parseLedger, recordBytes } from "./ledger-records.js";
+import { headerPart, lastChecksum, MOST_BYTES, parseLedger, recordBytes } from "./ledger-records.js";
 import { lock } from "./lock.js";
 
 /** @typedef {import("../device/book.js").LedgerRecord} LedgerRecord */
@@ -43,21 +43,22 @@ class LedgerFile {
   #unlock;
   #records;
   #end;
+  #checksum;
   #isReady = true;
 
-  constructor(path, { file, unlock }, records, end) {
+  constructor(path, { file, unlock }, { records, end, checksum }) {
     this.name = path;
     this.#file = file;
     this.#unlock = unlock;
     this.#records = records;
     this.#end = end;
+    this.#checksum = checksum;
   }
 
   static async open(path, waitSeconds) {
     const locked = await openLocked(path, waitSeconds);
     try {
-      const { records, end } = readRepaired(locked.file, path);
-      return new LedgerFile(path, locked, records, end);
+      return new LedgerFile(path, locked, readRepaired(locked.file, path));
     } catch (error) {
       release(locked);
       throw refusalOf(error, `cannot use the ledger ${path}`);
@@ -74,24 +75,26 @@ class LedgerFile {
     if (added !== null) this.#write(added);
   }
 
-  /** Write a record to disk, then its mark; after any error this ledger makes no further report. */
+  /** Write a record to disk, then state it in the header; after any error this ledger makes no further report. */
   #write(record) {
-    const content = recordBytes(record);
-    const start = this.#end;
-    if (start + content.length + MARK.length > MOST_BYTES) {
+    const content = recordBytes(record, this.#checksum);
+    let length = this.#end;
+    if (length + content.length > MOST_BYTES) {
       throw new LedgerError(`the ledger ${this.name} is full (${MOST_BYTES >> 20} MiB); make no further report`);
     }
     this.#isReady = false;
     try {
-      writeAt(this.#file, content, start);
+      writeAt(this.#file, content, length);
       fs.fsyncSync(this.#file);
-      writeAt(this.#file, MARK, start + content.length);
+      length += content.length; // from now on the record stays, as the header may state it
+      this.#checksum = lastChecksum(content);
+      writeHeader(this.#file, record.number, this.#checksum);
     } catch (error) {
       // after a failed sync the system may show bytes that never reach the disk; they were not sent
-      cutBack(this.#file, start);
+      cutBack(this.#file, length);
       throw refusalOf(error, `cannot write the ledger ${this.name}`);
     }
-    this.#end = start + content.length + MARK.length;
+    this.#end = length;
     this.#records.push(record);
     this.#isReady = true;
   }
@@ -141,17 +144,24 @@ function isNamed(file, path) {
 function readRepaired(file, path) {
   const content = readAll(file);
   if (content.length > MOST_BYTES) throw new LedgerError(`${path} is not a ledger: it is larger than ${MOST_BYTES >> 20} MiB`);
-  const { records, end, isMarked } = parseLedger(content, path);
+  const found = parseLedger(content, path);
   const book = new Book();
-  for (const record of records) if (!book.add(record)) throw new LedgerError(damaged(path, record.number));
+  for (const record of found.records) {
+    if (!book.add(record)) throw new LedgerError(damagedRecord(path, record.number));
+  }
   if (fs.fstatSync(file).mode & 0o077) keepPrivate(file);
-  if (end !== content.length) fs.ftruncateSync(file, end);
-  if (end === 0) writeAt(file, HEADER, 0);
+  if (found.end !== content.length) fs.ftruncateSync(file, found.end); // shorter, or longer by zeros
   // data of another process, and the file's name, may still be in memory only
   fs.fsyncSync(file);
+  writeHeader(file, book.count, found.checksum);
   syncFolder(dirname(fs.realpathSync(path)));
-  if (!isMarked) writeAt(file, MARK, end);
-  return { records, end: (end || HEADER.length) + (isMarked ? 0 : MARK.length) };
+  return found;
+}
+
+function writeHeader(file, count, checksum) {
+  const { content, start } = headerPart(count, checksum);
+  writeAt(file, content, start);
+  fs.fsyncSync(file);
 }
 
 function readAll(file) {

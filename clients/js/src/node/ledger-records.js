@@ -1,5 +1,5 @@
 /**
- * A ledger's bytes: its records, and those that are complete after a crash (docs/formats/client.md).
+ * A ledger's bytes: its header, its records, and those that are complete after a crash (docs/formats/client.md).
  * @module
  */
 
@@ -8,14 +8,14 @@ import { createHash } from "node:crypto";
 
 import { bytesOf } from "../device/book.js";
 import { gammaOf } from "../device/bounds.js";
-import { damaged } from "../device/ledger.js";
+import { damaged, damagedRecord } from "../device/ledger.js";
 import { LedgerError } from "../errors.js";
 import { hexOf } from "../plan.js";
 
 /** @typedef {import("../device/book.js").LedgerRecord} LedgerRecord */
 
 const NAME = Buffer.from("assocpriv-ledger", "ascii");
-const VERSION = 4;
+const VERSION = 5;
 const MOST_RECORD = 1 << 18;
 const START = 8; // of every record: length, number
 const CHECKSUM = 32;
@@ -29,10 +29,10 @@ function number64(value) {
   return bytes;
 }
 
-/** The header of a file. */
-export const HEADER = Buffer.concat([NAME, number32(VERSION)]);
-/** The mark after a record that is on disk. */
-export const MARK = Buffer.from("a76f6e206469736b", "hex");
+const HEADER = Buffer.concat([NAME, number32(VERSION)]); // two states follow
+const STATE = 4 + 2 * CHECKSUM; // number of records, checksum of the last one, SHA-256 of HEADER and both
+/** Where the first record begins. */
+export const RECORDS_AT = HEADER.length + 2 * STATE;
 /** Largest length of a file in bytes. */
 export const MOST_BYTES = 1 << 24;
 
@@ -43,13 +43,26 @@ function number32(value) {
 }
 
 /**
- * Return a record without its mark.
- * @param {LedgerRecord} record
+ * Return the part of the header to write once `count` records are on disk, and its position. States take turns: one that
+ * was written incompletely leaves the other.
+ * @param {number} count
+ * @param {Buffer} checksum of the last record
  */
-export function recordBytes(record) {
+export function headerPart(count, checksum) {
+  if (count === 0) return { content: HEADER, start: 0 };
+  const stated = Buffer.concat([number32(count), checksum]);
+  return { content: Buffer.concat([stated, checksumOf(HEADER, stated)]), start: HEADER.length + STATE * (count % 2) };
+}
+
+/**
+ * Return the record that follows one with the checksum `before`.
+ * @param {LedgerRecord} record
+ * @param {Buffer} before
+ */
+export function recordBytes(record, before) {
   const body = Buffer.concat([Buffer.from([record.kind]), ...partsOf(record)]);
   const framed = Buffer.concat([number32(START + body.length + CHECKSUM), number32(record.number), body]);
-  return Buffer.concat([framed, checksumOf(framed)]);
+  return Buffer.concat([framed, checksumOf(before, framed)]);
 }
 
 /** @param {any} record */
@@ -62,55 +75,82 @@ function partsOf({ kind, plan, period, id, gamma, report, of, time, digest }) {
   return [bytesOf(plan), bytesOf(period), bytesOf(id), length, Buffer.from(gamma, "ascii"), report];
 }
 
-function checksumOf(bytes) {
-  return createHash("sha256").update(HEADER).update(bytes).digest();
+function checksumOf(before, bytes) {
+  return createHash("sha256").update(before).update(bytes).digest();
+}
+
+/** Return the checksum of the last of some records. @param {Buffer} content */
+export function lastChecksum(content) {
+  return content.subarray(-CHECKSUM);
 }
 
 /**
- * Return a ledger's records, how many bytes count, and whether no mark is missing after the last record; 0 bytes count if
- * the header is incomplete.
+ * Return a ledger's records, how many bytes count, and the checksum that the next record covers. Bytes that do not count
+ * belong to a write that broke off, as does a missing header of a new file.
  * @param {Buffer} content
  * @param {string} name for messages
- * @returns {{ records: LedgerRecord[], end: number, isMarked: boolean }}
- * @throws {LedgerError} no ledger, one of another version, or a damaged one
+ * @returns {{ records: LedgerRecord[], end: number, checksum: Buffer }}
+ * @throws {LedgerError} no ledger, one of another version, or one that is damaged or was cut short
  */
 export function parseLedger(content, name) {
-  if (content.length <= HEADER.length && isBegun(content)) return { records: [], end: 0, isMarked: true };
-  if (!startsWith(content, HEADER, 0)) {
-    if (content.length < HEADER.length || !startsWith(content, NAME, 0)) {
-      throw new LedgerError(`${name} is not a ledger; name another file, or a new one`);
-    }
+  if (isBegun(content)) return { records: [], end: RECORDS_AT, checksum: HEADER };
+  checkName(content, name);
+  const records = [];
+  const checksums = [/** @type {Buffer} */ (HEADER)];
+  let end = RECORDS_AT;
+  for (let found = bodyAt(content, end, HEADER); found !== null; found = bodyAt(content, end, checksums[records.length])) {
+    const record = recordOf(found.body);
+    if (record === null || found.number !== records.length + 1) throw new LedgerError(damagedRecord(name, records.length + 1));
+    records.push({ number: found.number, ...record });
+    end = found.end;
+    checksums.push(lastChecksum(content.subarray(0, end)));
+  }
+  checkHeader(content, checksums, name);
+  if (content.length - end > MOST_RECORD) throw new LedgerError(damagedRecord(name, records.length + 1));
+  return { records, end, checksum: checksums[records.length] };
+}
+
+/** Return whether a file is new, perhaps with a part of the header, then zeros. */
+function isBegun(content) {
+  let length = content.length;
+  while (length > 0 && content[length - 1] === 0) length -= 1;
+  return (content.length === 0 || content.length === RECORDS_AT) && startsWith(HEADER, content.subarray(0, length), 0);
+}
+
+function checkName(content, name) {
+  if (startsWith(content, NAME, 0) && content.length >= HEADER.length && !startsWith(content, HEADER, 0)) {
     throw new LedgerError(
       `${name} was made by another version of assocpriv: its format is ${content.readUInt32LE(NAME.length)}, known here is ` +
         `${VERSION}. It is not damaged, and holds the privacy budget that this device has spent: keep it, make no new one, and ` +
         "use that version",
     );
   }
-  const records = [];
-  let end = HEADER.length;
-  let isMarked = true;
-  while (isMarked) {
-    const found = bodyAt(content, end);
-    if (found === null) break;
-    const record = recordOf(found.body);
-    if (record === null || found.number !== records.length + 1) throw new LedgerError(damaged(name, records.length + 1));
-    records.push({ number: found.number, ...record });
-    isMarked = startsWith(content, MARK, found.end);
-    end = found.end + (isMarked ? MARK.length : 0);
+  if (!startsWith(HEADER, content.subarray(0, HEADER.length), 0)) {
+    throw new LedgerError(`${name} is not a ledger; name another file, or a new one`);
   }
-  const rest = content.subarray(end);
-  if (rest.includes(MARK) || rest.length > MOST_RECORD + MARK.length) {
-    throw new LedgerError(damaged(name, records.length + Number(isMarked)));
-  }
-  return { records, end, isMarked };
+  if (content.length < RECORDS_AT) throw new LedgerError(damaged(name, "was cut short in its header"));
 }
 
-/** Return whether making the file broke off: it has a part of the header, then zeros. */
-function isBegun(content) {
-  let length = content.length;
-  while (length > 0 && content[length - 1] === 0) length -= 1;
-  const left = content.subarray(0, length);
-  return !content.equals(HEADER) && startsWith(HEADER, left, 0);
+/** Compare the header's states with the checksums of the records 1, 2, …; place 0 stands for no record. */
+function checkHeader(content, checksums, name) {
+  const found = checksums.length - 1;
+  const states = statesOf(content);
+  const stated = Math.max(0, ...states.map(({ count }) => count));
+  if (stated > found) throw new LedgerError(damaged(name, `was cut short or damaged: it has ${found} of its ${stated} records`));
+  for (const { count, checksum } of states) {
+    if (!checksums[count].equals(checksum)) throw new LedgerError(damagedRecord(name, count));
+  }
+  // no record is written before the header states the one before it
+  if (found > stated + 1) throw new LedgerError(damaged(name, "is damaged in its header"));
+}
+
+/** Return the header's states, without one that was never written, or incompletely. */
+function statesOf(content) {
+  return [HEADER.length, HEADER.length + STATE].flatMap((start) => {
+    const stated = content.subarray(start, start + STATE - CHECKSUM);
+    const isWhole = startsWith(content, checksumOf(HEADER, stated), start + stated.length);
+    return isWhole ? [{ count: stated.readUInt32LE(0), checksum: stated.subarray(4) }] : [];
+  });
 }
 
 function startsWith(content, part, place) {
@@ -118,13 +158,13 @@ function startsWith(content, part, place) {
 }
 
 /** Return the body of the record at a position, or null if there is no complete record. */
-function bodyAt(content, start) {
+function bodyAt(content, start, before) {
   if (content.length - start < START) return null;
   const length = content.readUInt32LE(start);
   const end = start + length;
   const checksumAt = end - CHECKSUM;
   if (length > MOST_RECORD || end > content.length || checksumAt <= start + START) return null;
-  if (!checksumOf(content.subarray(start, checksumAt)).equals(content.subarray(checksumAt, end))) return null;
+  if (!checksumOf(before, content.subarray(start, checksumAt)).equals(content.subarray(checksumAt, end))) return null;
   return { number: content.readUInt32LE(start + 4), body: content.subarray(start + START, checksumAt), end };
 }
 
