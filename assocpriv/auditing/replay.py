@@ -39,6 +39,7 @@ import numpy as np
 from assocpriv.auditing.audit_subject import ClientReports, OwnClient, Program, RecordBatch, Subject, collect_reports
 from assocpriv.auditing.findings import CONSISTENT, REPLAY, Fault, Finding, catch_client_errors
 from assocpriv.client.ledger import Ledger
+from assocpriv.guarantees.entropy import PROBE_BYTES
 
 # records for the system's words and for both substitutes; in bulk more than the bulk client's chunk of 2^15
 _BULK, _SINGLE = (34_000, 12_000, 8000), (2000, 4000, 4000)
@@ -116,7 +117,10 @@ class WordStream:
 
 @contextmanager
 def recorded_entropy(edge_words: Sequence[int] = ()) -> Iterator[Recorded]:
-    """Record every random byte that the operating system gives, and the thread; substitute edge words, if given."""
+    """Record every random byte that the operating system gives, and the thread; substitute edge words, if given.
+
+    The further bytes after words that are 0 are not recorded: no draw uses them.
+    """
     recorded: Recorded = []
     own, rng, ends = os.urandom, np.random.default_rng(), np.array(edge_words, dtype="<u8")
 
@@ -126,7 +130,8 @@ def recorded_entropy(edge_words: Sequence[int] = ()) -> Iterator[Recorded]:
             words = np.frombuffer(given, dtype="<u8")
             put = rng.integers(0, 2 if len(ends) > 1 else _SYSTEM_EVERY, len(words)) > 0
             given = np.where(put, ends[rng.integers(0, len(ends), len(words))], words).tobytes()
-        recorded.append((get_ident(), given))
+        if count != PROBE_BYTES:
+            recorded.append((get_ident(), given))
         return given
 
     with ExitStack() as stack:

@@ -26,13 +26,7 @@ if TYPE_CHECKING:
 
 WORD_BITS = 64
 _WORD_MASK = (1 << WORD_BITS) - 1
-MOST_REFILLS = 32  # of words for many reports, without one more report
-_MOST_DRAWS = 128  # for one number; each is rejected with a probability below 1/2
-
-
-def broken_source() -> AssocprivError:
-    """Return the error for a source whose words are rejected again and again, as one that yields only zeros."""
-    return AssocprivError("the source of random numbers repeats itself, so it is broken; make no report on this device")
+PROBE_BYTES = 17  # no multiple of 8, so that an audit distinguishes them from words
 
 
 class Entropy(Protocol):
@@ -73,9 +67,6 @@ class WordEntropy:
 
         Returns:
             The integer, exactly uniform.
-
-        Raises:
-            AssocprivError: 128 draws were rejected, as by a source that yields only zeros; by chance once in 2^128.
         """
         bits = (n - 1).bit_length()
         if bits == 0:
@@ -84,11 +75,10 @@ class WordEntropy:
         if n == 1 << bits:
             return self._little_endian(words) & (n - 1)
         span = 1 << (WORD_BITS * words)
-        for _ in range(_MOST_DRAWS):
+        while True:
             product = self._little_endian(words) * n
             if product & (span - 1) >= span % n:
                 return product >> (WORD_BITS * words)
-        raise broken_source()
 
     def pick(self, cumulative: Sequence[int]) -> int:
         """Return i with probability (cumulative[i] − cumulative[i−1]) / cumulative[-1].
@@ -146,15 +136,26 @@ class SystemEntropy(WordEntropy):
     def words(self, count: int) -> "NDArray[np.uint64]":
         """Return uniform 64-bit words from the operating system.
 
+        After words that are all 0, further bytes are read, which no draw uses. So an error replaces one in 2^136 of the
+        reports made of these words, and no outcome becomes impossible.
+
         Args:
             count: number of words, from 0.
 
         Returns:
             uint64 (count,).
+
+        Raises:
+            AssocprivError: these bytes are 0, too: the source yields only zeros.
         """
         import numpy as np
 
-        return np.frombuffer(secrets.token_bytes(count * 8), dtype="<u8").astype(np.uint64, copy=False)
+        octets = secrets.token_bytes(count * 8)
+        if octets and not any(octets) and not any(secrets.token_bytes(PROBE_BYTES)):
+            raise AssocprivError(
+                "the source of random numbers repeats itself, so it is broken; make no report on this device"
+            )
+        return np.frombuffer(octets, dtype="<u8").astype(np.uint64, copy=False)
 
 
 class GivenWords(WordEntropy):

@@ -166,12 +166,11 @@ IMPORTS = {
     "records/persons.py": {"SystemEntropy", "WordEntropy"},
     "releasing/basket_release.py": {"SystemEntropy", "WordEntropy"},
     "client/baskets/basket_client.py": {"Entropy"},
-    "client/baskets/bulk_client.py": {"MOST_REFILLS", "GivenWords", "SystemEntropy", "WordEntropy", "broken_source"},
+    "client/baskets/bulk_client.py": {"GivenWords", "SystemEntropy", "WordEntropy"},
     "client/guided/guided_client.py": {"Entropy", "SystemEntropy", "WordEntropy"},
     "client/ledger.py": {"Entropy", "SystemEntropy"}, "client/spark_client.py": {"SystemEntropy"},
-    "client/numeric/table_client.py": {
-        "MOST_REFILLS", "Entropy", "GivenWords", "SystemEntropy", "WordEntropy", "broken_source",
-    },
+    "client/numeric/table_client.py": {"Entropy", "GivenWords", "SystemEntropy", "WordEntropy"},
+    "auditing/replay.py": {"PROBE_BYTES"},
     "collect/batch_closing.py": {"SystemEntropy"}, "collect/slots.py": {"SystemEntropy"},
     "guarantees/exact_numbers.py": {"WORD_BITS"},
     "simulation/basket_rounds.py": {"SystemEntropy", "WordEntropy"}, "simulation/basket_simulation.py": {"WordEntropy"},
@@ -317,11 +316,22 @@ def test_further_words_are_from_the_system(system, monkeypatch, kind):
     assert made == expected(plan, [word for call in system.calls for word in call])[0]
 
 
-def test_a_source_of_zeros_ends_with_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    """For one report and for many; it is no loop that never ends."""
+@pytest.mark.filterwarnings("ignore:.* are cut to 3")
+@pytest.mark.parametrize("kind", PATH_PLANS)
+@pytest.mark.parametrize("path", [one_by_one, by_ledger, in_memory, from_file])
+def test_a_source_of_zeros_ends_with_an_error(monkeypatch, tmp_path, path, kind):
+    """For one report, for many and with a ledger, also where no draw can be rejected, as for few items."""
     monkeypatch.setattr(secrets, "token_bytes", bytes)
-    plan = naive.small_plan("none", 5, 2, 2)
+    monkeypatch.setattr(sys.modules[__name__], "BASKETS", BASKETS[:3])
     with pytest.raises(ap.AssocprivError, match="repeats itself"):
-        SystemEntropy().below(6)
+        path(PATH_PLANS[kind], tmp_path)
+
+
+def test_a_word_may_be_zero(monkeypatch):
+    """A word 0 is used like others if the bytes after it are not 0, too; no draw uses these."""
+    given = [bytes(8), bytes(16) + b"\1", bytes(8), bytes(17)]
+    monkeypatch.setattr(secrets, "token_bytes", lambda count: given.pop(0).ljust(count, b"?"))
+    assert SystemEntropy().words(1).tolist() == [0]
+    assert len(given) == 2
     with pytest.raises(ap.AssocprivError, match="repeats itself"):
-        ap.randomize([["1", "2", "3"]] * 9, plan)  # two of three items are drawn
+        SystemEntropy().below(2)
