@@ -240,7 +240,10 @@ declare module "assocpriv/json" {
     }
 }
 declare module "assocpriv/words" {
-    /** Return words of the system's generator, the only source of real clients. */
+    /**
+     * Return words of the system's generator, the only source of real clients. After 256 equal words further bytes are read,
+     * which no draw uses: so no outcome becomes impossible.
+     */
     export function systemWords(): Words;
     /**
      * Return given words, for tests; after the last one a draw fails.

@@ -12,6 +12,7 @@ import { AssocprivError } from "./errors.js";
 const TWO_16 = 0x10000;
 const TWO_32 = 0x100000000;
 const WORD = 64n;
+const PROBE = 6; // halves of words
 
 /** A stream of words, and draws from it. */
 export class Words {
@@ -174,17 +175,25 @@ function bytesOf(halves, count) {
   return bytes;
 }
 
-/** Return words of the system's generator, the only source of real clients. */
+/**
+ * Return words of the system's generator, the only source of real clients. After 256 equal words further bytes are read,
+ * which no draw uses: so no outcome becomes impossible.
+ */
 export function systemWords() {
   if (globalThis.crypto?.getRandomValues === undefined) {
     throw new TypeError("this JavaScript engine has no crypto.getRandomValues, so no report can be made here");
   }
   return new Words((halves) => {
     globalThis.crypto.getRandomValues(halves);
-    if (halves.every((half) => half === halves[0])) { // by chance once in 2^16352
+    if (areEqual(halves) && areEqual(globalThis.crypto.getRandomValues(new Uint32Array(PROBE)))) {
       throw new AssocprivError("the source of random numbers repeats itself, so it is broken; make no report on this device");
     }
   }, 256);
+}
+
+/** @param {Uint32Array} halves */
+function areEqual(halves) {
+  return halves.every((half) => half === halves[0]);
 }
 
 /**

@@ -6,7 +6,7 @@ import { runInNewContext } from "node:vm";
 import { textOf } from "../src/device/record-queue.js";
 import { loadPlan, PlanError } from "../src/index.js";
 import { parseJson } from "../src/json.js";
-import { givenWords } from "../src/words.js";
+import { givenWords, systemWords } from "../src/words.js";
 
 const { plans } = JSON.parse(readFileSync(new URL("../../../tests/vectors/tables.json", import.meta.url), "utf8"));
 const plan = await loadPlan(JSON.stringify(plans.find(({ name }) => name === "sampled-one").plan));
@@ -39,6 +39,11 @@ test("a queued record is read back unchanged, also its numbers", () => {
 test("a source of zeros ends with an error, not a loop", (t) => {
   t.mock.method(globalThis.crypto, "getRandomValues", (values) => values.fill(0));
   assert.throws(() => plan.randomize({ w: 1, p: "3", r: true }), /repeats itself/);
+  const given = [0, 1, 2]; // 256 words, further bytes, the next words
+  t.mock.method(globalThis.crypto, "getRandomValues", (values) => values.fill(0).fill(given.shift(), 1));
+  const words = systemWords();
+  assert.equal(words.bits(64), 0n);
+  assert.deepEqual([given, words.used], [[2], 1]);
 });
 
 test("a whole number with more digits than any plan has is refused", () => {
