@@ -26,7 +26,14 @@ if TYPE_CHECKING:
 
 WORD_BITS = 64
 _WORD_MASK = (1 << WORD_BITS) - 1
+MOST_REFILLS = 32  # of words for many reports, without one more report
+_MOST_DRAWS = 128  # for one number; each is rejected with a probability below 1/2
 PROBE_BYTES = 17  # no multiple of 8, so that an audit distinguishes them from words
+
+
+def broken_source() -> AssocprivError:
+    """Return the error for a source that yields only zeros, or whose words are rejected again and again."""
+    return AssocprivError("the source of random numbers repeats itself, so it is broken; make no report on this device")
 
 
 class Entropy(Protocol):
@@ -67,6 +74,9 @@ class WordEntropy:
 
         Returns:
             The integer, exactly uniform.
+
+        Raises:
+            AssocprivError: 128 draws were rejected, by chance once in 2^128.
         """
         bits = (n - 1).bit_length()
         if bits == 0:
@@ -75,10 +85,11 @@ class WordEntropy:
         if n == 1 << bits:
             return self._little_endian(words) & (n - 1)
         span = 1 << (WORD_BITS * words)
-        while True:
+        for _ in range(_MOST_DRAWS):
             product = self._little_endian(words) * n
             if product & (span - 1) >= span % n:
                 return product >> (WORD_BITS * words)
+        raise broken_source()
 
     def pick(self, cumulative: Sequence[int]) -> int:
         """Return i with probability (cumulative[i] − cumulative[i−1]) / cumulative[-1].
@@ -152,9 +163,7 @@ class SystemEntropy(WordEntropy):
 
         octets = secrets.token_bytes(count * 8)
         if octets and not any(octets) and not any(secrets.token_bytes(PROBE_BYTES)):
-            raise AssocprivError(
-                "the source of random numbers repeats itself, so it is broken; make no report on this device"
-            )
+            raise broken_source()
         return np.frombuffer(octets, dtype="<u8").astype(np.uint64, copy=False)
 
 

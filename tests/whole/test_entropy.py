@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import assocpriv as ap
 from assocpriv.client.baskets.basket_client import Randomizer
 from assocpriv.client.baskets.bulk_client import BulkRandomizer, randomize_chunks
-from assocpriv.guarantees.entropy import SystemEntropy
+from assocpriv.guarantees.entropy import SystemEntropy, WordEntropy
 from assocpriv.records.baskets import Baskets
 
 PACKAGE = Path(ap.__file__).parent
@@ -166,10 +166,12 @@ IMPORTS = {
     "records/persons.py": {"SystemEntropy", "WordEntropy"},
     "releasing/basket_release.py": {"SystemEntropy", "WordEntropy"},
     "client/baskets/basket_client.py": {"Entropy"},
-    "client/baskets/bulk_client.py": {"GivenWords", "SystemEntropy", "WordEntropy"},
+    "client/baskets/bulk_client.py": {"MOST_REFILLS", "GivenWords", "SystemEntropy", "WordEntropy", "broken_source"},
     "client/guided/guided_client.py": {"Entropy", "SystemEntropy", "WordEntropy"},
     "client/ledger.py": {"Entropy", "SystemEntropy"}, "client/spark_client.py": {"SystemEntropy"},
-    "client/numeric/table_client.py": {"Entropy", "GivenWords", "SystemEntropy", "WordEntropy"},
+    "client/numeric/table_client.py": {
+        "MOST_REFILLS", "Entropy", "GivenWords", "SystemEntropy", "WordEntropy", "broken_source",
+    },
     "auditing/replay.py": {"PROBE_BYTES"},
     "collect/batch_closing.py": {"SystemEntropy"}, "collect/slots.py": {"SystemEntropy"},
     "guarantees/exact_numbers.py": {"WORD_BITS"},
@@ -335,3 +337,21 @@ def test_a_word_may_be_zero(monkeypatch):
     assert len(given) == 2
     with pytest.raises(ap.AssocprivError, match="repeats itself"):
         SystemEntropy().below(2)
+
+
+class Zeros(WordEntropy):
+    """A source of a caller's own that yields only zeros."""
+
+    def words(self, count):
+        """Return zeros."""
+        return np.zeros(count, dtype=np.uint64)
+
+
+def test_zeros_of_a_callers_own_source_are_no_endless_loop():
+    """Draws that are rejected again and again end with the error, for one report and for many."""
+    plan = naive.small_plan("none", 5, 2, 2)
+    baskets = Baskets.from_sets([["1", "2", "3"]] * 9, plan.catalogue)
+    with pytest.raises(ap.AssocprivError, match="repeats itself"):
+        Zeros().below(6)
+    with pytest.raises(ap.AssocprivError, match="repeats itself"):
+        list(randomize_chunks(baskets, plan, entropy=Zeros()))

@@ -29,7 +29,7 @@ from assocpriv.client.baskets.basket_client import (
 )
 from assocpriv.client.baskets.transactions import BasketCounts, transactions_of
 from assocpriv.files.report_files import Reports, check_report_output, write_reports
-from assocpriv.guarantees.entropy import GivenWords, SystemEntropy, WordEntropy
+from assocpriv.guarantees.entropy import MOST_REFILLS, GivenWords, SystemEntropy, WordEntropy, broken_source
 from assocpriv.guarantees.errors import BasketError, PlanError, build_options
 from assocpriv.guarantees.exact_numbers import MOST_MEMORY, binomial_words, check_range, to_words, words_for
 from assocpriv.kernels.loops import DRAWS_AGAIN, IS_COMPILED, OUT_OF_WORDS, kernels
@@ -225,16 +225,18 @@ class BulkResponder:
         """Randomize transactions with the given words first, then with further words of ``entropy``."""
         reports = np.zeros((len(offsets) - 1, -(-self.report_type.report_bits // WORD_BITS)), dtype=np.uint64)
         fitted = np.zeros((len(offsets) - 1, self.report_type.transaction_size), dtype=np.int64)
-        done = 0
-        while True:
+        done = stuck = 0
+        while stuck < MOST_REFILLS:
             rest = fitted[done:], reports[done:]
             more, used, status = self.run(offsets[done:], entries, words, *rest)
-            done += more
+            done, stuck = done + more, 0 if more else stuck + 1
             if status == 0:
                 break
             if status != OUT_OF_WORDS:
                 raise PlanError("the plan's generator does not have the independence it states")
             words = np.concatenate([words[used:], entropy.words(_SPARE_WORDS + len(words) // 16)])
+        else:
+            raise broken_source()
         packed = reports.astype("<u8", copy=False).view(np.uint8)[:, : self.report_type.form.length]
         return ResponseBatch(packed, fitted, words[used:])
 
@@ -303,8 +305,10 @@ def numbers_below(
 ) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
     """Return ``count`` numbers below a bound of at most 2^32, drawn as by ``Entropy.below``, and the unused words."""
     low, half = np.uint64((1 << 32) - 1), np.uint64(32)
-    drawn = np.empty(0, dtype=np.int64)
+    drawn, stuck = np.empty(0, dtype=np.int64), 0
     while len(drawn) < count:
+        if stuck == MOST_REFILLS:
+            raise broken_source()
         if not len(words):
             words = entropy.words(_SPARE_WORDS)
         some = words[: count - len(drawn)]
@@ -316,7 +320,7 @@ def numbers_below(
             # the upper half of word · bound, without draws that the lower half rejects
             numbers = ((some >> half) * n + ((some & low) * n >> half)) >> half
             numbers = numbers[some * n >= np.uint64((1 << WORD_BITS) % bound)]
-        drawn = np.append(drawn, numbers.astype(np.int64))
+        drawn, stuck = np.append(drawn, numbers.astype(np.int64)), 0 if len(numbers) else stuck + 1
     return drawn, words
 
 

@@ -20,7 +20,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.files.report_files import Reports, check_report_output, write_reports
-from assocpriv.guarantees.entropy import Entropy, GivenWords, SystemEntropy, WordEntropy
+from assocpriv.guarantees.entropy import (
+    MOST_REFILLS,
+    Entropy,
+    GivenWords,
+    SystemEntropy,
+    WordEntropy,
+    broken_source,
+)
 from assocpriv.guarantees.errors import RecordError, build_options, pluralize
 from assocpriv.kernels.loops import CLEAR, EVEN_NOISE, IS_COMPILED, OUT_OF_WORDS, WEIGHTED_NOISE, WINDOW, kernels
 from assocpriv.kernels.parallel import default_memory, parallel_map, workers_within
@@ -171,13 +178,14 @@ class TableRandomizer:
     ) -> NDArray[np.uint8]:
         """Return the reports of inputs, int32 (n, columns), with the given words first, then with further ones."""
         reports = np.empty((len(raw_inputs), self.plan.report_bytes), dtype=np.uint8)
-        done = 0
-        while True:
+        done = stuck = 0
+        while stuck < MOST_REFILLS:
             more, used, status = self.run(raw_inputs[done:], words, reports[done:])
-            done += more
+            done, stuck = done + more, 0 if more else stuck + 1
             if not status:
                 return reports
             words = np.concatenate([words[used:], entropy.words(_SPARE_WORDS + len(words) // 16)])
+        raise broken_source()
 
     def run(
         self, raw_inputs: NDArray[np.int32], words: NDArray[np.uint64], reports: NDArray[np.uint8]
