@@ -288,16 +288,12 @@ class _Compact:
 def to_arrow(column: NDArray[Any]) -> Any:
     """Convert a column of numbers, booleans or texts, or of lists of numbers or texts, to an Arrow array.
 
-    An array of two dimensions becomes lists.
-
     >>> to_arrow(np.array([1, 2])).to_pylist(), to_arrow(np.array([True, False])).to_pylist()
     ([1, 2], [True, False])
     """
     if column.dtype.kind == "b":
         bits = np.packbits(column, bitorder="little")
         return pa.Array.from_buffers(pa.bool_(), len(column), [None, pa.py_buffer(bits)])
-    if column.ndim == 2:
-        return _lists(column.tolist(), to_arrow(column.ravel()))
     if column.dtype.kind in "iuf":
         kind, numbers = pa.from_numpy_dtype(column.dtype), np.ascontiguousarray(column)
         return pa.Array.from_buffers(kind, len(column), [None, pa.py_buffer(numbers)])

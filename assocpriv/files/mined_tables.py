@@ -4,9 +4,9 @@ A table has mlxtend's columns ``support`` and ``itemsets`` and includes all subs
 mean of the posterior (server/baskets/posterior.py), ``std_error`` its standard deviation, ``ci_low`` … ``ci_high`` its
 central interval, and ``probability`` the posterior probability of a support of at least the minimum.
 ``expected_support`` is the support expected under independence (server/baskets/posterior.py). Rules also need
-``common_error``, the part of the error shared by all itemsets of the size, and ``posterior``: for each node of the
-upper bound on the support (estimation/mixtures.py) weight, mean and standard deviation of a normal distribution, (rows,
-9). Comparisons need ``truncation`` and ``truncation_error``: the truncation correction and the part of
+``common_error``, the part of the error shared by all itemsets of the size, and :data:`POSTERIOR`: for each node of the
+upper bound on the support (estimation/mixtures.py) weight, mean and standard deviation of a normal distribution.
+Comparisons need ``truncation`` and ``truncation_error``: the truncation correction and the part of
 ``unbiased_error`` that comes from it (server/baskets/comparison.py).
 
 Facts name the plans and reports of the itemsets, the request, and what was counted. A table carries them as JSON
@@ -22,7 +22,7 @@ import csv
 import io
 import json
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import MISSING, asdict, dataclass, field, fields
 from itertools import pairwise
 from pathlib import Path
@@ -48,15 +48,15 @@ ATTRIBUTE = "assocpriv"  # of attrs: a table's facts
 _MIN_ALLOWED = 1 << 26  # bytes of memory that any Parquet table may need
 _CSV_MARK = f"# {FORMAT} "
 SET_COLUMNS = ("itemsets", "antecedents", "consequents")
+POSTERIOR = [f"posterior_{of}_{node}" for node in (1, 2, 3) for of in ("weight", "mean", "sd")]
 # for rules and comparisons, not for people
-MACHINE_COLUMNS = ("common_error", "truncation", "truncation_error", "confidence_level", "posterior")
-_POSTERIOR = MACHINE_COLUMNS[-1]  # of several numbers, (rows, numbers)
+MACHINE_COLUMNS = ("common_error", "truncation", "truncation_error", "confidence_level", *POSTERIOR)
 _ROW_KEY = ("support", "std_error", "unbiased", "unbiased_error")  # rows of equal ones have equal details
 DETAILS = "assocpriv-details"  # of attrs
 Facts = dict[str, Any]
 _Frame = TypeVar("_Frame", "LightFrame", "pd.DataFrame")
 SPLIT, ALL = "split", "all"  # by which reports itemsets are chosen and tested
-VERSION = 7
+VERSION = 8
 _OF_FILES = ("format", "version", "meaning")  # besides facts
 _NUMBERS = [
     "std_error", "ci_low", "ci_high", "length", "probability", "selected", "expected_support", "unbiased",
@@ -66,7 +66,6 @@ SHOWN_COLUMNS = ["support", "itemsets", *_NUMBERS]
 COLUMNS = [*SHOWN_COLUMNS, *MACHINE_COLUMNS]
 FDR_COLUMNS = ["p_value", "significant"]  # of tables mined with fdr
 FEW_REPORTS = 5_000
-_NODES = 3  # of estimation/mixtures.py
 _LOST = (
     "the table lacks the facts that standard errors need (plan, number of reports, posteriors), which pandas keeps in "
     "attrs and loses where tables are merged or leave pandas; pass it as assocpriv.mine returned it, filtered or "
@@ -226,8 +225,6 @@ def _row_keys(columns: Mapping[str, Any]) -> list[bytes]:
 
 def _sets_or_values(name: str, column: Any) -> NDArray[Any]:
     """Return a column of a data frame; where it holds item sets as lists or arrays, as sets."""
-    if name == _POSTERIOR:
-        return np.array(column.to_list(), dtype=np.float64)
     if name not in SET_COLUMNS:
         return np.asarray(column.to_numpy())
     values = column.to_list()
@@ -291,8 +288,6 @@ def _csv_of(table: LightFrame) -> bytes:
 
 
 def _cell(value: Any) -> Any:
-    if isinstance(value, list):
-        return " ".join(map(repr, value))
     return "" if isinstance(value, float) and math.isnan(value) else value
 
 
@@ -336,10 +331,7 @@ def _read_parquet(source: Path) -> tuple[LightFrame, dict[str, Any]]:
         table = file.read()
     table.validate(full=True)  # a damaged file may hold codes outside a dictionary, or text that is not UTF-8
     facts = json_fields((table.schema.metadata or {})[ITEMSETS_KEY].decode("utf-8"))
-    others = {name: table[name] for name in table.column_names if name != "itemsets" and len(table)}
-    columns = {}
-    for name, each in others.items():
-        columns[name] = np.array(each.to_pylist(), dtype=np.float64) if name == _POSTERIOR else to_numpy(each)
+    columns = {name: to_numpy(table[name]) for name in table.column_names if name != "itemsets" and len(table)}
     itemsets = [itemset for chunk in table["itemsets"].chunks if len(chunk) for itemset in _sets_of(chunk)]
     return LightFrame(columns | {"itemsets": as_column(itemsets)}), facts
 
@@ -366,9 +358,7 @@ def _read_csv(source: Path) -> tuple[LightFrame, dict[str, Any]]:
         )
     facts = json_fields(first.removeprefix(_CSV_MARK))
     cells = cells_of_csv(rest)
-    texts = {name: each for name, each in cells.items() if name not in ("itemsets", _POSTERIOR)}
-    columns = {name: column_of_text(each) for name, each in texts.items()}
-    columns[_POSTERIOR] = np.array([each.split(" ") for each in cells[_POSTERIOR]], dtype=np.float64)
+    columns = {name: column_of_text(each) for name, each in cells.items() if name != "itemsets"}
     return LightFrame(columns | {"itemsets": sets_of_text(cells["itemsets"])}), facts
 
 
@@ -401,15 +391,8 @@ def _read_json(source: Path) -> tuple[LightFrame, dict[str, Any]]:
     names = [name for name in rows[0] if name != "itemset"] if rows else []
     if not all(row.keys() == rows[0].keys() for row in rows):
         raise EstimateError("the itemsets do not all have the same fields")
-    columns = {name: _of_json([row[name] for row in rows]) for name in names}
+    columns = {name: as_column([math.inf if row[name] is None else row[name] for row in rows]) for name in names}
     return LightFrame(columns | {"itemsets": as_column([frozenset(row["itemset"]) for row in rows])}), content
-
-
-def _of_json(values: list[Any]) -> NDArray[Any]:
-    """Return a JSON column; null becomes infinity."""
-    if values and isinstance(values[0], list):
-        return np.array(values, dtype=np.float64)
-    return as_column([math.inf if each is None else each for each in values])
 
 
 _Reader = Callable[[Path], tuple[LightFrame, Facts]]
@@ -581,6 +564,16 @@ def _check_is_table(itemsets: Any) -> None:
         raise EstimateError("the column 'itemsets' holds text; it must hold sets of names, as mine returned them")
 
 
+def check_names(table: AnyFrame, *columns: str) -> None:
+    """Raise EstimateError where a column holds something else than collections of names."""
+    for name in columns:
+        for each in table[name]:
+            if isinstance(each, str) or not isinstance(each, Collection) or not all(isinstance(of, str) for of in each):
+                raise EstimateError(
+                    f"the column {name!r} must hold sets or lists of names; mlxtend writes names with use_colnames=True"
+                )
+
+
 def light_table(itemsets: AnyFrame) -> LightFrame:
     """Return a table of itemsets with its columns for machines; EstimateError or TypeError where it has none."""
     _check_is_table(itemsets)
@@ -592,7 +585,7 @@ def light_table(itemsets: AnyFrame) -> LightFrame:
 
 def posterior_components(frame: LightFrame) -> NDArray[np.float64]:
     """Return weight, mean and standard deviation of each node, (rows, nodes, 3)."""
-    return np.asarray(frame["posterior"], dtype=np.float64).reshape(len(frame), _NODES, 3)
+    return np.stack([frame[name] for name in POSTERIOR], axis=1).reshape(len(frame), len(POSTERIOR) // 3, 3)
 
 
 def with_facts(frame: _Frame, facts: MiningFacts) -> _Frame:
@@ -718,8 +711,6 @@ def _check_table(frame: LightFrame, facts: MiningFacts) -> None:
     shares = [frame[name] for name in ("support", "ci_low", "ci_high", "probability")]
     if not all(np.isfinite(each).all() for each in numbers) or not all(_between(each, 0, 1) for each in shares):
         raise EstimateError("a number is missing or out of range")
-    if not np.isfinite(posterior_components(frame)).all():
-        raise EstimateError("a posterior holds something else than numbers")
     if (fdr := facts.fdr) is not None:
         if not (0 < fdr.level < 1 and fdr.by in (SPLIT, ALL) and fdr.hypotheses >= len(frame)):
             raise EstimateError("a fact of fdr is out of range")

@@ -239,11 +239,12 @@ def supports_chart(min_support: float, marks: Sequence[tuple[int, float, bool]])
 def intervals(rows: Sequence[Mapping[str, Any]], title: str) -> Chart:
     """Draw supports with their intervals, a line each, on one axis from 0.
 
-    A row has ``name``, ``support``, ``ci_low``, ``ci_high``, and maybe ``selected`` (pale where not) and
+    A row has ``name``, ``support``, and maybe ``ci_low``, ``ci_high``, ``selected`` (pale where not) and
     ``true_support``, a circle.
     """
     if not rows:
         return NOTHING
+    rows = [{"ci_low": row["support"], "ci_high": row["support"], **row} for row in rows]
     most = max(1e-6, *(max(min(row["ci_high"], 1.0), row.get("true_support", 0.0)) for row in rows))
     height = _LINE * len(rows) + 40
     step = next(c * 10.0**e for e in range(-6, 1) for c in (1, 2, 5) if most <= 5 * c * 10.0**e)

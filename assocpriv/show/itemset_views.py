@@ -379,8 +379,10 @@ def rules_pictures(rows: Sequence[Mapping[str, Any]], beyond: int = 0) -> dict[s
     """Return charts of rules: by support and confidence, and as a graph; ``beyond`` rules follow these."""
     points, placed = [row for row in rows if row["support"] > 0], charts.rules_of_graph(rows)
     most, after = charts.MOST_RANGES, (beyond, "further rule", "")
-    scatter = "Rules by support (to the right) and confidence (upwards). Vertical lines: intervals of the confidence"
-    scatter += f", for the first {most} rules." if len(points) > most else "."
+    scatter = "Rules by support (to the right) and confidence (upwards)."
+    if points and "confidence_ci_low" in points[0]:
+        of_first = f", for the first {most} rules" * (len(points) > most)
+        scatter += f" Vertical lines: intervals of the confidence{of_first}."
     graph = "A rule of three items or more has a dot of its own. Thick: high confidence."
     scatter += " Hollow: not selected." * any(not row.get("selected", True) for row in points)
     graph += " Dashed: not selected." * any(not row.get("selected", True) for row in placed)

@@ -19,7 +19,7 @@ from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from assocpriv.files.atomic import MAX_TABLE_BYTES, atomic_output, check_page_output, read_bounded
-from assocpriv.files.mined_tables import AnyFrame, LightFrame, MiningFacts, mining_facts, read_table
+from assocpriv.files.mined_tables import AnyFrame, LightFrame, MiningFacts, check_names, mining_facts, read_table
 from assocpriv.files.model_files import read_tree
 from assocpriv.files.plan_files import read_plan
 from assocpriv.files.releases import Release, is_release, read_release
@@ -51,7 +51,7 @@ _MOST_BYTES = 300_000  # of a page
 _BAR = 160  # units of a bar
 _OF_NAMES = {"name", "text"}  # fields whose direction of writing is their own
 _INTERVALS, _RULES = 30, 250  # drawn in a chart
-_DRAWN = {"itemsets", "support", "ci_low", "ci_high"}  # columns without which no chart of itemsets is drawn
+_DRAWN = {"itemsets", "support"}  # columns without which no chart of itemsets is drawn
 
 
 def page(
@@ -287,7 +287,7 @@ def chart(
 
     Args:
         found: a result of :func:`assocpriv.mine`, :func:`assocpriv.association_rules` or
-            :func:`assocpriv.reconstruct`.
+            :func:`assocpriv.reconstruct`; or itemsets or rules of mlxtend or rusket, which are drawn without intervals.
         kind: of itemsets ``intervals`` (default) or ``sizes`` (a line a size, with the minimum support); of rules
             ``scatter`` (default; support and confidence) or ``graph``; of a column nothing.
         rows: maximum number of rows; 30 intervals, 30 values of a column or 250 rules by default.
@@ -346,7 +346,7 @@ def _itemsets_picture(table: "AnyFrame", kind: str, rows: int | None) -> Picture
 
 def _intervals_picture(frame: LightFrame, facts: MiningFacts | None, left: str) -> Picture:
     marks = [row | {"name": charts.join_items(sorted(row["itemsets"]))} for row in frame.to_dict()]
-    title, caption = "Supports with intervals", ""
+    title, caption = "Supports with intervals" if "ci_low" in frame.columns else "Supports", ""
     if facts:
         title += f" of {percent_as_given(facts.confidence_level)}"
         caption = f"{pluralize(facts.reports, facts.unit)}; minimum support {percent_as_given(facts.min_support, 4)}."
@@ -363,12 +363,13 @@ def _is_as_returned(table: "AnyFrame") -> bool:
 
 
 def _facts_or_none(table: "AnyFrame") -> MiningFacts | None:
-    """Return the facts of a table of itemsets; None if pandas or polars lost them, but not the columns to draw."""
+    """Return the facts of a table of itemsets; None where it has none, but the columns to draw."""
     try:
         return mining_facts(table)
     except EstimateError:
         if not _DRAWN.issubset(table.columns):
             raise
+        check_names(table, "itemsets")
         return None
 
 

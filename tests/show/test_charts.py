@@ -11,7 +11,9 @@ from xml.etree import ElementTree
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
+from mlxtend.frequent_patterns import apriori, association_rules
 from naive import planned
 from shown import HOSTILE
 
@@ -134,6 +136,26 @@ def test_every_kind_is_drawn(itemsets: pd.DataFrame, reports: Any) -> None:
     assert ap.chart(found, column=AGE).title == f"Shares of people below each value of {AGE}"
     assert {"A<", "B"} <= set(texts(parsed(ap.chart(found, column="class"))))
     assert "2 rarer values are not drawn" in note(ap.chart(found, column="class", rows=1))
+
+
+@pytest.mark.parametrize("sets", [frozenset, tuple, sorted, "list of Arrow"])
+def test_tables_of_other_miners_are_drawn(sets: Any) -> None:
+    """Itemsets and rules of mlxtend, and of rusket, which has lists of Arrow and tuples: points without intervals."""
+    bought = pd.DataFrame({"tea": [1, 1, 0, 1], "milk": [1, 1, 1, 0], "rye": [0, 1, 1, 0]}).astype(bool)
+    itemsets = apriori(bought, 0.25, use_colnames=True)
+    rules = association_rules(itemsets, min_threshold=0.5)
+    for table, names in ((itemsets, ["itemsets"]), (rules, SIDES)):
+        for name in names:
+            lists = table[name].map(sorted if isinstance(sets, str) else sets)
+            table[name] = lists.astype(pd.ArrowDtype(pa.list_(pa.string()))) if isinstance(sets, str) else lists
+    drawn = parsed(ap.chart(itemsets))
+    assert len(marked(drawn, "path", "tick")) == len(itemsets) == 7
+    assert {each.get("width") for each in marked(drawn, "rect", "span")} == {"1.0"}
+    assert ap.chart(itemsets).title == "Supports"
+    assert {"items", "pairs", "triples"} <= set(texts(parsed(ap.chart(itemsets, "sizes"))))
+    assert len(marked(parsed(ap.chart(rules)), "circle")) == len(rules)
+    assert "interval" not in note(ap.chart(rules))
+    assert {"tea", "milk", "rye"} <= set(texts(parsed(ap.chart(rules, "graph"))))
 
 
 def test_a_rule_of_several_items_has_a_dot() -> None:
@@ -313,8 +335,10 @@ def test_invalid_charts_are_refused(itemsets: pd.DataFrame, reports: Any) -> Non
         ((found, "scatter"), "one kind$"),
         ((found, AGE), f"a column is named by column='{re.escape(AGE)}'"),
         ((found,), "column must be one of 'age <b> & \\$', 'class', got None"),
-        ((pd.DataFrame({"support": [0.5], "itemsets": [frozenset({"milk"})]}),), "has no column 'std_error'"),
+        ((pd.DataFrame({"support": [0.5]}),), "has no column 'itemsets'"),
+        ((pd.DataFrame({"support": [0.5], "itemsets": [frozenset({3})]}),), "must hold sets or lists of names"),
         ((pd.DataFrame({"antecedents": [frozenset({"milk"})]}),), "not a table of rules"),
+        ((rules.drop(columns="lift"),), "has no column 'lift'"),
     ):
         with pytest.raises(EstimateError, match=message):
             ap.chart(*given)

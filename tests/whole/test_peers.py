@@ -45,7 +45,7 @@ def test_readers_skip_the_line_of_facts(files: tuple[pd.DataFrame, Path, Path]) 
     """The options in docs/formats.md read each row and column; a comment sign would change the names."""
     mined, table, _ = files
     for frame in (pd.read_csv(table, skiprows=1), pl.read_csv(table, skip_lines=1)):
-        assert frame.shape == (len(mined), 18)
+        assert frame.shape == (len(mined), 26)
         assert frame.columns[0] == "support"
         assert list(frame["support"]) == mined["support"].tolist()
     assert "#7 nut" in pd.read_csv(table, skiprows=1)["itemsets"].tolist()

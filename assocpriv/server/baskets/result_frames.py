@@ -226,7 +226,8 @@ def read_rules(source: "str | Path | pd.DataFrame") -> "pd.DataFrame":
     facts = table.attrs.pop(ATTRIBUTE, {}) | of_all | counts_of_selected(table)
     if facts.keys() >= {"min_confidence", "expected_false"}:  # else a view could not state them
         table.attrs[ATTRIBUTE] = facts
-    return to_result_frame(LightFrame(columns, table.attrs), RuleFrame)
+    own_view = {*INTERVALS[:2]} <= {*columns}  # rules of other miners have no intervals
+    return to_result_frame(LightFrame(columns, table.attrs), RuleFrame, own_view=own_view)
 
 
 def _rules_of_file(path: Path) -> AnyFrame:

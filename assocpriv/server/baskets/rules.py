@@ -51,6 +51,7 @@ from assocpriv.files.mined_tables import (
     AnyFrame,
     LightFrame,
     as_column,
+    check_names,
     light_table,
     plain_record,
     posterior_components,
@@ -80,9 +81,13 @@ _BLOCK = 1 << 15  # rules at a time
 
 
 def check_rules(table: AnyFrame) -> None:
-    """Raise EstimateError for what is no table of rules."""
-    if not {*SIDES, "support", "confidence", "lift", *INTERVALS[:2]} <= set(getattr(table, "columns", ())):
+    """Raise EstimateError for what is no table of rules, of :func:`derive_rules` or of another miner."""
+    columns = list(getattr(table, "columns", ()))
+    if not {*SIDES} <= {*columns}:
         raise EstimateError("this is not a table of rules; association_rules makes one from the itemsets of mine")
+    if lacking := [name for name in ("support", "confidence", "lift") if name not in columns]:
+        raise EstimateError(f"the table of rules has no column {lacking[0]!r}, which rules of any miner must have")
+    check_names(table, *SIDES)
 
 
 def derive_rules(
@@ -436,13 +441,14 @@ def write_rules(rules: AnyFrame, path: str | Path, *, everything: bool = False, 
     """Write the selected rules as Parquet, CSV, or JSON for devices (files/model_files.py), by extension.
 
     Args:
-        rules: a table that :func:`assocpriv.association_rules` returned.
+        rules: a table that :func:`assocpriv.association_rules` returned; or one of mlxtend or rusket, all of whose
+            rules are written.
         path: the file, ``.parquet``, ``.csv`` or ``.json``.
         everything: write the other rules too; the column ``selected`` distinguishes them, and devices skip them.
         force: replace an existing file.
 
     Raises:
-        EstimateError: not a table of rules.
+        EstimateError: not a table of rules, or a side that holds something else than names.
         FileError: unknown extension, existing file without ``force``, or the file cannot be written.
 
     Warns:

@@ -26,6 +26,7 @@ from assocpriv.estimation.supports import normal_quantile
 from assocpriv.files.atomic import atomic_output
 from assocpriv.files.mined_tables import (
     FEW_REPORTS,
+    POSTERIOR,
     LightFrame,
     MiningFacts,
     as_column,
@@ -106,8 +107,7 @@ def posterior_columns(
         "truncation": level.truncation[rows],
         "truncation_error": level.truncation_error[rows],
         "confidence_level": np.full(len(rows), facts.confidence_level),
-        "posterior": numbers,
-    }
+    } | dict(zip(POSTERIOR, numbers.T, strict=True))
 
 
 def with_named_intervals(frame: LightFrame, level: float, low: str = "ci_low", high: str = "ci_high") -> LightFrame:

@@ -102,9 +102,9 @@ TAMPERED = {
     "support text": _set("itemsets", 0, "support", "much"),
     "selected a number": _set("itemsets", 0, "selected", 2),
     "no selected": lambda c: [row.pop("selected") for row in c["itemsets"]],
-    "posterior words": _set("itemsets", 0, "posterior", "a b c"),
-    "posterior not finite": _set("itemsets", 0, "posterior", " ".join(["nan"] * 9)),
-    "posterior short": lambda c: [row.update(posterior="1.0 0.2 0.1") for row in c["itemsets"]],
+    "posterior words": _set("itemsets", 0, "posterior_mean_1", "a b c"),
+    "posterior not finite": _set("itemsets", 0, "posterior_sd_3", "nan"),
+    "posterior short": lambda c: [row.pop("posterior_weight_2") for row in c["itemsets"]],
     "p-value above 1": _set("itemsets", 0, "p_value", 1.5),
     "p-value below 0": _set("itemsets", 0, "p_value", -0.1),
 }

@@ -13,7 +13,7 @@ from naive import FALSE_ALARM, planned, reports_of
 from numpy.typing import NDArray
 from scipy.stats import binom
 
-from assocpriv.files.mined_tables import COLUMNS, LightFrame, posterior_components
+from assocpriv.files.mined_tables import COLUMNS, POSTERIOR, LightFrame, posterior_components
 from assocpriv.guarantees.amplification import Guarantee
 from assocpriv.server.baskets.counting import LocalBackend
 from assocpriv.server.baskets.mining import MiningRequest, mine, select_by_fdr
@@ -146,7 +146,7 @@ def test_rules_of_any_table_agree(mined: LightFrame, seed: int, spread: float) -
     table = mined.assign(
         support=support, std_error=error, ci_low=np.maximum(support - 2 * error, 0), common_error=rng.random(n) / 5,
         unbiased=support + error * rng.standard_normal(n), unbiased_error=error,
-        posterior=components.reshape(n, -1),
+        **dict(zip(POSTERIOR, components.reshape(n, -1).T, strict=True)),
     )  # fmt: skip
     assert set(COLUMNS) <= set(table.columns)
     assert posterior_components(table) == pytest.approx(components)

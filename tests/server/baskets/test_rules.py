@@ -9,17 +9,19 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from mlxtend.frequent_patterns import apriori
 from mlxtend.frequent_patterns import association_rules as mlxtend_rules
 from naive import planned, reports_of
 
 import assocpriv as ap
 from assocpriv.files.mined_tables import mining_facts
+from assocpriv.files.model_files import read_device_rules
 from assocpriv.guarantees.amplification import Guarantee
 from assocpriv.guarantees.errors import EstimateError, FileError
 from assocpriv.plans.baskets.basket_plan import Plan
 from assocpriv.server.baskets.counting import LocalBackend
 from assocpriv.server.baskets.mining import MiningRequest, mine
-from assocpriv.server.baskets.rules import derive_rules, write_rules
+from assocpriv.server.baskets.rules import SIDES, derive_rules, write_rules
 from assocpriv.server.baskets.tables import METRICS
 
 NAMES = ["bread", "milk", 'eggs, "free range"', "Käse", "tea", "jam"]
@@ -240,6 +242,23 @@ def test_rules_come_back_from_files(itemsets: pd.DataFrame, tmp_path: Path, suff
     assert f"{selected} rules selected with a confidence of at least 30%" in again._repr_html_()
     ap.write_rules(rules[:0], file, everything=everything, force=True)
     assert len(ap.read_rules(file)) == 0
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".csv", ".json"])
+@pytest.mark.parametrize("sets", [frozenset, tuple])
+def test_rules_of_other_miners_are_written(tmp_path: Path, suffix: str, sets: Any) -> None:
+    """Rules of mlxtend, and of rusket with tuples of names, are read again; ids in place of names are refused."""
+    bought = pd.DataFrame({"tea": [1, 1, 0, 1], "milk": [1, 1, 1, 0], "rye": [0, 1, 1, 0]}).astype(bool)
+    rules = mlxtend_rules(apriori(bought, 0.25, use_colnames=True), min_threshold=0.5)
+    ap.write_rules(rules.assign(**{side: rules[side].map(sets) for side in SIDES}), file := tmp_path / f"r{suffix}")
+    again = ap.read_rules(file)
+    pd.testing.assert_frame_equal(pd.DataFrame(again), rules[list(again.columns)], rtol=1e-3)
+    assert "milk" in repr(again)
+    if suffix == ".json":
+        assert len(read_device_rules(file)) == len(rules)
+    for wrong in (mlxtend_rules(apriori(bought, 0.25), min_threshold=0.5), rules.assign(consequents="tea")):
+        with pytest.raises(EstimateError, match="sets or lists of names"):
+            ap.write_rules(wrong, file, force=True)
 
 
 @pytest.mark.parametrize("suffix", [".parquet", ".csv", ".json"])
