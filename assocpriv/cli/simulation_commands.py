@@ -49,41 +49,52 @@ def demo(output: Path, force: bool, **options: Any) -> None:
     opt.show(ap.show.audit_views.demo(done, _ROWS))
 
 
-_MAKES = {"quest": ("items", "mean_size"), "agrawal": ("schema",)}
+_MAKES = {"quest": ("items", "mean_size"), "T10I4D100K": (), "agrawal": ("schema",)}
 
 
 @opt.command()
-@click.argument("kind", type=click.Choice(["quest", "agrawal"]))
+@click.argument("kind", type=click.Choice(list(_MAKES)))
 @opt.usual("--people", default=100_000, help="Number of baskets or records.", type=opt.WholeRange(2))
 @opt.usual("--items", default=1_000, help="quest: number of items.")
-@opt.usual("--mean-size", default=5.0, help="quest: mean of the sizes aimed at.", type=opt.NUMBER)
+@click.option("--mean-size", type=opt.NUMBER, help="quest: mean number of items in a basket.  [default: about 5]")
 @click.option("--schema", type=opt.OUTPUT, help="agrawal: also write a schema for plan --schema (TOML).")
 @opt.usual("--seed", default=0, help="Random seed; the same seed gives the same data.", type=opt.WholeRange(0))
 @click.option(
     "-o", "--output", type=opt.OUTPUT, required=True, help="File to write: .dat or .csv; agrawal: .csv or .parquet."
 )
 def generate(kind: str, output: Path, force: bool, **options: Any) -> None:
-    """Generate synthetic baskets (KIND quest) or records (KIND agrawal).
+    """Generate synthetic baskets (KIND quest or T10I4D100K) or records (KIND agrawal).
 
-    quest follows IBM's generator: Poisson sizes and overlapping, corrupted patterns; skew is ours. agrawal
-    gives loan applicants (Agrawal, Imielinski and Swami): nine attributes and a class, half of the records in each.
+    quest follows IBM's generator: Poisson sizes and overlapping, corrupted patterns; skewed items and patterns are
+    ours. T10I4D100K has the settings of that published set, without our skew. agrawal gives loan applicants (Agrawal,
+    Imielinski and Swami): nine attributes and a class, half of the records in each.
 
     \b
     Example:
       assocpriv generate quest --people 100000 --items 1000 -o baskets.dat
+      assocpriv generate T10I4D100K -o published.dat
       assocpriv generate agrawal -o table.csv
 
     Next: assocpriv plan, or assocpriv simulate baskets.dat --plan plan.json
     """
-    make = _generate_baskets if kind == "quest" else _generate_records
+    make = _generate_records if kind == "agrawal" else _generate_baskets
     make(output, force=force, progress=opt.text.Progress().stage("generating"), **opt.of_kind(options, kind, _MAKES))
 
 
-def _generate_baskets(output: Path, people: int, items: int, mean_size: float, seed: int, **writing: Any) -> None:
-    chosen = ap.simulation.QuestSettings(n_baskets=people, n_items=items, mean_size=mean_size, seed=seed)
-    count = len(ap.simulation.generate_file(chosen, output, **writing))
-    content = {"baskets": count, "items": items, "seed": seed, "output": str(output)}
-    opt.show(ap.show.result_record.Record(content, ["{baskets:#basket} over {items:#item} written to {output}"]))
+def _generate_baskets(
+    output: Path, people: int, seed: int, items: int | None = None, mean_size: float | None = None, **writing: Any
+) -> None:
+    settings = ap.simulation.QuestSettings
+    if items is None:
+        chosen = settings.like("T10I4D100K", n_baskets=people, seed=seed)
+    elif mean_size is None:
+        chosen = settings(n_baskets=people, n_items=items, seed=seed)
+    else:
+        chosen = settings.with_mean(mean_size, n_baskets=people, n_items=items, seed=seed)
+    made = ap.simulation.generate_file(chosen, output, **writing)
+    content = {"baskets": len(made), "items": chosen.n_items, "mean_size": float(made.sizes.mean()), "seed": seed}
+    told = "{baskets:#basket} over {items:#item}, {mean_size:.2f} in a basket, written to {output}"
+    opt.show(ap.show.result_record.Record(content | {"output": str(output)}, [told]))
 
 
 def _generate_records(output: Path, people: int, seed: int, schema: Path | None, **writing: Any) -> None:

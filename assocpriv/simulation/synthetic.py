@@ -19,7 +19,7 @@ import csv
 import io
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal
@@ -51,6 +51,14 @@ _NUMBERS = {  # the largest value allowed; means are above 0
     "mean_size": MAX_MEAN, "mean_pattern_size": MAX_MEAN, "correlation": 1.0, "corruption_mean": 1.0,
     "corruption_sd": 1.0, "item_skew": 10.0, "pattern_skew": 10.0,
 }  # fmt: skip
+
+# settings of published sets, with item weights as the program of the source has them
+_PUBLISHED: dict[str, dict[str, Any]] = {
+    "T10I4D100K": {
+        "mean_size": 10.1, "mean_pattern_size": 4.0, "item_skew": 0.0, "pattern_skew": 0.0, "exponential_items": True,
+    },
+}  # fmt: skip
+_TRIAL = 1 << 14  # baskets
 
 _QUALITY_NAMES = (
     "organic,fresh,classic,local,premium,everyday,homestyle,light,farmhouse,family,mini,gourmet,"
@@ -94,6 +102,7 @@ class QuestSettings:
         corruption_mean, corruption_sd: mean and standard deviation of the normal distribution of a pattern's corruption
             level, clipped to [0, 1]; the source gives a *variance* of 0.1, which is a deviation of 0.32.
         item_skew, pattern_skew: exponents a of the Zipf factor (1 + rank)^−a on item and pattern weights (source: 0).
+        exponential_items: whether item weights are also exponentially distributed, as in the source's program.
         seed: random seed.
 
     Raises:
@@ -113,7 +122,68 @@ class QuestSettings:
     corruption_sd: float = 0.1
     item_skew: float = 0.5
     pattern_skew: float = 0.9
+    exponential_items: bool = False
     seed: int = 0
+
+    @classmethod
+    def with_mean(cls, mean_size: float, **settings: Any) -> "QuestSettings":
+        """Return settings that give baskets of a mean size, by trials with 16,384 baskets.
+
+        Args:
+            mean_size: mean of the basket sizes, in items; patterns are no longer by default.
+            settings: the other settings, by name.
+
+        Returns:
+            The settings; their ``mean_size`` is the mean of the target sizes.
+
+        Raises:
+            BasketError: a number outside its range, or a mean size that these baskets cannot have.
+
+        >>> generate_quest(QuestSettings.with_mean(4, n_baskets=20_000, seed=7)).sizes.mean().round(1)
+        np.float64(4.0)
+        """
+        from scipy.optimize import brentq
+
+        given = cls(mean_size=mean_size, **{"mean_pattern_size": min(mean_size, cls().mean_pattern_size)} | settings)
+        patterns = _draw_patterns(given, np.random.default_rng(given.seed))
+
+        def excess(target: float) -> float:
+            rng = np.random.default_rng(given.seed)
+            sizes, _ = _fill_chunk(replace(given, mean_size=target), patterns, _TRIAL, rng)
+            return float(sizes.mean()) - mean_size
+
+        ends = 0.01, min(4.0 * mean_size, MAX_MEAN)
+        for end, sign in zip(ends, (1, -1), strict=True):
+            if sign * (beyond := excess(end)) < 0:
+                continue
+            if abs(beyond) > 0.01 * mean_size:
+                limit = f"{'at least' if sign > 0 else 'at most about'} {mean_size + beyond:.3g}"
+                raise BasketError(
+                    f"the mean size of baskets over {given.n_items:,} items is {limit}, not {mean_size:g}"
+                )
+            return replace(given, mean_size=end)
+        return replace(given, mean_size=round(brentq(excess, *ends, xtol=0.005), 3))
+
+    @classmethod
+    def like(cls, name: str, **settings: Any) -> "QuestSettings":
+        """Return the settings of a published set of baskets.
+
+        Args:
+            name: ``T10I4D100K``.
+            settings: other settings, by name, as the number of baskets and the seed.
+
+        Returns:
+            The settings; the mean size is that of the published baskets.
+
+        Raises:
+            BasketError: another name, or a number outside its range.
+
+        >>> QuestSettings.like("T10I4D100K", n_baskets=100_000).mean_pattern_size
+        4.0
+        """
+        if name not in _PUBLISHED:
+            raise BasketError(f"there are no settings {name!r}; known are {', '.join(_PUBLISHED)}")
+        return cls.with_mean(**_PUBLISHED[name] | settings)
 
     def __post_init__(self) -> None:
         _check_whole(self, _WHOLE_NUMBERS, BasketError)
@@ -162,9 +232,11 @@ def _draw_patterns(settings: QuestSettings, rng: np.random.Generator) -> _Patter
     #    patterns of one item.
     sizes = 1 + rng.poisson(max(settings.mean_pattern_size - 1.0, 0.0), count)
     sizes = np.minimum(sizes, settings.n_items).astype(np.int64)
-    # 2. The source draws a pattern's items uniformly. Sales are skewed, so items here have Zipf-like weights, and so
-    #    have patterns: the exponential weight of a pattern is multiplied by a Zipf factor of its position.
-    popular = _cumulative(_zipf(settings.n_items, settings.item_skew))
+    # 2. The source draws a pattern's items uniformly, its program by exponential weights. Sales are skewed, so items
+    #    here have Zipf-like weights, and so have patterns: a Zipf factor of its position multiplies the exponential
+    #    weight of a pattern.
+    drawn = np.sort(rng.exponential(size=settings.n_items))[::-1] if settings.exponential_items else 1.0
+    popular = _cumulative(drawn * _zipf(settings.n_items, settings.item_skew))
     weights = rng.exponential(size=count) * _zipf(count, settings.pattern_skew)
     shared = np.minimum(rng.exponential(settings.correlation, count), 1.0)
     items = np.zeros((count, int(sizes.max())), dtype=np.int64)
@@ -248,11 +320,10 @@ def generate_quest(settings: QuestSettings, *, progress: Callable[[int, int], No
     """Generate retail-like baskets; the same settings give the same baskets.
 
     Items are named by :func:`product_names`, those with larger weights first. A basket has at least one item. By
-    comments 4 and 5 the mean size is near ``mean_size``, not equal: 5.3, 9.6 and 26.3 for 5, 10 and 30.
+    comments 4 and 5 the mean size differs from ``mean_size``: :meth:`QuestSettings.with_mean` finds settings for one.
 
     Skewed items and patterns are not of the source: they give more frequent itemsets than T10I4D100K, which was made by
-    its authors' program. ``mean_size=10, mean_pattern_size=4, item_skew=0, pattern_skew=0, corruption_sd=0.316`` is
-    nearer: mean size 10.0, and some 450 itemsets of at least 1% (T10I4D100K: 10.1 and 385).
+    its authors' program. ``QuestSettings.like("T10I4D100K")`` follows that.
 
     Args:
         settings: The settings, with the seed.

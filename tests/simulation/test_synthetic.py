@@ -9,6 +9,7 @@ import csv
 import io
 import re
 from itertools import pairwise
+from math import sqrt
 from pathlib import Path
 from typing import Any
 
@@ -47,17 +48,38 @@ def test_wanted_sizes_are_poisson_with_zero_raised_to_one():
     assert all(rejects(cells, probabilities) for probabilities in (plain, *off))
 
 
-def test_documented_sizes_and_itemsets_of_generated_baskets():
-    """Means of sizes and the itemsets of 1% without skew are those that the documents state for seed 0."""
-    for asked, documented in ((5, 5.3), (10, 9.6), (30, 26.3)):
-        assert generate_quest(QuestSettings(n_baskets=20_000, mean_size=asked)).sizes.mean() == pytest.approx(
-            documented, abs=0.06
-        )
-    plain = {"mean_pattern_size": 4, "item_skew": 0, "pattern_skew": 0, "corruption_sd": 0.316}
-    made = generate_quest(QuestSettings(n_baskets=100_000, mean_size=10, **plain))
+@pytest.mark.parametrize(("mean", "n_items"), [(1, 1000), (2, 1000), (5, 1000), (10, 1000), (30, 1000), (19, 20)])
+def test_baskets_have_the_mean_size_asked_for(mean: float, n_items: int):
+    """Means lie within five standard errors of the trial and of the baskets, for any seed; target means do not."""
+    settings = QuestSettings.with_mean(mean, n_baskets=20_000, n_items=n_items, seed=mean)
+    sizes = generate_quest(settings).sizes
+    assert sizes.mean() == pytest.approx(mean, abs=0.005 * mean + 5 * sizes.std() * sqrt(1 / 16_384 + 1 / 20_000))
+    assert settings.mean_size != mean
+
+
+@pytest.mark.parametrize(("mean", "words"), [(20, "at most about 19.1"), (0.5, "at least 1")])
+def test_a_mean_size_that_baskets_cannot_have_is_refused(mean: float, words: str):
+    """More than nearly all of 20 items, and less than one."""
+    with pytest.raises(BasketError, match=f"over 20 items is {words}, not {mean}"):
+        QuestSettings.with_mean(mean, n_items=20)
+
+
+def test_unknown_published_settings_are_refused():
+    """The error names the known ones."""
+    with pytest.raises(BasketError, match="no settings 'T5'; known are T10I4D100K"):
+        QuestSettings.like("T5")
+
+
+def test_the_published_settings_give_baskets_like_the_published_ones():
+    """T10I4D100K: mean 10.10, 870 items, the largest in 7.8%; itemsets of 1% 385, of .5% 1,073, of these 342 pairs."""
+    made = generate_quest(QuestSettings.like("T10I4D100K", n_baskets=100_000))
     truth = TrueSupports(made.catalogue, RawCounter(made.offsets, made.items, len(made.catalogue)))
-    assert made.sizes.mean() == pytest.approx(10.0, abs=0.05)
-    assert 440 <= len(truth.frequent(0.01, 6)) <= 500
+    items, found = np.bincount(made.items), truth.frequent(0.005, 6)
+    shown = made.sizes.mean(), np.count_nonzero(items), items.max() / len(made.offsets)
+    assert shown == pytest.approx((10.1, 870, 0.078), rel=0.15)
+    assert made.sizes.mean() == pytest.approx(10.1, abs=0.15)
+    assert (len(truth.frequent(0.01, 6)), len(found)) == pytest.approx((385, 1_073), rel=0.15)
+    assert sum(len(each) == 2 for each in found) == pytest.approx(342, rel=0.35)
 
 
 def test_instances_lose_items_by_the_corruption_level():
