@@ -15,6 +15,7 @@ from assocpriv.planning.basket_planner import make_plan
 from assocpriv.records.baskets import Baskets, count_sizes
 from assocpriv.simulation.basket_simulation import RawCounter, TrueSupports, simulate
 from assocpriv.simulation.synthetic import QuestSettings, generate_quest
+from bench.speed.miners import least_count
 
 
 @pytest.mark.parametrize(
@@ -68,7 +69,7 @@ def test_true_supports_are_counts_of_raw_baskets() -> None:
 
 @pytest.mark.parametrize("n", [25, 100])
 def test_an_itemset_at_exactly_the_minimum_support_is_frequent(n: int) -> None:
-    """k of n baskets are at least the share k/n, also where 0.07 * 100 is above 7 in floating point."""
+    """k of n baskets are at least the share k/n, also where 0.07 * 100 is above 7 in floats; so in the bench."""
     sets = [set(range(place, n)) for place in range(n)]  # item k - 1 is in the first k baskets
     counted = Baskets.from_sets(sets)
     counter = RawCounter(counted.offsets, counted.items, len(counted.catalogue))
@@ -77,6 +78,7 @@ def test_an_itemset_at_exactly_the_minimum_support_is_frequent(n: int) -> None:
     above = [len(truth.frequent((k + 0.5) / n, 1)) for k in range(1, n)]
     assert at == [n - k + 1 for k in range(1, n + 1)]
     assert above == [n - k for k in range(1, n)]
+    assert [least_count(f"{100 * k // n}%", n) for k in range(1, n + 1)] == [*range(1, n + 1)]
 
 
 def test_found_missed_and_false_add_up() -> None:
