@@ -45,7 +45,7 @@ MISSING_WORDS = frozenset({  # that programs and people write for missing values
     *("undefined", "#nv", "#ref!", "#value!", "#name?", "#div/0!", ".", "?", "missing", "unknown", "unbekannt", "k.a."),
     *("leer", "keine angabe", "not specified", "not available"),
 })  # fmt: skip
-_BREAK = re.compile(r"\s*[\r\n]\s*")  # within a name, as CSV may have it
+LINE_BREAK = re.compile(r"\s*[\r\n]\s*")  # within a name, as CSV may have it
 _RULE = re.compile(r"[-=_*~]+")
 TAB = "\t"
 MARKS = {  # separators of several items in one cell: character -> (plural name, text that separates)
@@ -394,7 +394,7 @@ def resolve(cells: Cells, catalogue: Catalogue | None, *, numbered: bool = True)
     if names is None:
         return _resolve_numbers(cells.codes, catalogue)
     if not isinstance(names, Catalogue):
-        names = [_BREAK.sub(" ", name.strip()) for name in names]
+        names = [LINE_BREAK.sub(" ", name.strip()) for name in names]
         bad = np.array([not name or bool(_CONTROL.search(name)) for name in names], dtype=bool)
         if bad.any() and len(worst := np.flatnonzero(bad[cells.codes])):
             _refuse(cells, worst, "is empty or has control characters", "names must be plain text; correct the data")

@@ -16,7 +16,7 @@ from decimal import Decimal
 from typing import Any, BinaryIO
 
 from assocpriv.guarantees.errors import BasketError
-from assocpriv.records.cells import SheetRow
+from assocpriv.records.cells import LINE_BREAK, SheetRow
 
 _SHEET_ERRORS = frozenset(("#N/A", "#REF!", "#DIV/0!", "#VALUE!", "#NAME?", "#NUM!", "#NULL!"))
 _PLAIN_BYTES, _MAX_COMPRESSION = 64 << 20, 100  # above this size, bytes of XML per byte; sheets have 10 to 20
@@ -29,10 +29,9 @@ _FORMULA = re.compile(
 )
 _REFERENCE = re.compile(rb'\br="([A-Z]{1,3})[0-9]+"')
 _FORMULAS = (
-    "holds formulas that were never computed; open the workbook in a spreadsheet program and save it, or replace them "
-    "by values"
+    "holds formulas that were never computed; let a spreadsheet program compute them (LibreOffice: Ctrl+Shift+F9) and "
+    "save the workbook, or replace them by values"
 )
-_BLANKS = re.compile(r"[^\S\t]+")  # not tabs, which separate several items
 _MERGED = re.compile(rb'<(?:x:)?mergeCell ref="([A-Z]{1,3})([0-9]+):([A-Z]{1,3})([0-9]+)"')
 
 
@@ -265,7 +264,7 @@ def _cell_text(cell: object) -> str:
         return str(int(cell)) if abs(cell) < 10**_MAX_DIGITS else f"{Decimal(cell):.16E}"
     if isinstance(cell, datetime):
         return cell.isoformat(" ")
-    return "" if cell is None else _BLANKS.sub(" ", str(cell)).strip()
+    return "" if cell is None else LINE_BREAK.sub(" ", str(cell).strip())
 
 
 def _csv_line(cells: list[str]) -> bytes:

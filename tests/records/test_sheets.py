@@ -147,6 +147,7 @@ CELLS: dict[str, tuple[list[list[Any]], str | None, Any]] = {  # rows, layout ->
     "items in lines": ([["tea", LONG], ["rye"]], "lines", "the 2nd item of line 1 is a number that has lost digits"),
     "truths as items": ([HEAD, [1, True], [1, "tea"], [2, False]], None, [{"TRUE", "tea"}, {"FALSE"}]),
     "truths as flags": ([["tea", "rye"], [True, False], [True, True]], None, [{"tea"}, {"tea", "rye"}]),
+    "blanks in names": ([HEAD, [1, "rye  bread"], [1, "oat\n bar"]], None, [{"rye  bread", "oat bar"}]),
     "formulas": ([HEAD, [1, '="tea"'], [2, '="rye"']], None, "column 2 holds formulas that were never computed"),
     "one formula": ([*MAY, [3, '="tea"']], None, "column 2 holds formulas that were never computed"),
     "formulas in lines": ([["tea", "rye"], ["=A1"]], "lines", "column 1 holds formulas that were never computed"),
