@@ -15,7 +15,10 @@ set -euo pipefail
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 python3 -m venv "$folder/venv"
-"$folder/venv/bin/pip" --quiet --disable-pip-version-check install rusket==0.1.101 pami==2026.10.13.1 orange3-associate==1.4.0 orange3==3.40.0 fpgrowth-py==1.0.0 mlxtend==0.25.0 pandas==2.3.3 pyarrow==26.0.1 2> "$folder/pip.log" || {
+"$folder/venv/bin/pip" --quiet --disable-pip-version-check install --no-deps \
+    pami==2026.10.13.1 pandas==2.3.3 numpy==2.3.5 python-dateutil==4.0.0 pytz==2026.6 six==1.17.0 tzdata==2026.6 \
+    deprecated==1.3.1 wrapt==2.5.2 psutil==7.2.2 validators==0.36.0 mlxtend==0.25.0 joblib==1.6.0 cloudpickle==3.1.3 rusket==0.1.101 \
+    pyarrow==26.0.1 orange3-associate==1.4.0 scipy==1.17.1 fpgrowth-py==1.0.0 2> "$folder/pip.log" || {
     cat "$folder/pip.log" >&2
     exit 2
 }

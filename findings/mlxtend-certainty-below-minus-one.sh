@@ -12,7 +12,8 @@ set -euo pipefail
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 python3 -m venv "$folder/venv"
-"$folder/venv/bin/pip" --quiet --disable-pip-version-check install mlxtend==0.25.0 pandas==3.1.1 2> "$folder/pip.log" || {
+"$folder/venv/bin/pip" --quiet --disable-pip-version-check install --no-deps \
+    mlxtend==0.25.0 joblib==1.6.0 cloudpickle==3.1.3 pandas==3.1.1 numpy==2.4.6 python-dateutil==4.0.0 six==1.17.0 2> "$folder/pip.log" || {
     cat "$folder/pip.log" >&2
     exit 2
 }

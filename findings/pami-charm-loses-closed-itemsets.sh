@@ -12,7 +12,9 @@ set -euo pipefail
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 python3 -m venv "$folder/venv"
-"$folder/venv/bin/pip" --quiet --disable-pip-version-check install pami==2026.10.13.1 2> "$folder/pip.log" || {
+"$folder/venv/bin/pip" --quiet --disable-pip-version-check install --no-deps \
+    pami==2026.10.13.1 pandas==2.3.3 numpy==2.3.5 python-dateutil==4.0.0 pytz==2026.6 six==1.17.0 tzdata==2026.6 \
+    deprecated==1.3.1 wrapt==2.5.2 psutil==7.2.2 validators==0.36.0 2> "$folder/pip.log" || {
     cat "$folder/pip.log" >&2
     exit 2
 }
