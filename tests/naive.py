@@ -5,6 +5,7 @@ Nothing here is optimized. tests/planning tests the planner; other tests make th
 
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
+from functools import cache
 from itertools import combinations
 from math import comb
 from typing import Any
@@ -40,7 +41,7 @@ from assocpriv.plans.numeric.table_plan import Column
 from assocpriv.records.baskets import Baskets
 from assocpriv.records.table_files import TableOptions, stream_table
 from assocpriv.server.baskets.bitmaps import ItemTables, planes_of
-from assocpriv.simulation.enumeration import SeededEntropy
+from assocpriv.simulation.enumeration import SeededEntropy, distribution
 from bench.accuracy.transactions import Transactions
 
 # primitive polynomials over GF(2) by degree (Peterson and Weldon, appendix C), which avoid loading galois
@@ -120,6 +121,13 @@ def items_plan(
     catalogue = Catalogue.numbered(items) if isinstance(items, int) else Catalogue(list(items))
     report_type = ReportType(len(catalogue), operator, generator or Generator(), k)
     return Plan(catalogue, (report_type,), guarantee, reports_per_person=reports_per_person)
+
+
+@cache
+def client_distribution(plan: Plan, basket: Iterable[int]) -> dict[bytes, Fraction]:
+    """Return the exact output distribution of the client for a basket, a tuple or frozenset, by all its draws."""
+    randomizer, items = Randomizer(plan), sorted(basket)
+    return distribution(lambda entropy: randomizer.randomize(items, entropy=entropy))
 
 
 def plan_of_type(plan: Plan, report_type: ReportType) -> Plan:

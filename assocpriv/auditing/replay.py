@@ -164,13 +164,14 @@ def compare(subject: Subject, client: str, box: OwnClient | Program) -> list[Fin
 
 
 def _compare_bulk(
-    subject: Subject, box: OwnClient, batch: RecordBatch, edge_words: list[int], seconds: float = _SECONDS
+    subject: Subject, box: OwnClient, batch: RecordBatch, edge_words: list[int], seconds: float | None = None
 ) -> int:
     with recorded_entropy(edge_words) as recorded, catch_client_errors():
         parts = list(box.make(batch))
     if sum(map(len, parts)) != len(batch):
         raise Fault("The client does not return one report for each record.")
-    until, start, left, compared = monotonic() + seconds, 0, dict(enumerate(recorded)), 0
+    until = monotonic() + (_SECONDS if seconds is None else seconds)
+    start, left, compared = 0, dict(enumerate(recorded)), 0
     for part in parts:
         compared += _compare_part(subject, batch.records[start : start + len(part)], part, left, until)
         start += len(part)

@@ -27,6 +27,7 @@ from assocpriv.plans.numeric.table_plan import (
 
 GUARANTEE = Guarantee("5%", "50%")
 SHARES = [1, 1, 1, 19]
+LESS = {"_BULK": (3000, 2000, 2000), "_TIMES": 100, "_SINGLE": (300, 200, 300)}  # to replay than an audit does
 
 
 def several(n_items: int, *report_types: tuple[Plan, int], bounds: tuple[int, ...]) -> Plan:

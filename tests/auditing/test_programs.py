@@ -6,12 +6,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from auditing.audited import PLANS
+from auditing.audited import LESS, PLANS
 from click.testing import CliRunner
 
 from assocpriv import audit as audit_plan
 from assocpriv.auditing import audit as driver
-from assocpriv.auditing import audit_subject, replay
+from assocpriv.auditing import audit_subject, replay, report_distributions
 from assocpriv.auditing.audit import audit, audit_file
 from assocpriv.auditing.audit_subject import Program, collect_reports
 from assocpriv.auditing.basket_audit import BasketSubject
@@ -38,6 +38,14 @@ PROGRAMS = {
     "print('plan', '0' * 64)": "another plan",
     "while True: print('x' * 99999, end='')": "longer than any report",
 }
+
+
+@pytest.fixture(autouse=True)
+def _quick(monkeypatch):
+    """Replay less, and start programs less often, than an audit; test_seeded_faults.py replays as much."""
+    monkeypatch.setattr(report_distributions, "_START_SECONDS", 0)
+    for name, less in LESS.items():
+        monkeypatch.setattr(replay, name, less)
 
 
 @pytest.fixture(scope="module")
@@ -133,14 +141,14 @@ def test_a_request_is_checked():
 def test_every_check_is_made_of_every_client():
     """Each client gets all checks, the plan the guarantee; clients share the false alarms; progress is reported."""
     stages = set()
-    request = AuditRequest(trials=1000, confidence="99.9999%")
+    request = AuditRequest(trials=1000, confidence="99.99999%")
     found = audit(PLANS["one item"].canonical_json, request, lambda stage, *_: stages.add(stage)).findings
     wanted = [("guarantee", ""), *((check, client) for check in CHECKS[1:] for client in ("bulk", "single"))]
     wanted.remove(("source", "single"))
     assert list(dict.fromkeys((finding.check, finding.client) for finding in found)) == wanted
     for client in ("bulk", "single"):
         rates = [finding.figures.get("false_alarm", 0) for finding in found if finding.client == client]
-        assert sum(rates) == pytest.approx(5e-7)
+        assert sum(rates) == pytest.approx(5e-8)
     assert stages == {"in turn", "many records", "one record"}
 
 
@@ -157,7 +165,7 @@ def test_a_plan_file_is_read_once(monkeypatch):
     """The clients are audited with the text that was read once, not with a later content of the file."""
     text = PLANS["one item"].canonical_json
     monkeypatch.setattr(driver, "read_plan_text", lambda _path: text)
-    request = AuditRequest(trials=1000, client="single", confidence="99.9999%")
+    request = AuditRequest(trials=1000, client="single", confidence="99.99999%")
     found = audit_file(Path("no such file"), request)
     assert (found.verdict, found.plan) == (CONSISTENT, PLANS["one item"])
 
@@ -188,7 +196,7 @@ def test_the_finding_names_who_failed(monkeypatch):
 # ---- the command
 
 
-RARE_ALARM = ("--trials", 1000, "--confidence", "99.9999%")  # one false alarm in a million runs on real entropy
+RARE_ALARM = ("--trials", 1000, "--confidence", "99.99999%")  # one false alarm in ten million runs on real entropy
 
 
 def run(*arguments):

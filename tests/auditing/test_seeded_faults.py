@@ -13,7 +13,7 @@ from typing import Any
 
 import command_line
 import pytest
-from auditing.audited import PLANS, make_subject
+from auditing.audited import LESS, PLANS, make_subject
 from faults.run import Fault, kept
 
 import assocpriv as ap
@@ -34,7 +34,7 @@ def test_reports_are_recomputed_from_random_words(
     name: str, client: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each client's reports, for every plan type, are recomputed to the last bit; an audit makes more of them."""
-    for name_of, less in {"_BULK": (3000, 2000, 2000), "_TIMES": 100, "_SINGLE": (300, 200, 300)}.items():
+    for name_of, less in LESS.items():
         monkeypatch.setattr(replay, name_of, less)
     subject = make_subject(PLANS[name])
     box = program_of(subject, None, tmp_path) if client == "javascript" else subject.clients[client]
