@@ -164,23 +164,6 @@ def test_settings_are_chosen_stage_by_stage():
     assert again == grid[0]
 
 
-def test_stored_settings_were_tried():
-    """Every stored setting of a peer is a value of its stages if they vary it, otherwise the initial one."""
-    for method in tuning.tuned():
-        _, start, stages = tuning.RUNS[method.name]
-        for settings in method.by_epsilon.values():
-            kept, first = flat(asdict(settings)), flat(asdict(start))
-            for name, value in kept.items():
-                tried = [each for stage in stages for each in stage.get(name, ())]
-                assert value in (tried or [first[name]]), (method.name, name)
-
-
-def flat(settings):
-    """Return the fields of settings by dotted names."""
-    inner = {f"items.{name}": value for name, value in settings.pop("items", {}).items()}
-    return settings | inner
-
-
 def test_halves_follow_the_stated_rule():
     """Files alternate by the SHA-256 of their names, every set is in one half, and families are in both."""
     ordered = sorted(data.FILES, key=lambda name: hashlib.sha256(name.encode()).hexdigest())

@@ -141,16 +141,6 @@ def test_padded_shares_are_unbiased(rng, n_items, length, is_grr):
         assert (np.abs(supports / length - truth) > Z_LIMIT * errors / length).any()
 
 
-def test_sizes_are_estimated(rng):
-    """Shares of sizes that occur are about right, others are 0, and all sum to 1."""
-    source = transactions_of([set(range(t % 4)) for t in range(100_000)], 40)
-    shares = oracles.size_shares(source, 2.0, rng, most=32, least_z=4.0)
-    assert shares.shape == (33,)
-    assert shares.sum() == pytest.approx(1.0)
-    error = Z_LIMIT * math.sqrt(oracles.olh(2.0).variance * 2 / len(source))
-    assert np.abs(shares[:4] - 0.25).max() < error
-
-
 # ---- the wheel, the set-valued oracle
 
 

@@ -13,6 +13,7 @@ from bench.speed import crowd
 DEVICES, OF_NODE, EACH = 24, 8, 2
 
 
+@pytest.mark.slow
 def test_no_report_is_lost_or_duplicated_and_data_stay_separate(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

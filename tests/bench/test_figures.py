@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 import pytest
 
 from bench.figures import curves, picture
-from bench.figures.curves import OURS, PAPER, Setting
+from bench.figures.curves import OURS, PAPER
 from bench.tables import as_csv
 
 KEPT = Path(curves.__file__).parents[1] / "results" / "figures"
@@ -57,20 +57,6 @@ def test_the_papers_design_has_the_known_supports(found, name, column, value, ex
     assert row["likelier_kept"] == "".join(sorted(row["likelier_kept"]))
 
 
-@pytest.mark.parametrize(
-    ("m", "prior", "items", "expected"),
-    [
-        (5, "5%", 16, 0.326), (5, "5%", 32, 0.318), (5, "5%", 64, 0.389), (5, "5%", 128, 0.447),
-        (3, "5%", 32, 0.199), (5, "10%", 32, 0.607),
-    ],
-)  # fmt: skip
-def test_fixed_sizes_have_the_known_supports(m, prior, items, expected):
-    """Reports of a fixed size have the known worst LDS over single items, pairs and triples."""
-    setting = Setting(m=m, prior=prior)
-    found = curves.lowest_supports(curves.fixed_operator(setting, items), setting)
-    assert round(max(found.values()), 3) == expected
-
-
 def test_more_freedom_never_increases_the_error(found):
     """The best run is at least as good as the paper's at every point; fixed sizes are better the fewer the items."""
     for name, figure in curves.FIGURES.items():
@@ -87,19 +73,6 @@ def test_guarantees_are_kept():
             limit = curves.Guarantee(setting.prior, "50%").amplification_limit
             for search in curves.DESIGNS.values():
                 assert 0.9999 * limit < search(setting).amplification < limit
-
-
-def test_supports_fall_with_the_root_of_the_transactions(found):
-    """With a thousand times the transactions, the paper's design detects a support about √1000 times lower."""
-    few, many = (worst(found["transactions"], "transactions", n, PAPER)["lds_worst_percent"] for n in (10**5, 10**8))
-    assert few / many == pytest.approx(1000**0.5, rel=0.02)
-
-
-def test_small_transactions_have_no_large_itemsets(found):
-    """Baskets of two items have no LDS of triples; their worst LDS is over the other sizes."""
-    row = worst(found["transaction-size"], "transaction_size", 2, PAPER)
-    assert row["lds_triples_percent"] is None
-    assert row["lds_worst_percent"] == max(row["lds_single_items_percent"], row["lds_pairs_percent"])
 
 
 @pytest.mark.parametrize(("m", "cutoff"), [(m, cutoff) for m in (1, 2, 3) for cutoff in (1, 2, 3, 5)])

@@ -173,7 +173,7 @@ def test_no_breach_beyond_the_limit_on_random_instances() -> None:
     """A guarantee that is broken has a limit of at most γ (statement 1), and some limits are met exactly."""
     rng = np.random.default_rng(4)
     occurred = met = 0
-    for _ in range(150):
+    for _ in range(60):
         channel = random_channel(rng, zeros=False)
         gamma = channel.amplification
         values = range(len(channel.prior))
@@ -189,8 +189,8 @@ def test_no_breach_beyond_the_limit_on_random_instances() -> None:
                     above = Guarantee(one, other + (1 - other) / 1000)
                     assert not channel.breaks(above, held)
                     met += breach.amplification_limit == gamma
-    assert occurred > 1000
-    assert met > 10
+    assert occurred > 400
+    assert met > 4
 
 
 def test_a_column_with_zero_and_positive_probabilities_has_infinite_amplification() -> None:
@@ -293,42 +293,14 @@ def test_amplifications_of_the_first_example() -> None:
         assert {each(x, 0) for x in range(N)} == {each(x, 500) for x in range(N)}
 
 
-def test_breaches_of_the_first_example() -> None:
-    """R1 raises 1% to above 50%, R2 raises 40.5% to 100%; R3 does neither, as follows from its γ."""
-    known, certain = Guarantee("1%", "50%"), Guarantee("40.6%", "99.9%")
-    randomizers = [shows_zero(each) for each in (keep_or_other, add, add_or_any)]
-    assert [each.breaks(known, {0}) for each in randomizers] == [True, False, False]
-    assert [each.breaks(certain, FAR) for each in randomizers] == [False, True, False]
-    gamma = randomizers[-1].amplification
-    assert gamma < min(known.amplification_limit, certain.amplification_limit)
-
-
-def test_the_posterior_must_lie_above_the_prior() -> None:
-    """With equal prior and posterior no report could carry information; such a guarantee is refused."""
-    with pytest.raises(PlanError, match="0 < prior < posterior < 1"):
-        Guarantee("50%", "50%")
-
-
-@pytest.mark.parametrize(
-    ("text", "number"), [("2 %", "1/50"), (" 2.5 % ", "1/40"), ("2.5%", "1/40"), ("1e-3", "1/1000"), (1, "1")]
-)
-def test_blanks_around_a_probability_are_ignored(text: str | int, number: str) -> None:
-    """Blanks around a number, and before its percent sign, are ignored."""
-    assert parse_probability(text, "prior") == Fraction(number)
-
-
 @pytest.mark.parametrize(
     ("value", "message"),
     [
-        ("2,5%", "got '2,5%'; write decimals with a point"),
-        ("1,000", "no thousands separator"),
-        ("0,5", "write decimals with a point"),
-        (-1, "must lie between 0 and 1 .* got -1$"),
-        (101, "must lie between 0 and 1 .* got 101$"),
-        (1.5, "did you mean '1.5%'"),
-        (-(10**30), "got 'far more'"),
+        ("2,5%", "got '2,5%'; write decimals with a point"), ("1,000", "no thousands separator"),
+        ("0,5", "write decimals with a point"), (-1, "must lie between 0 and 1 .* got -1$"),
+        (101, "must lie between 0 and 1 .* got 101$"), (1.5, "did you mean '1.5%'"), (-(10**30), "got 'far more'"),
     ],
-)
+)  # fmt: skip
 def test_an_invalid_probability_is_shown_in_the_error(value: Any, message: str) -> None:
     """A comma is neither skipped nor read as a point, and a number out of range is shown."""
     with pytest.raises(PlanError, match=message):
@@ -338,15 +310,11 @@ def test_an_invalid_probability_is_shown_in_the_error(value: Any, message: str) 
 @pytest.mark.parametrize(
     "compute",
     [
-        epsilon_from_amplification,
-        largest_rise,
-        lambda value: compose([value]),
-        lambda value: highest_posterior(Fraction(1, 20), value),
-        lambda value: lowest_posterior(Fraction(1, 20), value),
+        epsilon_from_amplification, largest_rise, information_limit, lambda value: compose([value]),
+        lambda value: highest_posterior(Fraction(1, 20), value), lambda value: lowest_posterior(Fraction(1, 20), value),
         lambda value: posterior_curve(value, [Fraction(1, 20)]),
-        information_limit,
     ],
-)
+)  # fmt: skip
 @pytest.mark.parametrize("value", [0, -1, 0.5, math.nan, math.inf, "x", "", None, True, b"2"])
 def test_an_invalid_amplification_is_refused(compute: Callable[[Any], object], value: Any) -> None:
     """γ must be a number of 1 or more."""

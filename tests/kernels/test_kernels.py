@@ -49,26 +49,27 @@ def run_kernel(plan, transactions, words):
     return ([row.tobytes() for row in octets], fitted[:done].tolist(), used), status
 
 
+def check_kernel(plan, transactions, words):
+    """Check that the kernel makes the one-report client's reports of all transactions, from the same words."""
+    wanted = naive.randomize_transactions(transactions, plan, words)
+    assert len(wanted[0]) == len(transactions)
+    assert run_kernel(plan, transactions, words) == (wanted, 0)
+
+
 @pytest.mark.parametrize("code", ["none", "bch", "reed-solomon"])
 @pytest.mark.parametrize("r", [1, 2, 4, 5, 6, 7, 8])
 def test_randomize_transactions_for_every_insert_bits(rng, code, r):
     """Seeds of one word and of several, and random bits of every r, equal the one-report client's."""
     plan = naive.small_plan(code, 7, 2, 2, insert=((1 << r) - 1, r), weight_bits=(10, 64, 100, 128)[r % 4])
     transactions = [set(range(size)) for size in (0, 1, 2, 3, 7)]
-    words = random_words(rng, 200)
-    wanted = naive.randomize_transactions(transactions, plan, words)
-    assert len(wanted[0]) == 5
-    assert run_kernel(plan, transactions, words) == (wanted, 0)
+    check_kernel(plan, transactions, random_words(rng, 200))
 
 
 def test_randomize_transactions_with_more_equations_than_a_word_has_bits(rng):
     """The record of which equations were added takes two words for more than 64 equations."""
     plan = naive.small_plan("reed-solomon", 20, 9, 1, insert=(77, 8))
     transactions = [set(rng.choice(20, size, replace=False).tolist()) for size in (9, 3, 9, 12, 0)]
-    words = random_words(rng, 300)
-    wanted = naive.randomize_transactions(transactions, plan, words)
-    assert len(wanted[0]) == 5
-    assert run_kernel(plan, transactions, words) == (wanted, 0)
+    check_kernel(plan, transactions, random_words(rng, 300))
 
 
 def test_randomize_transactions_that_draw_again(rng):
@@ -76,10 +77,7 @@ def test_randomize_transactions_that_draw_again(rng):
     plan = naive.small_plan("bch", 9, 3, 1, insert=(3, 3))
     transactions = [set(range(size)) for size in (7, 2, 0, 8, 6, 3, 5, 9, 1, 7)]
     for _ in range(20):
-        words = random_words(rng, 200) * (rng.random(200) < 0.8)
-        wanted = naive.randomize_transactions(transactions, plan, words)
-        assert len(wanted[0]) == 10
-        assert run_kernel(plan, transactions, words) == (wanted, 0)
+        check_kernel(plan, transactions, random_words(rng, 200) * (rng.random(200) < 0.8))
 
 
 @pytest.mark.parametrize("slots", [1, 2, 1024])
@@ -88,10 +86,7 @@ def test_randomize_transactions_that_repeat(rng, monkeypatch, slots):
     monkeypatch.setattr(bulk_client, "SOLVED_WORDS", slots * 12)
     plan = naive.small_plan("bch", 5, 2, 1, insert=(1, 2))
     transactions = [set(rng.choice(5, rng.integers(4), replace=False).tolist()) for _ in range(120)]
-    words = random_words(rng, 1000)
-    wanted = naive.randomize_transactions(transactions, plan, words)
-    assert len(wanted[0]) == 120
-    assert run_kernel(plan, transactions, words) == (wanted, 0)
+    check_kernel(plan, transactions, random_words(rng, 1000))
 
 
 @pytest.mark.parametrize("weight_bits", [8, 64, 100, 128])

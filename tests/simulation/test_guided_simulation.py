@@ -56,15 +56,6 @@ def test_the_last_level_releases_everything(rng):
     assert (trial.people, trial.held_out) == (200, 100)
 
 
-def test_a_seed_repeats_a_trial(rng):
-    """Equal seeds give equal figures, other seeds others."""
-    people, plan = apart(rng, 150, 4, 2), votes_plan(4)
-    one, same, other = (
-        run_trial(people, plan, TrialRequest("naive-bayes", 2, seed=seed), [1, 2]).levels for seed in (1, 1, 2)
-    )
-    assert one == same != other
-
-
 def test_too_few_people_are_refused(rng):
     """A class that is missing among the people held back is refused."""
     people = People(np.zeros((20, 2), np.int32), np.array([0] * 19 + [1]))

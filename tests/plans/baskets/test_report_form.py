@@ -70,11 +70,6 @@ def test_report_items_agrees_with_the_bitmaps(rng, name, n_reports):
         assert plan.items.form.items(report) == frozenset(items[shown[:, t] == 1].tolist())
 
 
-def test_report_items_without_a_generator_are_the_bits():
-    """Without a generator bit i says whether item i is present."""
-    assert PLANS["none, 5 bits"].items.form.items(bytes([0b10010])) == {1, 4}
-
-
 def test_report_items_of_a_reed_solomon_seed_worked_by_hand():
     """A constant seed f(x) = c over GF(2^w) shows every item if the low r bits of c are below a, else none."""
     plan = PLANS["reed-solomon, r=3"]
