@@ -159,15 +159,6 @@ def test_bad_requests_are_refused(change: dict[str, Any], message: str) -> None:
         make_plan(**arguments)
 
 
-def test_other_means_are_those_of_their_plans() -> None:
-    """``other_means`` holds the M that the planner chooses for half and twice the mean, for few items too."""
-    choice = choose_plan(20, DEFAULT, reports=10**6, mean_size=6)
-    assert len(choice.other_means) == 2
-    for mean, other in choice.other_means.items():
-        assert make_plan(20, DEFAULT, reports=10**6, mean_size=mean).items.transaction_size == other.transaction_size
-        assert other.cost >= 1
-
-
 def test_what_a_wrong_mean_costs() -> None:
     """The cost is the ratio of the expected errors of this plan and of the fitting one, in baskets of that mean."""
     choice = choose_plan(1000, DEFAULT, reports=20_000)

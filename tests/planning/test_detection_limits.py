@@ -174,7 +174,6 @@ def test_reports_of_a_plan_that_detect_a_support_are_edges() -> None:
     needed = reports_to_detect(plan, "2%")
     assert sorted(needed) == [1, 2, 3]
     for k, count in needed.items():
-        assert count is not None
         assert forecast(plan, count).detectable.threshold[k] <= 0.02 < forecast(plan, count - 1).detectable.threshold[k]
     assert set(reports_to_detect(plan, "0.0000001%").values()) == {None}
     with pytest.raises(PlanError, match="above 0"):

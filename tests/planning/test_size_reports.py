@@ -22,15 +22,11 @@ DEFAULT = Guarantee("5%", "50%")
 @pytest.mark.parametrize(
     ("reports", "share"),
     [
-        (1, "1/20"),
-        (40_000, "1/20"),
-        (40_001, "1/20"),
+        (1, "1/20"), (40_000, "1/20"), (40_001, "1/20"),
         (60_000, "17/500"),  # a thirtieth, rounded up
-        (10**5, "1/50"),
-        (10**6, "1/100"),
-        (10**9, "1/100"),
+        (10**5, "1/50"), (10**6, "1/100"), (10**9, "1/100"),
     ],
-)
+)  # fmt: skip
 def test_the_share_of_reports_about_sizes(reports: int, share: str) -> None:
     """2,000 people, but at least 1% and at most 5%, in thousandths rounded up."""
     assert sizes_share(reports) == Fraction(share)
@@ -87,7 +83,6 @@ def test_small_catalogues_have_no_report_type_about_sizes(n_items: int, m: int) 
 def test_reports_about_sizes_keep_the_guarantee(guarantee: Guarantee, reports_per_person: int) -> None:
     """γ of responses about sizes is strictly below the limit for each report, and near it."""
     made = planned(60, 3, guarantee, itemset_size=1, reports=10**4, reports_per_person=reports_per_person, sizes="2.5%")
-    assert made.sizes is not None
     assert (made.share(made.items), made.share(made.sizes)) == (Fraction(39, 40), Fraction(1, 40))
     gamma, limit = made.sizes.amplification, guarantee.amplification_limit
     assert gamma**reports_per_person < limit

@@ -5,6 +5,7 @@ import io
 import itertools
 import json
 from fractions import Fraction
+from functools import cache
 from math import comb
 from pathlib import Path
 from typing import Any
@@ -38,9 +39,16 @@ class NoNoise(SeededEntropy):
         return np.full(count, 1 << 63, dtype=np.uint64)
 
 
+@cache
 def shop(n: int, seed: int = 1, items: int = 60, mean: float = 4.0) -> Baskets:
     """Return generated baskets."""
     return generate_quest(QuestSettings(n_baskets=n, n_items=items, mean_size=mean, seed=seed))
+
+
+@cache
+def quiet(n: int, delta: Fraction) -> Release:
+    """Return a release of generated baskets without noise."""
+    return release_baskets(shop(n), ReleaseOptions(Fraction(1), delta), entropy=NoNoise(1))
 
 
 def counts_of(release: Release) -> list[np.ndarray]:
@@ -74,13 +82,12 @@ def test_neighbours_differ_by_no_more_than_the_noise_is_for(delta: Fraction, siz
     The sum of the costs at these changes is at most ε; with one basket more the choices of the release are the same, as
     they depend on noisy values that it hardly moves.
     """
-    baskets = shop(20_000)
+    baskets = shop(6_000)
     names = [*baskets.catalogue]
     more = Baskets.from_sets(
         [*([names[i] for i in each] for each in baskets), names[:size]], baskets.catalogue, empty="keep"
     )
-    options = ReleaseOptions(Fraction(1), delta)
-    first, second = (release_baskets(each, options, entropy=NoNoise(1)) for each in (baskets, more))
+    first, second = quiet(6_000, delta), release_baskets(more, ReleaseOptions(Fraction(1), delta), entropy=NoNoise(1))
     assert [stage.transaction_size for stage in first.stages] == [stage.transaction_size for stage in second.stages]
     noises = [first.total_noise, *(stage.size_noise for stage in first.stages)]
     noises += [level.noise for _, level in first.levels]
@@ -144,7 +151,7 @@ def test_larger_sets_are_chosen_by_noisy_counts() -> None:
 def test_every_number_has_noise() -> None:
     """No vector of counts, and not the number of baskets, is that without noise."""
     baskets = shop(30_000)
-    exact = counts_of(release_baskets(baskets, OPTIONS, entropy=NoNoise(1)))[:3]
+    exact = counts_of(quiet(30_000, OPTIONS.delta))[:3]
     for seed in range(3):
         made = release_baskets(baskets, OPTIONS, entropy=SeededEntropy(seed))
         assert made.total != len(baskets)
@@ -172,8 +179,10 @@ def test_the_budget_is_spent_and_not_exceeded() -> None:
 
 def test_persons_cost_as_often_as_they_count() -> None:
     """With R baskets of a person noise is R times as large, and at most R of each are counted."""
-    one = release_baskets(shop(20_000), ReleaseOptions(Fraction(2), Fraction(1, 10**8), 1), entropy=NoNoise(1))
-    many = release_baskets(shop(20_000), ReleaseOptions(Fraction(2), Fraction(1, 10**8), 4), entropy=NoNoise(1))
+    one, many = (
+        release_baskets(shop(20_000), ReleaseOptions(Fraction(2), Fraction(1, 10**8), each), entropy=NoNoise(1))
+        for each in (1, 4)
+    )
     assert float(one.total_noise.rate / many.total_noise.rate) == pytest.approx(16)
     rows = [f"{person},{basket},tea" for person in range(400) for basket in range(person * 7, person * 7 + 7)]
     table = pd.read_csv(io.StringIO("card,receipt,item\n" + "\n".join(rows)), dtype=str)
@@ -226,7 +235,7 @@ def test_frequent_pairs_of_20_000_baskets_are_found() -> None:
 
 def test_all_questions_read_releases(tmp_path: Path) -> None:
     """Rules, named sets, substitutes and comparisons take releases and their files; two are read together."""
-    shops = [release_baskets(shop(20_000, seed), OPTIONS, entropy=SeededEntropy(seed)) for seed in (1, 2)]
+    shops = [release_baskets(shop(10_000, seed, 20), OPTIONS, entropy=SeededEntropy(seed)) for seed in (1, 2)]
     for number, made in enumerate(shops):
         made.write(tmp_path / f"{number}.parquet")
     together = ap.mine([tmp_path / "0.parquet", tmp_path / "1.parquet"])
@@ -363,7 +372,7 @@ def test_no_baskets_are_counted_as_such() -> None:
 
 def test_pure_noise_can_be_drawn_for_large_baskets() -> None:
     """M is at most a size for which noise can be drawn, also where nearly all baskets are larger."""
-    made = release_baskets(shop(100_000, items=30, mean=12.0), PURE, entropy=SeededEntropy(1))
+    made = release_baskets(shop(20_000, items=30, mean=12.0), PURE, entropy=SeededEntropy(1))
     assert made.spent <= 1
     assert made.stages[1].transaction_size >= 3
 
