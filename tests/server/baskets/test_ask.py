@@ -63,7 +63,7 @@ def test_intervals_are_those_of_itemsets_chosen_beforehand(reports: ap.Reports) 
 def test_intervals_cover_best_sellers_among_many_rare_items() -> None:
     """Of 5 best sellers among 2,000 items the intervals of `ask` cover 43 or more of 50 supports; a table's do not.
 
-    At 95% fewer than 43 of 50 have a chance of 1 in 4,000. Seeds fixed.
+    At 95% fewer than 43 of 50 have a chance of 1 in 4,000. A table's cover fewer than 21 of 25. Seeds fixed.
     """
     plan = ap.plan(2_000, ap.Guarantee("5%", "50%"), reports=20_000, itemset_size=1, mean_size=1)
     held = of_table = 0
@@ -74,11 +74,13 @@ def test_intervals_cover_best_sellers_among_many_rare_items() -> None:
         answer = ap.ask(found, [[str(item)] for item in range(5)])
         truth = np.bincount(people)[:5] / 20_000
         held += int(((answer["ci_low"] <= truth) & (truth <= answer["ci_high"])).sum())
+        if seed % 2:  # of every other collection, as it takes long
+            continue
         mined = mine(found, top=2_000).set_index("itemsets")
         rows = mined.loc[[frozenset([str(item)]) for item in range(5)]]
         of_table += int(((rows["ci_low"] <= truth) & (truth <= rows["ci_high"])).sum())
     assert held >= 43
-    assert of_table < 43
+    assert of_table < 21
 
 
 def test_rules_are_what_mining_finds(reports: ap.Reports) -> None:
@@ -189,16 +191,13 @@ def test_command(file: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "status", "message"),
     [
-        ([], 2, "at least one --itemset or --rule"),
-        (["--itemset", ""], 2, "names separated by commas"),
+        ([], 2, "at least one --itemset or --rule"), (["--itemset", ""], 2, "names separated by commas"),
         (["--itemset", "milk,,jam"], 2, "names separated by commas"),
-        (["--itemset", '"milk'], 2, "names separated by commas"),
-        (["--rule", "milk"], 2, "by one arrow"),
-        (["--rule", "milk=>jam=>tea"], 2, "by one arrow"),
-        (["--rule", "=> jam"], 2, "names separated by commas"),
+        (["--itemset", '"milk'], 2, "names separated by commas"), (["--rule", "milk"], 2, "by one arrow"),
+        (["--rule", "milk=>jam=>tea"], 2, "by one arrow"), (["--rule", "=> jam"], 2, "names separated by commas"),
         (["--itemset", "milk", "--confidence-level", "2"], 1, "--confidence-level"),
     ],
-)
+)  # fmt: skip
 def test_refusals(file: Path, words: list[str], status: int, message: str) -> None:
     """Wrong usage and bad names end in one line that says what is wrong."""
     assert message in run(file, *words, status=status)

@@ -139,11 +139,13 @@ def test_false_claims_are_as_rare_as_stated() -> None:
     for run in range(RUNS):
         reports = Reports(plan, packed[run * n : (run + 1) * n])
         split.append(mine(reports, support, max_itemset=1, fdr=LEVEL)["significant"].any())
+        if run % 2:  # half of them suffice to show the fault
+            continue
         both = mine(reports, support, max_itemset=1, fdr=LEVEL, fdr_by="all")
         same.append(benjamini_hochberg(both["p_value"].to_numpy(), LEVEL, len(both)).any())
 
     def off(found: list[bool]) -> float:
-        return float((np.mean(found) - LEVEL) / np.sqrt(LEVEL * (1 - LEVEL) / RUNS))
+        return float((np.mean(found) - LEVEL) / np.sqrt(LEVEL * (1 - LEVEL) / len(found)))
 
     assert abs(off(split)) < Z_LIMIT
     assert off(same) > Z_LIMIT
@@ -185,14 +187,11 @@ def normal_p_values(stratum: ObservedCounts, support: float) -> np.ndarray:
     ("operator", "n", "shares", "slack", "normal_fails"),
     [
         # known shares would err by 2% at most; their estimates add to the first, where 4 reports show the triple
-        (SPARSE, 20_000, [0.7, 0.2, 0.07, 0.03], 2.0, True),
-        (SPARSE, 20_000, [0.95, 0.0, 0.03, 0.02], 1.0, True),
-        (SPARSE, 20_000, [0.9, 0.08, 0.015, 0.005], 1.0, True),
-        (SPARSE, 2000, [0.9, 0.08, 0.02], 1.4, False),
-        (NEAR_COIN, 20_000, [0.7, 0.15, 0.1, 0.05], 1.15, False),
-        (NEAR_COIN, 2000, [0.9, 0.1], 1.0, False),
+        (SPARSE, 20_000, [0.7, 0.2, 0.07, 0.03], 2.0, True), (SPARSE, 20_000, [0.95, 0.0, 0.03, 0.02], 1.0, True),
+        (SPARSE, 20_000, [0.9, 0.08, 0.015, 0.005], 1.0, True), (SPARSE, 2000, [0.9, 0.08, 0.02], 1.4, False),
+        (NEAR_COIN, 20_000, [0.7, 0.15, 0.1, 0.05], 1.15, False), (NEAR_COIN, 2000, [0.9, 0.1], 1.0, False),
     ],
-)
+)  # fmt: skip
 def test_p_values_are_small_rarely(operator, n, shares, slack, normal_fails) -> None:
     """At support S, P(p ≤ α) is at most α, times the stated slack, for α = 1% and 0.1%."""
     rng = np.random.default_rng(2)

@@ -9,7 +9,7 @@ import narwhals as nw
 import numpy as np
 import pandas as pd
 import pytest
-from naive import planned
+from naive import planned, reports_of
 
 import assocpriv as ap
 from assocpriv import to_frame
@@ -24,7 +24,7 @@ SUFFIXES = [".parquet", ".csv", ".json"]
 def reports() -> ap.Reports:
     """Reports of 12,000 people."""
     plan = planned(["tea", "milk", "rye", "egg"], 3, ap.Guarantee("5%", "90%"))
-    return ap.randomize([{"tea", "milk"}, {"rye"}, {"tea", "milk", "egg"}] * 4000, plan)
+    return reports_of([{"tea", "milk"}, {"rye"}, {"tea", "milk", "egg"}] * 4000, plan)
 
 
 @pytest.fixture(scope="module")
@@ -71,43 +71,30 @@ def _set(*path: Any) -> Callable[[Any], None]:
 
 
 TAMPERED = {
-    "other format": _set("format", "x"),
-    "other version": _set("version", 3),
-    "no plans": _set("plan_ids", []),
-    "plans no text": _set("plan_ids", [1]),
-    "no reports": _set("reports", 0),
-    "reports text": _set("reports", "many"),
-    "support above 1": _set("min_support", 1.5),
-    "level true": _set("confidence_level", True),
-    "counted one number": _set("counted", [[4], [6]]),
-    "whole text": _set("whole", "yes"),
-    "sizes without truncation": _set("sizes", {"reports": 3, "mean": 2.0}),
-    "fact unknown": _set("x", 1),
+    "other format": _set("format", "x"), "other version": _set("version", 3), "no plans": _set("plan_ids", []),
+    "plans no text": _set("plan_ids", [1]), "no reports": _set("reports", 0), "reports text": _set("reports", "many"),
+    "support above 1": _set("min_support", 1.5), "level true": _set("confidence_level", True),
+    "counted one number": _set("counted", [[4], [6]]), "whole text": _set("whole", "yes"),
+    "sizes without truncation": _set("sizes", {"reports": 3, "mean": 2.0}), "fact unknown": _set("x", 1),
     "fact of fdr unknown": _set("fdr", "x", 1),
     "fact of sizes unknown": _set("sizes", {"reports": 3, "mean": 2.0, "truncation": {"1": [1.0, 0.1]}, "x": 1}),
     "field of a row unknown": _set("itemsets", 1, "x", 1),
     "field of all rows unknown": lambda c: [row.update(x=1) for row in c["itemsets"]],
-    "fdr level": _set("fdr", "level", 2.0),
-    "fdr by": _set("fdr", "by", "me"),
-    "fewer hypotheses than rows": _set("fdr", "hypotheses", 1),
-    "empty itemset": _set("itemsets", 0, "itemset", []),
+    "fdr level": _set("fdr", "level", 2.0), "fdr by": _set("fdr", "by", "me"),
+    "fewer hypotheses than rows": _set("fdr", "hypotheses", 1), "empty itemset": _set("itemsets", 0, "itemset", []),
     "itemset of numbers": _set("itemsets", 0, "itemset", [3]),
     "itemset twice": lambda c: c["itemsets"][0].update(itemset=c["itemsets"][1]["itemset"]),
-    "other length": _set("itemsets", 0, "length", 2),
-    "support above all": _set("itemsets", 0, "support", 1.01),
+    "other length": _set("itemsets", 0, "length", 2), "support above all": _set("itemsets", 0, "support", 1.01),
     "interval below 0": _set("itemsets", 0, "ci_low", -0.1),
-    "probability above 1": _set("itemsets", 0, "probability", 1.5),
-    "no support": _set("itemsets", 0, "support", None),
-    "no error": _set("itemsets", 0, "std_error", None),
-    "support text": _set("itemsets", 0, "support", "much"),
+    "probability above 1": _set("itemsets", 0, "probability", 1.5), "no support": _set("itemsets", 0, "support", None),
+    "no error": _set("itemsets", 0, "std_error", None), "support text": _set("itemsets", 0, "support", "much"),
     "selected a number": _set("itemsets", 0, "selected", 2),
     "no selected": lambda c: [row.pop("selected") for row in c["itemsets"]],
     "posterior words": _set("itemsets", 0, "posterior_mean_1", "a b c"),
     "posterior not finite": _set("itemsets", 0, "posterior_sd_3", "nan"),
     "posterior short": lambda c: [row.pop("posterior_weight_2") for row in c["itemsets"]],
-    "p-value above 1": _set("itemsets", 0, "p_value", 1.5),
-    "p-value below 0": _set("itemsets", 0, "p_value", -0.1),
-}
+    "p-value above 1": _set("itemsets", 0, "p_value", 1.5), "p-value below 0": _set("itemsets", 0, "p_value", -0.1),
+}  # fmt: skip
 
 
 @pytest.fixture(scope="module")

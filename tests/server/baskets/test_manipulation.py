@@ -3,7 +3,6 @@
 For honest people the tests keep the stated false-alarm rate, whatever the baskets; they detect simulated attacks.
 """
 
-import json
 import math
 from collections import Counter
 from dataclasses import replace
@@ -14,12 +13,9 @@ from math import comb
 import naive
 import numpy as np
 import pytest
-from click.testing import CliRunner
 from naive import planned, reports_of
 from scipy.stats import binom
 
-from assocpriv.cli.main import main
-from assocpriv.client.baskets.basket_client import Randomizer
 from assocpriv.estimation.manipulation_bounds import influence_of, log_share_probability, max_targets
 from assocpriv.estimation.supports import Respondents, estimate_supports
 from assocpriv.files.report_files import Reports
@@ -41,7 +37,7 @@ from assocpriv.server.baskets.manipulation import (
 )
 from assocpriv.show import audit_views, text_renderer
 from assocpriv.show.plan_views import plan as shown_plan
-from assocpriv.simulation.enumeration import SeededEntropy, distribution
+from assocpriv.simulation.enumeration import SeededEntropy
 from bench.accuracy.manipulation import manipulated_reports
 
 MEMORY = 1 << 24
@@ -75,12 +71,6 @@ def plan(request):
 def is_fixed(plan):
     """Return whether all responses about items show the same number of items."""
     return isinstance(plan.items.operator, FixedSizeOperator)
-
-
-def distribution_of(plan, basket):
-    """Return the exact distribution of one basket's report, from the released client."""
-    randomizer = Randomizer(plan)
-    return distribution(lambda entropy: randomizer.randomize(sorted(basket), entropy=entropy))
 
 
 def baskets_of(plan):
@@ -132,7 +122,10 @@ def test_a_share_of_manipulated_reports_moves_the_mean_as_stated(plan):
         if k > min(plan.items.itemset_size, len(basket) or 1):
             continue
         itemset = frozenset(range(k))
-        exact = [(p, estimated(plan, itemset, [report])) for report, p in distribution_of(plan, basket).items()]
+        exact = [
+            (p, estimated(plan, itemset, [report]))
+            for report, p in naive.client_distribution(plan, frozenset(basket)).items()
+        ]
         honest = sum(p * value for p, value in exact)
         assert honest == int(itemset <= frozenset(basket))
         influence = influence_of(plan, k)
@@ -174,13 +167,8 @@ def test_a_person_of_several_reports_moves_several_times_as_far():
 
 def test_the_most_probable_report(plan):
     """No basket gives any report a larger probability than stated, and some basket attains it."""
-    distributions = [distribution_of(plan, basket) for basket in baskets_of(plan)]
+    distributions = [naive.client_distribution(plan, frozenset(basket)) for basket in baskets_of(plan)]
     assert max(max(exact.values()) for exact in distributions) == max_report_probability(plan.items)
-
-
-def fitted(plan, basket):
-    """Return the items of a padded transaction; the basket is not longer than M."""
-    return basket | frozenset(range(plan.n_items, plan.items.padded_items - len(basket)))
 
 
 def test_terms_of_partial_supports(plan):
@@ -192,7 +180,8 @@ def test_terms_of_partial_supports(plan):
             if len(basket) > plan.items.transaction_size:
                 continue
             exact = [
-                (p, len(itemset & plan.items.form.items(report))) for report, p in distribution_of(plan, basket).items()
+                (p, len(itemset & plan.items.form.items(report)))
+                for report, p in naive.client_distribution(plan, frozenset(basket)).items()
             ]
             for held, row in enumerate(rows):
                 mean = sum(p * row[shown] for p, shown in exact)
@@ -222,7 +211,8 @@ def test_totals(name):
         values, bound = total_contributions(plan.items, k)
         for basket in [frozenset(), frozenset({0}), frozenset(range(plan.items.transaction_size))]:
             exact = [
-                (float(p), len(plan.items.form.items(report))) for report, p in distribution_of(plan, basket).items()
+                (float(p), len(plan.items.form.items(report)))
+                for report, p in naive.client_distribution(plan, frozenset(basket)).items()
             ]
             mean = sum(p * values[shown] for p, shown in exact)
             assert mean == pytest.approx(comb(plan.items.transaction_size, k), rel=1e-9)
@@ -256,7 +246,7 @@ def test_bounds_are_above_the_tails(n, p):
 def test_copies_are_bounded():
     """Two or three equal reports among three are no more probable than stated, whatever the three baskets."""
     plan = PLANS["fixed, 2 of 5"]
-    distributions = [distribution_of(plan, basket) for basket in ([0, 1], [2], [])]
+    distributions = [naive.client_distribution(plan, frozenset(basket)) for basket in ([0, 1], [2], [])]
     every = sorted({report for exact in distributions for report in exact})
     for chosen in product(distributions, repeat=3):
         equal = Counter()
@@ -484,17 +474,6 @@ def test_refusals():
     for rows in ([[0, 1, 2]], [[1, 0]], [[0, 40]], [[-1, 0]], [[0, 0]], [0, 1]):
         with pytest.raises(EstimateError, match="itemset"):
             check_manipulation(reports, [np.array(rows)])
-
-
-def test_the_command(tmp_path):
-    """Inspect tests for manipulated reports on request, and only reports."""
-    attacked(LARGE["fixed-size"], [3, 4], 0.3).write(tmp_path / "r.parquet")
-    result = CliRunner().invoke(main, ["inspect", str(tmp_path / "r.parquet"), "--check-manipulation", "--json"])
-    assert json.loads(result.stdout)["manipulation"]["flagged"]
-    (tmp_path / "p.json").write_text(LARGE["bch"].canonical_json)
-    refused = CliRunner().invoke(main, ["inspect", str(tmp_path / "p.json"), "--check-manipulation"])
-    assert refused.exit_code == 1
-    assert "needs reports" in refused.stderr
 
 
 # ---- report types

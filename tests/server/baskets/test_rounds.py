@@ -36,7 +36,6 @@ def collection(count: int, sizes: str | None = "5%", share: float = 0.3, seed: i
 def size_distribution(reports: ap.Reports) -> tuple[SizeDistribution, int]:
     """Return the size distribution of a collection, and the number of size reports."""
     rounds = Rounds.from_backends([LocalBackend.from_reports(reports)], 2)
-    assert rounds.rounds[0].sizes is not None
     return rounds.rounds[0].sizes, rounds.size_reports
 
 
@@ -64,7 +63,6 @@ def test_one_collection_estimates_the_size_distribution() -> None:
     table = ap.mine(reports, top=100, max_itemset=1)
     facts, truth = mining_facts(table), baskets.sizes.mean() / N_ITEMS
     assert facts.whole
-    assert facts.sizes is not None
     _, error = facts.sizes.truncation["1"]
     assert abs(table["support"].mean() / truth - 1) < 3 * error + 0.02
     assert table["sampled"].mean() < 0.75 * truth

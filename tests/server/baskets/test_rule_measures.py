@@ -56,11 +56,8 @@ def check_measures(measures: "dict[str, NDArray[np.float64]] | LightFrame") -> N
     assert (np.abs(measures["zhangs_metric"] - theirs["zhangs_metric"]) * scale < 1e-15).all()
     both = np.sort([b / a, b / c], axis=0)
     lowest = {
-        "leverage": -0.25,
-        "zhangs_metric": -1,
-        "certainty": -1,
-        "kulczynski": both[0] - 1e-15,
-    }
+        "leverage": -0.25, "zhangs_metric": -1, "certainty": -1, "kulczynski": both[0] - 1e-15,
+    }  # fmt: skip
     highest = {
         "conviction": np.inf, "leverage": 0.25, "lift": (1 + 1e-12) / np.maximum(a, c), "kulczynski": both[1] + 1e-15,
     }  # fmt: skip
@@ -108,6 +105,7 @@ def test_measures_of_all_small_counts_are_mlxtends() -> None:
     assert row[1, 3, 0] == [0, 0, 0.25, -1, -1]  # mlxtend's certainty is −3
 
 
+@settings(max_examples=25)  # mlxtend is slow
 @given(st.lists(st.tuples(SHARES, SHARES, SHARES), min_size=1, max_size=20))
 def test_any_three_numbers_become_feasible_supports(rows: list[tuple[float, float, float]]) -> None:
     """For any three shares, measures agree with each other to rounding and keep their ranges."""
@@ -133,7 +131,7 @@ def _sets(held: NDArray[np.bool_], names: "str | list[str]") -> list[list[str]]:
     return [[names[item] for item in np.flatnonzero(row)] for row in held]
 
 
-@settings(max_examples=20)
+@settings(max_examples=10)
 @given(seed=st.integers(0, 2**32 - 1), spread=st.sampled_from([1e-4, 0.01, 0.3]))
 def test_rules_of_any_table_agree(mined: LightFrame, seed: int, spread: float) -> None:
     """For any supports, each row has the measures of one distribution, and intervals that hold them."""
@@ -151,23 +149,6 @@ def test_rules_of_any_table_agree(mined: LightFrame, seed: int, spread: float) -
     assert set(COLUMNS) <= set(table.columns)
     assert posterior_components(table) == pytest.approx(components)
     check_rules(derive_rules(table, 0))
-
-
-@settings(max_examples=10, deadline=None)
-@given(seed=st.integers(0, 2**32 - 1), sizes=st.sampled_from([30, 300]))
-@pytest.mark.filterwarnings("ignore:.*depend mostly on the prior")
-def test_rules_of_small_collections_agree(seed: int, sizes: int) -> None:
-    """Few reports give consistent rows, and no rule is selected whose antecedent may not occur."""
-    rng = np.random.default_rng(seed)
-    held = rng.random((sizes, 4)) < rng.random(4)
-    plan = planned([*"abcd"], 3, Guarantee("5%", "80%"), reports=sizes)
-    reports = reports_of(_sets(held, "abcd"), plan, seed % 1000)
-    table = LightFrame.from_frame(mine(LocalBackend.from_reports(reports), MiningRequest(top=14)))
-    rules = derive_rules(table, "10%")
-    if len(rules):
-        check_rules(rules)
-        begins = dict(zip(table["itemsets"], table["ci_low"], strict=True))
-        assert all(begins[left] > 0 for left in rules["antecedents"][rules["selected"]])
 
 
 def test_the_supports_of_a_row_are_those_of_the_table(mined: LightFrame) -> None:

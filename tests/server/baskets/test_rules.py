@@ -1,6 +1,5 @@
 """Rules from the posterior: confidences against samples, selection, files, and tables without rules."""
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -139,31 +138,6 @@ def test_rules_are_selected_by_their_probability(itemsets: pd.DataFrame) -> None
     fewer = ap.association_rules(itemsets, "55%", contains=["milk"])
     assert fewer.attrs["assocpriv"]["selected"] == facts["selected"]
     assert fewer.attrs["assocpriv"]["hidden"] == len(rules) - len(fewer) > 0
-
-
-@pytest.mark.parametrize("everything", [False, True])
-@pytest.mark.parametrize("suffix", [".parquet", ".csv", ".json"])
-def test_selected_rules_are_written_in_every_format(
-    itemsets: pd.DataFrame, tmp_path: Path, suffix: str, everything: bool
-) -> None:
-    """A file has the selected rules; with ``everything`` also the others, and a column that distinguishes them."""
-    rules, file = ap.association_rules(itemsets, "80%"), tmp_path / f"rules{suffix}"
-    write_rules(rules, file, everything=everything)
-    readers = {
-        ".parquet": pd.read_parquet,
-        ".csv": pd.read_csv,
-        ".json": lambda f: pd.DataFrame(json.loads(f.read_text())["rules"]),
-    }
-    read, selected = readers[suffix](file), rules[rules["selected"]]
-    written = rules if everything else selected
-    assert 0 < len(selected) < len(rules)
-    assert read["confidence"].to_numpy() == pytest.approx(written["confidence"].to_numpy(), rel=1e-3)
-    assert read.get("selected", written["selected"]).tolist() == written["selected"].tolist()
-    assert ("selected" in read) is (everything or suffix != ".json")  # devices get selected rules only
-    if suffix == ".json":
-        assert [each.antecedents for each in ap.device.read_device_rules(file)] == selected["antecedents"].tolist()
-    with pytest.raises(FileError, match="exists"):
-        write_rules(rules, file)
 
 
 def test_incomplete_tables_are_refused(itemsets: pd.DataFrame) -> None:

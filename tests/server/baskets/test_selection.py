@@ -9,7 +9,7 @@ from naive import planned, reports_of
 import assocpriv as ap
 from assocpriv import association_rules
 from assocpriv.files.mined_tables import LightFrame
-from assocpriv.guarantees.errors import EstimateError, FileError
+from assocpriv.guarantees.errors import EstimateError
 from assocpriv.server.baskets.tables import METRICS, ItemsetFilter, find_redundant, read_sizes, rows_to_show
 from assocpriv.show.itemset_views import mined
 from assocpriv.show.itemset_views import rules as shown_rules
@@ -132,14 +132,6 @@ def test_selected_rows_come_first(itemsets: pd.DataFrame) -> None:
         own = [key for key, length in zip(keys, shown["length"], strict=True) if length == k]
         assert {key[0] for key in own} == {True, False}
         assert own == sorted(own, reverse=True)
-
-
-@pytest.mark.parametrize("wrong", [[1, 2], None, "itemsets.parquet", {"a": 1}])
-def test_a_type_error_names_the_expected_table(wrong: object) -> None:
-    """Anything but a table is a type error that says where tables come from."""
-    is_file = isinstance(wrong, str)
-    with pytest.raises(FileError if is_file else TypeError, match=r"cannot read|must be a table from mine"):
-        association_rules(wrong)  # type: ignore[arg-type]
 
 
 def test_unknown_names_are_reported(reports: ap.Reports, itemsets: pd.DataFrame) -> None:

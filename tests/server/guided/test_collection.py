@@ -224,13 +224,6 @@ def test_amplification_under_guidance():
             assert 1 < bound <= plan.amplification < 19
 
 
-def test_a_seed_repeats_guidance():
-    """Without tuples the seed decides the first guidance; another seed gives another guidance."""
-    first, same, other = (publish(start_empty(PLAN, seed)).guidance.vectors for seed in (3, 3, 4))
-    assert (first == same).all()
-    assert (first != other).any()
-
-
 def test_wrong_reports_are_refused(rng, tmp_path):
     """Reports of another plan or to unknown guidance, and a file collected before, change nothing."""
     state = publish(start_empty(PLAN, 1))
