@@ -60,16 +60,6 @@ def test_the_composed_guarantee_is_bayes_rule() -> None:
     assert (made.highest_posterior, made.lowest_posterior) == (up, down) == (Fraction(19, 20), Fraction(1, 362))
 
 
-def test_each_round_of_a_channel_has_its_own_central_guarantee() -> None:
-    """Batches of the first round have half of the reports, and so have those of the second."""
-    first = ap.plan(100, central=(1, "1e-8"), reports=40_001, rounds=2)
-    assert first.central.reports == 20_001
-    made = following(FALLING, first, people=20_000)
-    assert made.plan.central == ap.guarantees.CentralGuarantee(Fraction(1), Fraction(1, 10**8), 20_000)
-    assert made.plan.guarantee.amplification_limit <= first.guarantee.amplification_limit
-    made.plan.check_central()
-
-
 # ---- the second round
 
 

@@ -109,16 +109,6 @@ def test_more_people_than_baskets_are_drawn_from_them() -> None:
         ap.simulate(baskets, plan, people=0)
 
 
-def test_a_seed_repeats_a_simulation() -> None:
-    """Equal seeds give equal reports, another seed and no seed give others."""
-    baskets = generate_quest(QuestSettings(n_baskets=500, n_items=20, n_patterns=10, seed=5))
-    plan = planned(baskets.catalogue, 3, Guarantee("5%", "50%"))
-    packed = [simulate(baskets, plan, 0.5, seed=seed).reports.packed for seed in (1, 1, 2, None)]
-    assert (packed[0] == packed[1]).all()
-    assert (packed[0] != packed[2]).any()
-    assert (packed[0] != packed[3]).any()
-
-
 def test_bad_requests_are_refused() -> None:
     """Another catalogue, no baskets and a size beyond the plan are refused."""
     baskets = Baskets.from_sets([["a"], ["b"]])
