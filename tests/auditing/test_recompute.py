@@ -314,21 +314,6 @@ def test_conditions_of_the_generators(group, needed, reason):
     assert bool(message) == bool(reason)
 
 
-@pytest.mark.parametrize(
-    "prior", ["1/20", "2/40", "5%", "0.05", 0.05, "5e-2", " 1/20", "1/20\n", "１/20", f"1/{10**25}"]
-)
-def test_guarantees_are_read_as_clients_read_them(prior):
-    """The audit accepts the one spelling of a guarantee that clients accept, with the same limit."""
-    text = changed("none", prior=prior)
-    if prior == "1/20":
-        assert Plan.parse(text).guarantee.prior == read_numbers(text).prior == Fraction(1, 20)
-        assert read_numbers(text).limit == 19
-        return
-    for read in (Plan.parse, read_numbers):
-        with pytest.raises(PlanError, match="prior must be"):
-            read(text)
-
-
 @pytest.mark.parametrize("name", ["bch", "reed-solomon"])
 def test_dependent_columns_are_found_by_elimination(monkeypatch, name):
     """Masks that meet every condition on paper, but of which two are equal, are found among the tested sets."""

@@ -122,33 +122,18 @@ def test_catalogue_is_a_sequence() -> None:
 
 
 REFUSED: list[tuple[dict[str, Any], str]] = [
-    ({"format": "other"}, "the format is not 'assocpriv-plan'"),
     ({"kind": "top-k"}, "version or type is unknown here; a newer release"),
-    ({"report_types": []}, "1 to 16 distinct report types"),
-    ({"report_types": CONTENT["report_types"] * 2}, "distinct report types"),
-    ({"view": None}, "view must have the kind items or sizes; a newer release"),
-    ({"view": {"kind": "sizes", "bounds": [2]}}, "any 4 items are independent|report type about items|field_bits"),
-    ({"share": "1/1"}, 'share must be text such as "49 of 50"'),
     ({"share": "1 of 2"}, 'share must be "N of 1"'),
-    ({"amplification": "at most 19.000000"}, "amplification of a report type must be 'at most "),
     ({"report_bits": 9}, "report_bits of a report type must be 8, which follows"),
     ({"operator__size": 0}, r"size must be in 1\.\.15, got 0"),
     ({"operator__kind": "cut-and-paste"}, "must have the kind select-a-size or fixed-size; a newer release"),
-    ({"catalogue": 3}, "catalogue must hold either a count or a list of names"),
-    ({"catalogue": {"names": []}}, r"must hold 1\.\.1048576 items, got 0"),
     ({"catalogue": {"names": ["a", 1]}}, "entry 2 must be text, got a int"),
-    ({"catalogue": {"names": ["a", ""]}}, "entry 2 must be a name without control characters or blanks"),
     ({"catalogue": {"names": ["a", "b", "a"]}}, "entry 3 repeats an earlier name; names must be distinct"),
-    ({"operator__size": 3}, "needs 4 keep_weights, got 3"),
     ({"operator__insert_num": 2, "operator__insert_bits": 2}, "insert_num must be odd, got 2; lower insert_bits"),
     ({"operator__weight_bits": 11}, r"keep_weights must satisfy sum of C\(size, j\)"),
-    ({"operator__keep_weights": ["0", "204", "616"]}, "keep_weights must be in 1..1024, got 0"),
-    ({"operator__keep_weights": ["٢٠٤", "102", "616"]}, "whole numbers written as text"),
     ({"generator": {"kind": "hash", "seed_bits": 32}}, "none, bch or reed-solomon; a newer release may know it"),
-    ({"generator__ones_row": 1}, "ones_row must be true or false"),
     ({"generator__blocks": 1}, "itemsets of 2 items need a generator in which any 4 items are independent"),
     ({"catalogue": {"count": 14}}, "generator is too short for 16 items of 1 bits"),
-    ({"guarantee__prior": "1/2"}, "needs 0 < prior < posterior < 1"),
     ({"guarantee__posterior": "2/1"}, "posterior must lie between 0 and 1"),
 ]
 
@@ -157,26 +142,9 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ("changes", "message"), REFUSED, ids=[f"{i}-{next(iter(c))}" for i, (c, _) in enumerate(REFUSED)]
 )
 def test_bad_plan_is_refused(changes: dict[str, Any], message: str) -> None:
-    """A plan that breaks one rule is refused; the message states the rule and the value."""
+    """The message states the rule, the value and the remedy; the vectors have a plan for each rule."""
     with pytest.raises(PlanError, match=message):
         Plan.parse(json.dumps(content(**changes)))
-
-
-@pytest.mark.parametrize("text", ["", "{", "nul", "[1,]", "\ufeff{}", '{"format":"assocpriv-plan"', "\x00"])
-def test_text_that_is_no_json_is_refused(text: str) -> None:
-    """Text that is not JSON is no plan."""
-    assert "the text is not valid JSON" in str(refuse(text))
-
-
-def test_broken_guarantee_is_refused_at_equality_too() -> None:
-    """An amplification equal to the limit is refused; the next fraction above it is accepted."""
-    operator = Operator(1, 1, 1, 3, (1, 7))
-    with pytest.raises(
-        PrivacyLimitError, match="amplification, 7, breaks its guarantee, which requires less than 7; do not use"
-    ):
-        items_plan("a", operator, guarantee=Guarantee("1/8", "1/2"))
-    kept = items_plan("a", operator, guarantee=Guarantee("1/8", "500001/1000000"))
-    assert kept.amplification == 7 < kept.guarantee.amplification_limit
 
 
 REPORT_TYPE = CONTENT["report_types"][0]

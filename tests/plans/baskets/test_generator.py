@@ -6,7 +6,6 @@ import galois
 import numpy as np
 import pytest
 
-from assocpriv.guarantees.errors import PlanError
 from assocpriv.plans.baskets import generator as codes
 from assocpriv.plans.baskets.generator import (
     Field,
@@ -40,13 +39,6 @@ def test_larger_fields_close() -> None:
     """In GF(2^17) the table is a permutation of the non-zero elements and closes to 1."""
     field = Field(Generator("bch", 17, primitive_polynomial(17), 1))
     assert len(np.unique(field.powers)) == field.order
-
-
-@pytest.mark.parametrize(("bits", "polynomial"), [(4, 0b11111), (4, 0b10001), (6, 0b1000000), (3, 0b1111)])
-def test_polynomials_that_are_not_primitive_are_refused(bits: int, polynomial: int) -> None:
-    """Polynomials that are irreducible but not primitive, reducible ones, and x^6 are refused."""
-    with pytest.raises(PlanError, match="not a primitive polynomial"):
-        Generator("bch", bits, polynomial, 1)
 
 
 @pytest.mark.parametrize(
