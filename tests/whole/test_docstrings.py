@@ -53,7 +53,6 @@ def public() -> dict[str, Any]:
 def results(function: FunctionType) -> Iterator[type]:
     """Yield the dataclasses of this package that a function returns, by its annotation and its module's imports."""
     module = inspect.getmodule(function)
-    assert module is not None
     imports = [each for each in ast.walk(ast.parse(inspect.getsource(module))) if isinstance(each, ast.ImportFrom)]
     homes = {alias.name: str(each.module) for each in imports for alias in each.names}
     for name in re.findall(r"[A-Z]\w+", str(inspect.signature(function).return_annotation)):
@@ -175,15 +174,12 @@ def written(count: int, size: int = 2) -> list[int]:
 @pytest.mark.parametrize(
     ("text", "other", "fault"),
     [
-        (".", "", "a summary in one line that ends with a full stop"),
-        ("count, size", "count", "an entry of size"),
+        (".", "", "a summary in one line that ends with a full stop"), ("count, size", "count", "an entry of size"),
         ("count, size", "count, size, more", "no entry of more, which is no parameter"),
-        ("Args:", "With:", "an entry of count"),
-        ("Returns:", "What:", "Returns:"),
-        ("Raises:", "When:", "Raises:"),
+        ("Args:", "With:", "an entry of count"), ("Returns:", "What:", "Returns:"), ("Raises:", "When:", "Raises:"),
         ("ValueError", "KeyError", "an entry of ValueError"),
     ],
-)
+)  # fmt: skip
 def test_faults_are_found(text: str, other: str, fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The check passes a whole docstring, and finds each thing that is missing."""
     assert list(faults(written)) == []

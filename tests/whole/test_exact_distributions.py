@@ -10,16 +10,11 @@ import naive
 import numpy as np
 import pytest
 
-from assocpriv.client.baskets.basket_client import Randomizer
 from assocpriv.estimation.supports import Respondents, estimate_supports
 from assocpriv.guarantees.amplification import Guarantee
 from assocpriv.guarantees.errors import PrivacyLimitError
 from assocpriv.plans.baskets.basket_plan import Plan
-from assocpriv.plans.baskets.catalogue import Catalogue
-from assocpriv.plans.baskets.generator import Generator, bch_generator, reed_solomon_generator
 from assocpriv.plans.baskets.operator import FixedSizeOperator, Operator, SupportModel, estimator_row, transition_matrix
-from assocpriv.plans.baskets.report_type import ReportType
-from assocpriv.simulation.enumeration import distribution
 
 Distribution = dict[bytes, Fraction]
 Shown = dict[frozenset[int], Fraction]
@@ -27,12 +22,9 @@ Shown = dict[frozenset[int], Fraction]
 
 def make(n_items: int, k: int, operator: Operator, kind: str) -> Plan:
     """Make a plan with given parameters and a guarantee slightly above its amplification."""
-    m, r = operator.size, operator.insert_bits
-    build = {"bch": bch_generator, "reed-solomon": reed_solomon_generator}
-    generator = build[kind](n_items + m, r, m + k) if kind in build else Generator()
+    generator = naive.small_generator(kind, n_items + operator.size, operator.insert_bits, operator.size + k)
     limit = operator.amplification * Fraction(1001, 1000)
-    report_type = ReportType(n_items, operator, generator, k)
-    return Plan(Catalogue.numbered(n_items), (report_type,), Guarantee(1 / (1 + limit), Fraction(1, 2)))
+    return naive.items_plan(n_items, operator, generator, k, Guarantee(1 / (1 + limit), Fraction(1, 2)))
 
 
 # name: number of real items, K, operator, generator
@@ -78,16 +70,10 @@ def transactions_of(plan: Plan) -> list[frozenset[int]]:
     return [frozenset(t) for t in [(), (0,), longest[:-1], longest[1:], (1, plan.n_items - 1), longest]]
 
 
-def enumerate_reports(plan: Plan, transaction: Iterable[int]) -> Distribution:
-    """Return the exact output distribution of the client for one transaction."""
-    randomizer = Randomizer(plan)
-    return distribution(lambda entropy: randomizer.randomize(list(transaction), entropy=entropy))
-
-
 @pytest.fixture(scope="module")
 def outputs(plan: Plan) -> dict[frozenset[int], Distribution]:
     """Return the exact output distribution of every tested transaction."""
-    return {t: enumerate_reports(plan, t) for t in transactions_of(plan)}
+    return {t: naive.client_distribution(plan, t) for t in transactions_of(plan)}
 
 
 @pytest.fixture(scope="module")
@@ -149,7 +135,7 @@ def test_largest_ratio_is_the_plans_amplification(plan: Plan, outputs: dict[froz
 def test_fewer_items_than_a_transaction_keep_the_bound(kind: str) -> None:
     """With fewer real items than M the largest ratio is above 1 and at most γ."""
     plan = make(1, 1, OPERATORS["m2"], kind)
-    rows = [enumerate_reports(plan, ()), enumerate_reports(plan, (0,))]
+    rows = [naive.client_distribution(plan, basket) for basket in ((), (0,))]
     ratios = [rows[x][report] / rows[1 - x][report] for report in rows[0] for x in (0, 1)]
     assert 1 < max(ratios) <= plan.amplification
 
@@ -159,10 +145,7 @@ def test_a_plan_at_its_limit_is_refused() -> None:
     weights = (3, 5, 19)
     limit = Operator(2, 1, 1, 5, weights).amplification
     with pytest.raises(PrivacyLimitError, match="breaks its guarantee"):
-        Plan(
-            Catalogue.numbered(3), (ReportType(3, Operator(2, 1, 1, 5, weights)),),
-            Guarantee(1 / (1 + limit), Fraction(1, 2)),
-        )  # fmt: skip
+        naive.items_plan(3, Operator(2, 1, 1, 5, weights), guarantee=Guarantee(1 / (1 + limit), Fraction(1, 2)))
 
 
 def itemsets_of(plan: Plan) -> list[frozenset[int]]:
@@ -229,7 +212,8 @@ def test_variances_of_two_reports(name: str) -> None:
     plan = make(n_items, k, OPERATORS[operator], kind)
     model, itemset = SupportModel(plan.items.operator), frozenset(range(k))
     first, second = (
-        shown_distribution(plan, enumerate_reports(plan, t)) for t in (frozenset(range(k)), frozenset({n_items - 1}))
+        shown_distribution(plan, naive.client_distribution(plan, t))
+        for t in (frozenset(range(k)), frozenset({n_items - 1}))
     )
     mixed = {s: (first.get(s, Fraction(0)) + second.get(s, Fraction(0))) / 2 for s in {*first, *second}}
 

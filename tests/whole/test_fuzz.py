@@ -280,20 +280,16 @@ def bombs(where: Path) -> dict[str, tuple[str, str]]:
         "table.parquet": ("table", parquet_bytes({"count": zeros, "itemsets": zeros}, **once), "few bytes"),
         "wide.parquet": ("table", parquet_of(pa.table({"itemsets": text}), compression="zstd"), "few bytes"),
         "false-cell.parquet": (
-            "table",
-            with_false_size(cell, column_chunks(io.BytesIO(cell))[0].plain_bytes, 3),
-            "few bytes",
+            "table", with_false_size(cell, column_chunks(io.BytesIO(cell))[0].plain_bytes, 3), "few bytes",
         ),
         "name.parquet": ("baskets", parquet_bytes({"transaction": ids, "item": long_names}, **zipped), "read 20000"),
         "names.parquet": ("table", parquet_bytes({"itemsets": long_names}, **zipped), "not a file of mined"),
         "delta.parquet": (
-            "table",
-            parquet_bytes({"itemsets": ["x" * 60_000] * 20_000}, **delta),
-            "not a file of mined",
+            "table", parquet_bytes({"itemsets": ["x" * 60_000] * 20_000}, **delta), "not a file of mined",
         ),
         "line.dat.gz": ("baskets", gzip.compress(b"1 " * (1 << 25), 1), "MiB to read"),
         "long.csv.gz": ("long", gzip.compress(b"transaction,item\n" + b"1,1\n" * (1 << 22), 1), "read as a whole"),
-    }
+    }  # fmt: skip
     for name, (_, data, _) in content.items():
         assert len(data) < 1 << 21, name
         (where / name).write_bytes(data)
@@ -346,7 +342,7 @@ def test_files_of_kilobytes_do_not_take_gigabytes(tmp_path: Path) -> None:
     arguments = [f"{reader} {name}" for name, (reader, _) in made.items()]
     done = subprocess.run(
         [sys.executable, "-c", READ_BOMBS, *arguments], cwd=tmp_path, env=environment(), capture_output=True, text=True,
-        check=False, timeout=120,
+        check=False, timeout=900,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr[-2000:]
     for line, (name, (_, words)) in zip(done.stdout.splitlines(), made.items(), strict=True):

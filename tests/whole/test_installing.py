@@ -21,14 +21,10 @@ BUILD = (  # which changes sys.argv
 EXTRAS = {  # modules that each extra makes importable
     "trees": "assocpriv.server.numeric.tree_estimator",
     "queue": "cryptography.fernet, assocpriv.client.guided.guided_client",
-    "oblivious": "pyhpke, assocpriv.files.oblivious_http",
-    "server": "uvicorn, assocpriv.collect.collector_app",
-    "relay": "assocpriv.collect.relay_app",
-    "postgres": "psycopg, assocpriv.collect.postgres",
-    "xlsx": "openpyxl",
-    "spark": "pyspark.sql, assocpriv.spark",
-    "docs": "sphinx, pydata_sphinx_theme",
-}
+    "oblivious": "pyhpke, assocpriv.files.oblivious_http", "server": "uvicorn, assocpriv.collect.collector_app",
+    "relay": "assocpriv.collect.relay_app", "postgres": "psycopg, assocpriv.collect.postgres", "xlsx": "openpyxl",
+    "spark": "pyspark.sql, assocpriv.spark", "docs": "sphinx, pydata_sphinx_theme",
+}  # fmt: skip
 LINES = """
 generate quest --people 20000 --items 50 -o b.dat
 plan --items 50 --transaction-size 3 --prior 5% --posterior 90% -o plan.json
@@ -62,6 +58,8 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     sources, made = tmp_path_factory.mktemp("sources") / "s", tmp_path_factory.mktemp("built")
     without = shutil.ignore_patterns("__pycache__", ".*", "node_modules", "*.egg-info", "results", "site")
     shutil.copytree(ROOT, sources, symlinks=True, ignore=without)
+    project = sources / "pyproject.toml"
+    project.write_text(project.read_text(encoding="utf-8").replace('"-O3"', '"-O0"'), encoding="utf-8")  # in less time
     subprocess.run([sys.executable, "-c", BUILD, made], cwd=sources, check=True, capture_output=True)
     return {"wheel": next(made.glob("*.whl")), "sdist": next(made.glob("*.tar.gz"))}
 

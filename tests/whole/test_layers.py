@@ -57,18 +57,15 @@ LATE_IN = {
     # a device of baskets needs neither guidance nor its plan
     "files.plan_files": {"plans.guided.guided_plan"},
     # one record is predicted without numpy
-    "plans.numeric.tree_model": {"numpy"},
-    "guarantees.entropy": {"numpy"},
-    "guarantees.exact_numbers": {"numpy"},
+    "plans.numeric.tree_model": {"numpy"}, "guarantees.entropy": {"numpy"}, "guarantees.exact_numbers": {"numpy"},
     "client.published_results": {"client.numeric.table_classes", "records.table_files"},
     # --help loads these two, and no numpy
-    "show.number_format": {"plans.baskets.catalogue"},
-    "show.result_record": {"show.result_pages"},
+    "show.number_format": {"plans.baskets.catalogue"}, "show.result_record": {"show.result_pages"},
     # each imports the other; reading the list of plan types needs only the registry
     "plans.registry": {"plans.published_plan"},
     # it may not import files, and so not the lazy module of pyarrow
     "spark.spark_session": {"pyarrow"},
-}
+}  # fmt: skip
 
 
 def module_name(path: Path) -> str:

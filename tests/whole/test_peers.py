@@ -69,19 +69,6 @@ def test_parquet_readers_get_lists_of_strings(files: tuple[pd.DataFrame, Path, P
     assert all([frozenset(each) for each in column] == mined["itemsets"].tolist() for column in columns)
 
 
-def test_frames_of_two_stores_have_empty_cells() -> None:
-    """Missing products of a store are refused; as false, the baskets are those of the two stores."""
-    plan = ap.plan(["milk", "rye", "tea"], transaction_size=2, guarantee=ap.Guarantee("5%", "50%"))
-    first = pd.DataFrame({"tea": [True, False], "milk": [True, True]})
-    both = pd.concat([first, pd.DataFrame({"tea": [True], "rye": [True]})], ignore_index=True)
-    assert both.astype(bool)["rye"].all()  # why empty cells must not count as bought
-    with pytest.raises(BasketError, match="empty cell"):
-        ap.randomize(both, plan)
-    filled = ap.to_baskets(both.fillna(False))
-    names = [sorted(filled.catalogue[item] for item in basket) for basket in filled]
-    assert names == [["milk", "tea"], ["milk"], ["rye", "tea"]]
-
-
 def test_exploded_lists_lose_empty_baskets() -> None:
     """polars drops empty lists and pandas makes a row without an item, which is refused; lists keep all baskets."""
     lists = pl.DataFrame({"receipt": [1, 2, 3], "item": [["tea"], [], ["milk", "tea"]]})

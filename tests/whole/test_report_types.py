@@ -1,21 +1,16 @@
 """Plans of several report types, exactly: the client is run for all values of its random bits."""
 
-from dataclasses import replace
 from fractions import Fraction
-from functools import cache
 from itertools import combinations
 
 import pytest
-from naive import plan_of_type
+from naive import client_distribution, plan_of_type
 
-from assocpriv.client.baskets.basket_client import Randomizer
 from assocpriv.guarantees.amplification import Guarantee
-from assocpriv.guarantees.errors import PrivacyLimitError
 from assocpriv.plans.baskets.basket_plan import Plan
 from assocpriv.plans.baskets.catalogue import Catalogue
 from assocpriv.plans.baskets.operator import FixedSizeOperator, Operator
 from assocpriv.plans.baskets.report_type import ReportType, SizesView
-from assocpriv.simulation.enumeration import distribution
 
 Distribution = dict[bytes, Fraction]
 N = 4
@@ -37,18 +32,14 @@ def plan_of(report_types: tuple[ReportType, ...], limit: Fraction) -> Plan:
 PLAN = plan_of(REPORT_TYPES, Fraction(19, 3) * Fraction(1001, 1000))
 
 
-@cache
 def report_distribution(basket: frozenset[int]) -> Distribution:
     """Return the exact output distribution of the client for a basket."""
-    randomizer = Randomizer(PLAN)
-    return distribution(lambda entropy: randomizer.randomize(sorted(basket), entropy=entropy))
+    return client_distribution(PLAN, basket)
 
 
-@cache
 def response_distribution(number: int, entries: tuple[int, ...]) -> Distribution:
     """Return the exact distribution of the response of one report type, by the client of a plan with it alone."""
-    randomizer = Randomizer(plan_of_type(PLAN, REPORT_TYPES[number]))
-    return distribution(lambda entropy: randomizer.randomize(entries, entropy=entropy))
+    return client_distribution(plan_of_type(PLAN, REPORT_TYPES[number]), entries)
 
 
 def entries_of(number: int, basket: frozenset[int]) -> tuple[int, ...]:
@@ -106,30 +97,6 @@ def test_gamma_is_the_largest_of_the_report_types() -> None:
         assert own[-1] == report_type.amplification
     assert own == [Fraction(19, 3), 5, 6]
     assert largest_ratio([report_distribution(basket) for basket in BASKETS]) == PLAN.amplification == max(own)
-
-
-@pytest.mark.parametrize("worst", range(3))
-def test_a_plan_at_its_limit_is_refused(worst: int) -> None:
-    """With any report type at the limit of γ the plan is refused; with a slightly larger limit it is accepted."""
-    report_types = tuple(q for q in REPORT_TYPES if q.amplification <= REPORT_TYPES[worst].amplification)
-    if not any(report_type.view.kind == "items" for report_type in report_types):
-        report_types += (ReportType(N, FixedSizeOperator(1, N + 1, 1, (1, 2))),)
-    limit = REPORT_TYPES[worst].amplification
-    for weight in (1, 1 << 20):  # also if it is drawn rarely
-        weighted = tuple(replace(q, weight=1 if q.view == REPORT_TYPES[worst].view else weight) for q in report_types)
-        with pytest.raises(PrivacyLimitError, match="breaks its guarantee"):
-            plan_of(weighted, limit)
-        assert plan_of(weighted, limit + Fraction(1, 10**20)).amplification == limit
-
-
-def test_all_reports_of_a_person_reach_the_power_of_the_largest() -> None:
-    """Each of two reports draws a report type; together they reach γ², and a plan of two at its limit is refused."""
-    rows = [report_distribution(basket) for basket in BASKETS]
-    worst = max(row[y] / other[y] for row in rows[:3] for other in rows[-3:] for y in row)
-    two = worst**2
-    assert two == PLAN.amplification**2
-    with pytest.raises(PrivacyLimitError, match="of 2 reports together"):
-        replace(PLAN, guarantee=Guarantee(1 / (1 + two), Fraction(1, 2)), reports_per_person=2)
 
 
 def test_the_blanket_is_the_mean_of_the_report_types() -> None:

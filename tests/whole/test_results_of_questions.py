@@ -61,12 +61,6 @@ def reports() -> ap.Reports:
     return made
 
 
-@cache
-def mined() -> Any:
-    """Return the itemsets of the reports."""
-    return ap.mine(reports())
-
-
 def compared() -> Any:
     """Return a comparison of two seasons."""
     sides = [ap.randomize([{name}] * 20_000, baskets()) for name in ("milk", "tea")]

@@ -171,16 +171,13 @@ def test_wrong_arguments_are_named(case: str, tmp_path: Path, monkeypatch: pytes
 @pytest.mark.parametrize(
     "ask",
     [
-        lambda used: ap.randomize(used, MADE),
-        lambda used: ap.simulate(used, MADE, "5%"),
-        ap.catalogue,
+        lambda used: ap.randomize(used, MADE), lambda used: ap.simulate(used, MADE, "5%"), ap.catalogue,
         lambda used: ap.catalogues.sample_sizes(used, ["milk"]),
-        lambda used: ap.plan(["milk"], ap.Guarantee.from_epsilon(2), sample=used),
-        ap.to_baskets,
+        lambda used: ap.plan(["milk"], ap.Guarantee.from_epsilon(2), sample=used), ap.to_baskets,
         lambda used: ap.Baskets.from_sets(used, ap.Catalogue(["milk"])),
         lambda used: ap.suppress.suppress(used, TEMPLATES),
     ],
-)
+)  # fmt: skip
 def test_an_iterator_without_baskets_is_refused(ask: Callable[[Any], object]) -> None:
     """One that was read before would look as if there were none."""
     used = iter([["milk"], ["tea"]])

@@ -29,8 +29,6 @@ LARGEST_FILE = 200_000
 def load(name: str) -> ModuleType:
     """Load a script of the vectors' folder."""
     spec = importlib.util.spec_from_file_location(name, FOLDER / f"{name}.py")
-    assert spec is not None
-    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module

@@ -56,12 +56,9 @@ def test_a_device_sends_and_a_collection_is_read(tmp_path: Path) -> None:
     with closing(Forks()) as forks, Collector(forks, tmp_path) as collector:
         url = f"http://127.0.0.1:{collector.port}"
         sent, again, mined, status = as_windows(
-            tmp_path,
-            f"report --collector {url} --ledger l.bin --period 1 < 1\n2\n",
-            f"report --collector {url} --ledger l.bin --queued",
-            "mine data",
-            "collector status data --json",
-        )
+            tmp_path, f"report --collector {url} --ledger l.bin --period 1 < 1\n2\n",
+            f"report --collector {url} --ledger l.bin --queued", "mine data", "collector status data --json",
+        )  # fmt: skip
     assert [sent[0], again[0], mined[0], status[0]] == [0] * 4, (sent, again, mined, status)
     assert json.loads(status[1])["reports"] == 1
 

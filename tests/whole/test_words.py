@@ -21,23 +21,15 @@ SOURCES = sorted(
 )  # fmt: skip
 # each with the term that takes its place
 WORDS = {
-    r"promis\w*": "guarantee",
-    r"occasions?": "reporting period",
-    r"dumm(?:y|ies)": "padding items",
+    r"promis\w*": "guarantee", r"occasions?": "reporting period", r"dumm(?:y|ies)": "padding items",
     r"beliefs?|believed": "prior, posterior; detectable",
     r"(?:reports?|plans?|answers?|baskets|tables) (?:can |may )?tells?": "estimates; discloses",
     r"(?:can|may|could|have|has|be) told|told (?:from|apart)":
         "estimates; disclosed; distinguishable",
-    r"whoever|of whom|whence": "a subject that acts",
-    r"so many": "a number",
-    r"undo(?:es|ing|ne)": "truncation correction",
-    r"unsealed": "open",
-    r"liars?|crafted|forged": "manipulated",
-    r"leans|leaning": "log-odds offset",
-    r"wishes": "options",
-    r"at home": "on the device",
-    r"for sure|how sure|surest": "credible interval, posterior probability",
-    r"lifts a belief": "raises a prior",
+    r"whoever|of whom|whence": "a subject that acts", r"so many": "a number",
+    r"undo(?:es|ing|ne)": "truncation correction", r"unsealed": "open", r"liars?|crafted|forged": "manipulated",
+    r"leans|leaning": "log-odds offset", r"wishes": "options", r"at home": "on the device",
+    r"for sure|how sure|surest": "credible interval, posterior probability", r"lifts a belief": "raises a prior",
     r"in the clear": "raw",
 }  # fmt: skip
 FIRST_PAGES = ("README.md", "docs/index.md", "docs/glossary.md", "docs/tutorials.md", "docs/choose-a-guarantee.md",
