@@ -293,6 +293,12 @@ def test_amplifications_of_the_first_example() -> None:
         assert {each(x, 0) for x in range(N)} == {each(x, 500) for x in range(N)}
 
 
+def test_the_posterior_must_lie_above_the_prior() -> None:
+    """With equal prior and posterior no report could carry information; such a guarantee is refused."""
+    with pytest.raises(PlanError, match="0 < prior < posterior < 1"):
+        Guarantee("50%", "50%")
+
+
 @pytest.mark.parametrize(
     ("value", "message"),
     [
