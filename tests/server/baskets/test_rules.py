@@ -20,7 +20,7 @@ from assocpriv.guarantees.errors import EstimateError, FileError
 from assocpriv.plans.baskets.basket_plan import Plan
 from assocpriv.server.baskets.counting import LocalBackend
 from assocpriv.server.baskets.mining import MiningRequest, mine
-from assocpriv.server.baskets.rules import SIDES, derive_rules, write_rules
+from assocpriv.server.baskets.rules import SIDES, derive_rules
 from assocpriv.server.baskets.tables import METRICS
 
 NAMES = ["bread", "milk", 'eggs, "free range"', "Käse", "tea", "jam"]
