@@ -31,7 +31,7 @@ def as_whole(value: Any) -> int | None:
     (7, None, None)
     """
     try:
-        return None if isinstance(value, bool) else operator.index(value)
+        return None if type(value).__name__ == "bool" else operator.index(value)  # numpy's too
     except TypeError:
         return None
 
