@@ -71,7 +71,8 @@ def test_files_of_the_page(tmp_path: Path) -> None:
 
 def test_made_up_reports_and_those_of_people_are_separate(tmp_path: Path) -> None:
     """A marked folder is served only as a demonstration; a refused plan leaves no folder."""
-    make_service(PLAN, tmp_path / "d", demo=True)._lock.release()
+    with Visitor(make_service(PLAN, tmp_path / "d", demo=True)):
+        pass
     with pytest.raises(
         FileError, match=r"holds made-up reports of a demonstration; name another folder, or pass --demo"
     ):
