@@ -10,9 +10,10 @@
 # Counts become text and quantities vanish. Read the .xlsx itself, or convert without options and give dates the format
 # of ISO 8601.
 #
-# Prints what was seen; exits with 1 if that changes. Installs pinned public packages into a temporary folder.
+# Prints what was seen; exits with 1 if that changes. Installs pinned public packages into a temporary folder, and Debian's
+# LibreOffice where there is none.
 set -euo pipefail
-command -v soffice > /dev/null || {
+command -v soffice > /dev/null || apt-get install -y -qq --no-install-recommends libreoffice-calc-nogui > /dev/null || {
     echo "needs LibreOffice, such as Debian's libreoffice-calc-nogui" >&2
     exit 2
 }

@@ -9,9 +9,10 @@
 # well. A formula that makes text is the number 0. openpyxl stores no result, and LibreOffice computes. Recalculate with
 # Ctrl+Shift+F9 before saving, or pass value= to write_formula.
 #
-# Prints what was seen; exits with 1 if that changes. Installs pinned public packages into a temporary folder.
+# Prints what was seen; exits with 1 if that changes. Installs pinned public packages into a temporary folder, and Debian's
+# LibreOffice where there is none.
 set -euo pipefail
-command -v soffice > /dev/null || {
+command -v soffice > /dev/null || apt-get install -y -qq --no-install-recommends libreoffice-calc-nogui > /dev/null || {
     echo "needs LibreOffice, such as Debian's libreoffice-calc-nogui" >&2
     exit 2
 }

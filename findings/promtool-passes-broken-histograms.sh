@@ -7,12 +7,15 @@
 # value. Prometheus takes such a histogram as well, and histogram_quantile computes a number from it. A test of an
 # exporter has to compare the values of buckets itself.
 #
-# Prints what was seen; exits with 1 if that changes. Installs nothing.
+# Prints what was seen; exits with 1 if that changes. Unpacks Debian's prometheus into a temporary folder.
 set -euo pipefail
-command -v promtool > /dev/null || {
-    echo "needs promtool, such as of Debian's prometheus" >&2
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+(cd "$folder" && apt-get download -qq prometheus && dpkg -x prometheus_*.deb .) || {
+    echo "needs Debian's package prometheus" >&2
     exit 2
 }
+promtool="$folder"/usr/bin/promtool
 head='# HELP x_seconds Seconds.
 # TYPE x_seconds histogram'
 falling="$head
@@ -38,7 +41,7 @@ x_total 1'
 seen=""
 for name in falling endless unequal negative misnamed; do
     code=0
-    printed=$(printf '%s\n' "${!name}" | promtool check metrics 2>&1) || code=$?
+    printed=$(printf '%s\n' "${!name}" | "$promtool" check metrics 2>&1) || code=$?
     echo "$name: exit status $code $printed"
     seen="$seen $code"
 done

@@ -8,9 +8,10 @@
 # numbered by date and time, 20260101000123456 and 20260101000123464, are one. LibreOffice writes 15 when it saves a
 # workbook that was only opened: 1 / 3 is another number then. Store numbers of receipts and people as text.
 #
-# Prints what was seen; exits with 1 if that changes. Installs pinned public packages into a temporary folder.
+# Prints what was seen; exits with 1 if that changes. Installs pinned public packages into a temporary folder, and Debian's
+# LibreOffice where there is none.
 set -euo pipefail
-command -v soffice > /dev/null || {
+command -v soffice > /dev/null || apt-get install -y -qq --no-install-recommends libreoffice-calc-nogui > /dev/null || {
     echo "needs LibreOffice, such as Debian's libreoffice-calc-nogui" >&2
     exit 2
 }
