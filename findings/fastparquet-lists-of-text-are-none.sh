@@ -2,7 +2,7 @@
 # fastparquet 2026.9.0: a column of lists of strings is None in each row, depending on how the writer encoded the
 # strings.
 #
-# Expected: lists of strings are read, whoever wrote them, since they have one encoding in Parquet's specification and
+# Expected: lists of strings are read, whatever program wrote them, since they have one encoding in Parquet's specification and
 # fastparquet reads those of pyarrow.
 # Seen: lists that polars or DuckDB wrote are None in all rows, without an error, and so are those of pyarrow with
 # use_dictionary=False. Strings that are not encoded by a dictionary are lost; pyarrow, too, gives up the dictionary of

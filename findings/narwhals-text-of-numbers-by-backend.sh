@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # narwhals 2.29.0: an item code cast to text is 7.0 or 7, depending on the library behind the frame.
 #
-# Expected: cast(String) gives the same text over each backend, since narwhals promises one behaviour, that of polars.
+# Expected: cast(String) gives the same text over each backend, since narwhals documents one behaviour, that of polars.
 # Seen: product codes with an empty cell are doubles in pandas. Their text is "7.0" over polars, DuckDB and pandas, and
 # "7" over pyarrow and over pandas with Arrow's types. An item of one department is another item in the other's baskets,
 # and no support of both together is found. Cast to Int64 first.

@@ -93,8 +93,8 @@ def _generate_baskets(
         chosen = settings.with_mean(mean_size, n_baskets=people, n_items=items, seed=seed)
     made = ap.simulation.generate_file(chosen, output, **writing)
     content = {"baskets": len(made), "items": chosen.n_items, "mean_size": float(made.sizes.mean()), "seed": seed}
-    told = "{baskets:#basket} over {items:#item}, {mean_size:.2f} in a basket, written to {output}"
-    opt.show(ap.show.result_record.Record(content | {"output": str(output)}, [told]))
+    line = "{baskets:#basket} over {items:#item}, {mean_size:.2f} in a basket, written to {output}"
+    opt.show(ap.show.result_record.Record(content | {"output": str(output)}, [line]))
 
 
 def _generate_records(output: Path, people: int, seed: int, schema: Path | None, **writing: Any) -> None:

@@ -145,9 +145,9 @@ def release_baskets(
             anything; or no item can be published.
     """
     source, allowed = entropy or SystemEntropy(), options.rates()
-    told = progress or _say_nothing
-    maker = _Maker(options, allowed, source, told)
-    told("counting items", 0, 3)
+    show = progress or _say_nothing
+    maker = _Maker(options, allowed, source, show)
+    show("counting items", 0, 3)
     total_noise = maker.noise(0, 3)
     total = int(maker.noisy(np.array([len(baskets)]), total_noise)[0])
     _check_number(total, options, maker)
@@ -157,10 +157,10 @@ def release_baskets(
         first, threshold = maker.stage(baskets, np.arange(len(baskets.catalogue), dtype=np.int64), 1), 0
     every, stages = first.items, [first]
     if options.max_itemset > 1 and len(every) > 1:
-        told("counting pairs", 1, 3)
+        show("counting pairs", 1, 3)
         chosen = _likely_items(first, maker.of_sets(2, comb(min(max(first.transaction_size, 2), len(every)), 2)))
         stages.append(maker.stage(_only(baskets, chosen), chosen, 2))
-    told("counting pairs", 3, 3)
+    show("counting pairs", 3, 3)
     unit, taxonomy = options.baskets_per_person, names or Names()
     guarantee = options.epsilon, options.delta
     return Release(baskets.catalogue, total, total_noise, tuple(stages), *guarantee, unit, taxonomy, threshold)

@@ -126,10 +126,10 @@ def _released(baskets: Transactions, seed: int) -> Row:
 def figures(baskets: Transactions, found: LightFrame) -> Row:
     """Return the figures of mined itemsets and of the rules derived from them."""
     rules, known = derive_rules(found, LEAST_CONFIDENCE), true_itemsets(baskets, _KNOWN)
-    named = [_ids(names) for names in found["itemsets"]]
+    named = [ids_of(names) for names in found["itemsets"]]
     selected = rules.take(np.flatnonzero(rules["selected"]))
-    claimed = {(_ids(a), _ids(c)) for a, c in zip(selected["antecedents"], selected["consequents"], strict=True)}
-    truth = exact_supports(baskets, {*named, *(a for a, _ in claimed), *(_ids([*a, *c]) for a, c in claimed)})
+    claimed = {(ids_of(a), ids_of(c)) for a, c in zip(selected["antecedents"], selected["consequents"], strict=True)}
+    truth = exact_supports(baskets, {*named, *(a for a, _ in claimed), *(ids_of([*a, *c]) for a, c in claimed)})
     own = np.argsort(-found["support"], kind="stable")[:OWN]
     true = np.array([truth[named[place]] for place in own])
     pairs = np.flatnonzero(found["length"] == 2)
@@ -139,13 +139,14 @@ def figures(baskets: Transactions, found: LightFrame) -> Row:
         "pairs": len({*best_pairs(known)} & best),
         "precision": precision(Estimates(supports), dict(list(known.items())[:OWN])),
         "rules": len(claimed & true_rules(known)), "rules_selected": len(claimed),
-        "rules_false": sum(truth[_ids([*a, *c])] < LEAST_CONFIDENCE * truth[a] for a, c in claimed),
+        "rules_false": sum(truth[ids_of([*a, *c])] < LEAST_CONFIDENCE * truth[a] for a, c in claimed),
         "coverage": float(((found["ci_low"][own] <= true) & (true <= found["ci_high"][own])).mean()),
         "rmse": float(np.sqrt(np.mean((found["support"][own] - true) ** 2))),
     }  # fmt: skip
 
 
-def _ids(names: Any) -> Itemset:
+def ids_of(names: Any) -> Itemset:
+    """Return the itemset of names that are numbers."""
     return tuple(sorted(int(name) for name in names))
 
 
@@ -157,7 +158,7 @@ def best_pairs(known: dict[Itemset, float]) -> list[Itemset]:
 def true_rules(known: dict[Itemset, float]) -> set[tuple[Itemset, Itemset]]:
     """Return the true rules with the largest supports."""
     rules = [
-        (support, left, _ids({*whole} - {*left}))
+        (support, left, ids_of({*whole} - {*left}))
         for whole, support in known.items()
         for size in range(1, len(whole))
         for left in combinations(whole, size)

@@ -33,7 +33,7 @@ from assocpriv.releasing.basket_release import ReleaseOptions, release_baskets
 from assocpriv.server.baskets.mining import MiningRequest, mine
 from assocpriv.server.baskets.released_rounds import ReleaseBackend
 from assocpriv.simulation.enumeration import SeededEntropy
-from bench.accuracy.central import best_pairs, figures
+from bench.accuracy.central import best_pairs, figures, ids_of
 from bench.accuracy.data import load, sized
 from bench.accuracy.metrics import true_itemsets
 from bench.accuracy.oracles import sample_down
@@ -97,7 +97,7 @@ def _released(baskets: Transactions, epsilon: int, seed: int, known: dict[Itemse
     options = ReleaseOptions(Fraction(epsilon), DELTA)
     backend = ReleaseBackend(release_baskets(baskets_of(baskets), options, entropy=SeededEntropy(seed)))
     frame = mine(backend, MiningRequest(top=_TOP))
-    named = [_ids(names) for names in frame["itemsets"]]
+    named = [ids_of(names) for names in frame["itemsets"]]
     chosen = figures(baskets, mine(backend, MiningRequest()))
     return _figures(dict(zip(named, frame["support"].tolist(), strict=True)), known) | {
         name: chosen[name] for name in ("coverage", "rules", "rules_selected", "rules_false")
@@ -129,7 +129,7 @@ def _sampled(baskets: Transactions, epsilon: int, seed: int, known: dict[Itemset
         held = baskets.items[baskets.offsets[place] : baskets.offsets[place + 1]]
         k = min(len(held), int(rng.integers(1, 3)))
         if k:
-            counts[_ids(rng.choice(held, k, replace=False))] += 1
+            counts[ids_of(rng.choice(held, k, replace=False))] += 1
             sizes[len(held)] += 1
     mean = sum(size * count for size, count in sizes.items()) / max(sum(sizes.values()), 1)
     weight = {1: 2 * mean, 2: mean * max(mean - 1, 1.0)}  # of the chance that a basket gives just this itemset
@@ -153,7 +153,3 @@ def least_threshold(epsilon: float, rate: float, delta: float) -> int:
         if np.maximum(over, 0.0).sum(axis=1).max() <= delta:
             return least
     raise ValueError("no threshold up to 2,000 suffices")
-
-
-def _ids(names: Any) -> Itemset:
-    return tuple(sorted(int(name) for name in names))

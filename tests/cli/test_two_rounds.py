@@ -161,7 +161,7 @@ def test_central_guarantees_add_up(channel: Path, tmp_path: Path) -> None:
 
 
 def test_few_people_of_a_central_plan(channel: Path, shop: Path, tmp_path: Path) -> None:
-    """Too few people for the first round are told the plan to make, before anything is written."""
+    """With too few people for the first round the error names the plan to make, before anything is written."""
     (tmp_path / "few.dat").write_text("".join((shop / "b.dat").read_text().splitlines(keepends=True)[:3000]))
     asked = ["randomize", tmp_path / "few.dat", "--plan", channel / "plan.json", "--rounds", 2, "-o", tmp_path / "out"]
     message = refused(*asked)
