@@ -3,6 +3,7 @@
 import hashlib
 import importlib.util
 import os
+import random
 import sys
 import time
 from pathlib import Path
@@ -17,6 +18,7 @@ if "KERNELS_TO_TEST" in os.environ:  # a build of the compiled kernels that chec
     spec = importlib.util.spec_from_file_location("assocpriv.kernels.compiled", os.environ["KERNELS_TO_TEST"])
     sys.modules[spec.name] = importlib.util.module_from_spec(spec)
 
+from assocpriv.guarantees.entropy import SystemEntropy
 from assocpriv.show import text_renderer
 
 # changed most often together with the package (in the 400 commits before 28 November 2026: 35, 15, 7, 7, 6, 6, 5, …)
@@ -32,7 +34,7 @@ TAKES_LONG = (
     "collect/test_through_a_relay.py", "cli/test_plan_dialog.py", "collect/test_postgres.py", "whole/test_readme.py",
 )  # fmt: skip
 ORDER = {name: place for place, name in enumerate((*FAILS_FIRST, *TAKES_LONG))}
-BEGAN = pytest.StashKey[float]()
+BEGAN, SOURCE = pytest.StashKey[float](), pytest.StashKey["SeededSource"]()
 SHARED_DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 
 
@@ -70,6 +72,61 @@ def pytest_collection_modifyitems(config, items):
             item.add_marker(pytest.mark.skip(reason="slow: runs with --slow only"))
 
 
+class SeededSource:
+    """The system's random bytes in this process, from a seed; children of this process get the system's own."""
+
+    def __init__(self, name):
+        self._own, self._process, self.stream = os.urandom, os.getpid(), _stream(name)
+        os.urandom = random._urandom = self._give  # secrets, uuid and numpy's seeds draw from the second
+        # draws are made in the order of the chunks, not as threads come
+        SystemEntropy.is_shared = False
+
+    def _give(self, count):
+        return self.stream.bytes(count) if os.getpid() == self._process else self._own(count)
+
+    def close(self):
+        """Return to the system's own bytes."""
+        os.urandom = random._urandom = self._own
+        SystemEntropy.is_shared = True
+
+
+def _stream(name):
+    """Return a numpy Generator, which is safe in threads, seeded by a name."""
+    return np.random.default_rng(int.from_bytes(hashlib.sha256(name.encode()).digest(), "big"))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item):
+    """Seed the system's random bytes by a test's name and --soak-seed, unless it is marked system_entropy."""
+    if item.get_closest_marker("system_entropy"):
+        return (yield)
+    item.stash[SOURCE] = source = SeededSource(_name(item.config, item.nodeid))
+    try:
+        return (yield)
+    finally:
+        source.close()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_fixture_setup(fixturedef, request):
+    """Seed what is made for several tests by its own name, so that it does not depend on which test runs first."""
+    source = request._pyfuncitem.stash.get(SOURCE, None)
+    if source is None or fixturedef.scope == "function":
+        return (yield)
+    before, parameter = source.stream, getattr(request, "param_index", 0)
+    source.stream = _stream(_name(request.config, f"{fixturedef.baseid} {fixturedef.argname} {parameter}"))
+    try:
+        return (yield)
+    finally:
+        source.stream = before
+
+
+def _name(config, name):
+    """Return the name of a stream: of a test or a fixture, and --soak-seed."""
+    # ids have / on every system, and are relative to the root, so the checkout's folder does not matter
+    return f"{name}\n{config.getoption('--soak-seed')}"
+
+
 def pytest_runtest_setup(item):
     """Skip tests for which --seconds, counted from the first test, leaves no time."""
     seconds, now = item.config.getoption("--seconds"), time.monotonic()
@@ -86,10 +143,7 @@ def pytest_report_teststatus(report, config):
 @pytest.fixture
 def rng(request):
     """Return a numpy Generator seeded by the test's name and --soak-seed, independent of other tests."""
-    # the id has / on every system, and is relative to the root, so the checkout's folder does not matter
-    name = f"{request.node.nodeid}\n{request.config.getoption('--soak-seed')}"
-    digest = hashlib.sha256(name.encode()).digest()
-    return np.random.default_rng(int.from_bytes(digest, "big"))
+    return _stream(_name(request.config, request.node.nodeid))
 
 
 @pytest.fixture(scope="session")

@@ -119,6 +119,8 @@ def test_random_bits_compare_numbers_with_a(data, count, bits):
 
 # ---- every report uses only the system's entropy
 
+pytestmark = pytest.mark.system_entropy
+
 SOURCES = {path.relative_to(PACKAGE).as_posix(): path.read_text("utf-8") for path in PACKAGE.rglob("*.py")}
 
 
