@@ -436,9 +436,10 @@ def _power(epsilon_limit: "str | float | Fraction", most: int) -> Fraction:
     exponent = _parse(text, f"epsilon must be a number of nats, got {text[:40]!r}; {_TYPICAL}")
     if not 0 <= exponent <= most:
         raise PlanError(f"epsilon must lie between 0 and {most}, got {text[:40]}; {_TYPICAL}")
-    with localcontext(prec=2 * _LOG_DIGITS) as context:
+    digits = 100 + math.ceil(exponent / 2)  # of which e^ε has fewer than ε/2 + 1 before the point
+    with localcontext(prec=digits) as context:
         quotient = context.divide(Decimal(exponent.numerator), Decimal(exponent.denominator))
-        power = Fraction(context.exp(quotient)) * (1 - Fraction(1, 10**_LOG_DIGITS))  # safely below e^ε
+        power = Fraction(context.exp(quotient)) * (1 - Fraction(1, 10 ** (digits - 5)))  # safely below e^ε
     return max(Fraction(1), Fraction(math.floor(power * LARGEST_DENOMINATOR), LARGEST_DENOMINATOR))
 
 
