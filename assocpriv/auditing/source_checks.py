@@ -11,6 +11,7 @@ Python is read as a syntax tree. JavaScript is read as a list of tokens without 
 import ast
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
 
 from assocpriv.auditing.findings import BROKEN, CONSISTENT, SOURCE, Fault, Finding
@@ -97,34 +98,32 @@ def scan_package(package: Path | None = None) -> list[Finding]:
         if file in seen or not file.is_file():
             continue
         seen.add(file)
-        tree = ast.parse(file.read_text(encoding="utf-8"))
-        own = [parts[1:end] for parts in _imports(tree) for end in (3, 4, 5) if parts[0] == "assocpriv"]
+        imported, ambient = _scan(file.read_text(encoding="utf-8"))
+        own = [parts[1:end] for parts in imported for end in (3, 4, 5) if parts[0] == "assocpriv"]
         left += [root.joinpath(*parts).with_suffix(".py") for parts in own if parts[0] in _PACKAGES]
         name = file.relative_to(root).as_posix()
-        found += [(name, each) for each in _ambient(tree) if each not in _REASONS.get(name, "").split()]
+        found += [(name, each) for each in ambient if each not in _REASONS.get(name, "").split()]
     return [_finding(sorted(set(found)), len(seen))]
 
 
-def _imports(tree: ast.AST) -> Iterator[list[str]]:
-    """Yield the modules and names that a module imports, split at the dots."""
-    for node in ast.walk(tree):
+@lru_cache(maxsize=256)
+def _scan(text: str) -> tuple[list[list[str]], set[str]]:
+    """Return a module's imports, split at the dots, and the names in it whose value may change from run to run."""
+    imported, ambient = list[list[str]](), set[str]()
+    for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Import | ast.ImportFrom):
             of = f"{node.module}." if isinstance(node, ast.ImportFrom) else ""
-            yield from ((of + alias.name).split(".") for alias in node.names)
-
-
-def _ambient(tree: ast.AST) -> Iterator[str]:
-    """Yield the names in a module whose value may change from run to run."""
-    for parts in _imports(tree):
-        yield from {parts[0]} - _PURE or {".".join(parts[:2]), parts[-1]} & _ATTRIBUTES
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Attribute) and node.attr in _ATTRIBUTES:
-            yield node.attr
+            for parts in ((of + alias.name).split(".") for alias in node.names):
+                imported.append(parts)
+                ambient |= {parts[0]} - _PURE or {".".join(parts[:2]), parts[-1]} & _ATTRIBUTES
+        elif isinstance(node, ast.Attribute):
+            ambient |= {node.attr} & _ATTRIBUTES
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
             name = node.args[1] if node.func.id == "getattr" else None
             unknown = name is not None and not isinstance(name, ast.Constant)
             if node.func.id in _CALLS or unknown or getattr(name, "value", None) in _ATTRIBUTES | _CALLS:
-                yield node.func.id
+                ambient.add(node.func.id)
+    return imported, ambient
 
 
 def scan_script(script: Path) -> list[Finding]:

@@ -87,6 +87,7 @@ class Baskets:
         for name, values in (("offsets", self.offsets), ("items", self.items)):
             if values.dtype != np.int64 or values.ndim != 1:
                 raise BasketError(f"{name} must be an int64 array of one dimension, got {values.dtype}")
+            object.__setattr__(self, name, np.ascontiguousarray(values))  # as compiled loops need
         if not len(self.offsets) or self.offsets[0] < 0 or self.offsets[-1] > len(self.items):
             raise BasketError("offsets must hold one number more than there are baskets, from 0 to the number of items")
 

@@ -29,7 +29,12 @@ def test_rules_of_a_nearly_universal_item_are_covered() -> None:
 
 @pytest.mark.parametrize(
     ("columns", "hints"),
-    [(5, {"transaction_size": 5}), (8, {"mean_size": 8.0}), (13, {}), (12, {"transaction_size": 6, "mean_size": 12.0})],
+    [
+        (8, {"mean_size": 8.0}),
+        (12, {"transaction_size": 6, "mean_size": 12.0}),
+        pytest.param(5, {"transaction_size": 5}, marks=pytest.mark.slow),
+        pytest.param(13, {}, marks=pytest.mark.slow),
+    ],
 )
 def test_supports_of_records_add_up_to_the_number_of_columns(columns: int, hints: dict[str, float]) -> None:
     """With M = the columns, a hint at their number or none, and sampled to 6 of 12; items were 10% too large before.
@@ -49,7 +54,7 @@ def test_supports_of_records_add_up_to_the_number_of_columns(columns: int, hints
 def test_two_sizes_are_distinguished() -> None:
     """Baskets of 1 and of 12 items: items and larger sets are unbiased within their errors."""
     family = Family("two", partial(two_sizes, sizes=(1, 12), share=0.6, items=60))
-    found = cell(family, 50_000, "5→50%", 3)
+    found = cell(family, 50_000, "5→50%", 2)
     assert max(abs(found["z items"]), abs(found["z larger"])) < 0.5
     assert max(found["z² items"], found["z² larger"]) < 1.5
 
@@ -66,6 +71,6 @@ def test_dense_tables_are_covered() -> None:
 def test_preselected_itemsets_are_covered_at_every_support() -> None:
     """On heavy-tailed clicks at least 8 of 10 intervals hold in each tenth by true support, 48 itemsets per tenth."""
     family = Family("clicks", partial(data.long_tail, items=3_000, sigma=1.2, mean_log=0.6))
-    found = cell(family, 50_000, "5→50%", 4)
+    found = cell(family, 50_000, "5→50%", 2)
     assert found["least decile"] > 0.85
     assert np.isclose(found["items held"], 0.96, atol=0.04)

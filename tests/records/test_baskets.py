@@ -16,7 +16,9 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from naive import planned, reports_of
 
+from assocpriv.guarantees.amplification import Guarantee
 from assocpriv.guarantees.errors import BasketError
 from assocpriv.plans.baskets.catalogue import MAX_ITEMS, Catalogue
 from assocpriv.records import baskets as baskets_module
@@ -90,6 +92,13 @@ def test_wrong_arrays_are_refused(offsets: Any, items: Any) -> None:
     """Arrays of another type, shape or range are refused."""
     with pytest.raises(BasketError, match=r"offsets|items"):
         Baskets(ABC, offsets, items)
+
+
+def test_arrays_may_have_gaps() -> None:
+    """Columns of a matrix, whose values are apart in memory, are randomized like others."""
+    columns = np.array([[0, 0], [2, 3], [3, 5]], dtype=np.int64)
+    plan = planned(6, 2, Guarantee("5%", "50%"))
+    assert len(reports_of(Baskets(plan.catalogue, columns[:, 0], columns[:, 1]), plan)) == 2
 
 
 # ---- sets

@@ -15,6 +15,7 @@ import assocpriv as ap
 from assocpriv.estimation.supports import detectable_differences
 from assocpriv.files.mined_tables import LightFrame
 from assocpriv.guarantees.errors import EstimateError, WireError
+from assocpriv.records.baskets import Baskets
 from assocpriv.server.baskets.comparison import (
     CompareRequest,
     _contrast,
@@ -35,7 +36,8 @@ def collected(rng: np.random.Generator, shares: Any, n: int = 40_000, **settings
     """Return reports of people who hold each item with its share, independently."""
     plan = planned(len(shares), settings.pop("m", 4), GUARANTEE, reports=n, itemset_size=2, **settings)
     held = rng.random((n, len(shares))) < np.array(shares)
-    return reports_of([np.flatnonzero(row).tolist() for row in held], plan, int(rng.integers(1 << 40)))
+    offsets = np.append(0, held.sum(axis=1).cumsum())
+    return reports_of(Baskets(plan.catalogue, offsets, np.nonzero(held)[1]), plan, int(rng.integers(1 << 40)))
 
 
 def shares_of(rng: np.random.Generator) -> Any:
@@ -72,8 +74,8 @@ def test_a_true_change_is_found_and_errors_are_right(rng: np.random.Generator) -
 def test_sides_with_one_truncation_size_share_its_error(rng: np.random.Generator) -> None:
     """A difference has less error than both supports have together; with another M it has not, and the view says so."""
     shares = np.append(shares_of(rng), np.full(3, 0.6))
-    sides = [collected(rng, shares, sizes="5%") for _ in range(2)]
-    other = collected(rng, shares, m=3, sizes="5%")
+    sides = [collected(rng, shares, 20_000, sizes="5%") for _ in range(2)]
+    other = collected(rng, shares, 20_000, m=3, sizes="5%")
     together, apart = ap.compare(*sides), ap.compare(sides[0], other)
     assert (together.facts["shared_truncation"], apart.facts["shared_truncation"]) == (True, False)
     assert "cancel" in check(comparison_views.compared(together))
@@ -87,7 +89,7 @@ def test_sides_with_one_truncation_size_share_its_error(rng: np.random.Generator
 
 def test_tables_compare_the_itemsets_that_all_have(rng: np.random.Generator) -> None:
     """With a table, its own itemsets are compared, as if read from its reports; the others are counted as left out."""
-    sides = [collected(rng, np.full(12, 0.2)) for _ in range(2)]
+    sides = [collected(rng, np.full(12, 0.2), 20_000) for _ in range(2)]
     tables = [LightFrame.from_frame(ap.mine(side, "10%")) for side in sides]
     both = ap.compare(*sides).itemsets.to_dict()
     few = ap.compare(*tables)
