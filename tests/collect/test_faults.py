@@ -209,7 +209,9 @@ def test_requests_beyond_4_mib(collector: Collector, chunked: bool) -> None:
             connection.sendall(b"100000\r\n" + bytes(1 << 20) + b"\r\n")
         connection.sendall(b"0\r\n\r\n")
     status, answer = read_answer(connection)
-    assert (status, json.loads(answer)["error"]) == (413, "too-large")
+    refusal = json.loads(answer)
+    assert (status, refusal["error"], refusal["most_bytes"]) == (413, "too-large", 4 << 20)
+    assert "at most 4 MiB" in refusal["message"]
     connection.close()
 
 

@@ -131,8 +131,11 @@ def test_refusals(gateway: Gateway, monkeypatch: pytest.MonkeyPatch) -> None:
         assert (answer.status, answer.json["error"]) == (504, "slow-gateway")
 
 
-def test_an_address_is_limited() -> None:
-    """An IPv4 address, or a household's IPv6 network, has a limit per minute; this machine has none."""
+def test_an_address_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An IPv4 address, or a household's IPv6 network, has a limit per minute; this machine has none.
+
+    Counts are kept of a limited number of addresses.
+    """
     limit = relay_app._Limit()
     allowed = [limit.allows("192.0.2.1", 60.0) for _ in range(relay_app._MOST_A_MINUTE + 1)]
     assert allowed == [True] * relay_app._MOST_A_MINUTE + [False]
@@ -141,6 +144,10 @@ def test_an_address_is_limited() -> None:
     assert limit.allows("2001:db8:0:200::1%eth0", 61.0)
     assert all(limit.allows("127.0.0.1", 61.0) for _ in range(1000))
     assert limit.allows("192.0.2.1", 120.0)
+    monkeypatch.setattr(relay_app, "_MOST_ADDRESSES", 3)
+    for address in range(20):
+        assert limit.allows(f"198.51.100.{address}", 120.0)
+        assert len(limit._counts) <= 3
     assert "192.0.2.1" not in str(vars(limit))
 
 

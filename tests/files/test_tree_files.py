@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from assocpriv.files.model_files import read_tree, tree_from_text, tree_to_text, write_tree
 from assocpriv.guarantees.errors import AssocprivError, EstimateError, FileError
-from assocpriv.plans.numeric.tree_model import CategoryInput, Node, NumberInput, Split, TreeModel
+from assocpriv.plans.numeric.tree_model import CategoryInput, Node, NumberInput, Split, TreeModel, tree_lines
 
 COLUMNS = (NumberInput("age", 20.0, 80.0), CategoryInput("region", ("north", "south", "é"), True))
 NODES = (
@@ -45,6 +45,14 @@ def test_records_go_where_the_format_says() -> None:
     import numpy as np
 
     assert MODEL.leaves(np.array(list(leaves))).tolist() == list(leaves.values())
+
+
+def test_lines_name_four_values_of_a_category() -> None:
+    """And count the others; a side with four or fewer has no count."""
+    region = CategoryInput("region", tuple("abcdefghij"))
+    split = (Node(10, (0.4, 0.6), Split(0, None, frozenset(range(4)), False, 2)), *NODES[3:])
+    lines = tree_lines(TreeModel("risk", ("high", "low"), (region,), split, "local", 2))
+    assert [line.partition(":")[0] for line in lines] == ["region is a, b, c, d", "region is e, f, g, h or 2 more"]
 
 
 def _changed(change: Callable[[dict[str, Any]], Any]) -> str:

@@ -214,6 +214,11 @@ def test_wrong_arguments(wrong, error, message):
         wrong()
 
 
+def test_leaves_of_a_tree_hold_a_thousandth() -> None:
+    """Of the tuples, between 1 and 100."""
+    assert [new_classifier("tree", tuples).min_samples_leaf for tuples in (500, 50_000, 10**6)] == [1, 50, 100]
+
+
 def test_amplification_under_guidance():
     """Without a guarantee γ under guidance is infinite; with one it stays within the plan's, whatever the guidance."""
     assert publish(start_empty(PLAN, 1)).amplification_bound is None
