@@ -38,7 +38,7 @@ class Gateway:
         self.heads.append(headers)
         self.bodies.append(body)
         time.sleep(self.seconds)
-        return self.status, {"Content-Type": self.kind, "Set-Cookie": MARK}, body
+        return self.status, {"Content-Type": self.kind, "Set-Cookie": MARK, "Location": "/elsewhere"}, body
 
 
 @pytest.fixture
@@ -93,12 +93,14 @@ def test_all_devices_get_the_same_keys(gateway: Gateway, monkeypatch: pytest.Mon
         assert (visitor.get(GATEWAY_PATH).status, visitor.get(GATEWAY_PATH).json["error"]) == (502, "no-gateway")
 
 
-def test_a_refusal_of_the_gateway_is_returned(gateway: Gateway) -> None:
-    """Status, type and content: a device must learn that a key is unknown."""
-    gateway.status, gateway.kind = 400, "application/problem+json"
+@pytest.mark.parametrize("status", [400, 307])
+def test_a_refusal_of_the_gateway_is_returned(gateway: Gateway, status: int) -> None:
+    """Status, type and content: a device must learn that a key is unknown. No message is sent elsewhere."""
+    gateway.status, gateway.kind = status, "application/problem+json"
     with Visitor(relay_app.Relay(gateway.url, 0)) as visitor:
         answer = visitor.post(GATEWAY_PATH, b"sealed", **OUTER)
-    assert (answer.status, answer.headers["content-type"], answer.body) == (400, gateway.kind, b"sealed")
+    assert (answer.status, answer.headers["content-type"], answer.body) == (status, gateway.kind, b"sealed")
+    assert gateway.bodies == [b"sealed"]
 
 
 # ---- refusals

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from assocpriv.files.model_files import read_tree, tree_from_text, tree_to_text, write_tree
 from assocpriv.guarantees.errors import AssocprivError, EstimateError, FileError
-from assocpriv.plans.numeric.tree_model import CategoryInput, Node, NumberInput, Split, TreeModel, tree_lines
+from assocpriv.plans.numeric.tree_model import CategoryInput, Node, NumberInput, Split, TreeModel, tree_dot, tree_lines
 
 COLUMNS = (NumberInput("age", 20.0, 80.0), CategoryInput("region", ("north", "south", "é"), True))
 NODES = (
@@ -45,6 +45,20 @@ def test_records_go_where_the_format_says() -> None:
     import numpy as np
 
     assert MODEL.leaves(np.array(list(leaves))).tolist() == list(leaves.values())
+
+
+def test_a_tree_is_shown() -> None:
+    """In lines that its depth indents, and as a graph."""
+    assert list(tree_lines(MODEL)) == [
+        "age < 40.5: high (100.0% of 4)",
+        "age >= 40.5",
+        "  region is north, é: low (75.0% of 3)",
+        "  region is south or missing: high (50.0% of 3)",
+    ]
+    edges = [line.split() for line in tree_dot(MODEL).splitlines() if "->" in line]
+    assert [f"{start} {end} {label[7:-2]}" for start, _, end, label in edges] == [
+        'n0 n1 "yes"', 'n0 n2 "no"', 'n2 n3 "yes"', 'n2 n4 "no"',
+    ]  # fmt: skip
 
 
 def test_lines_name_four_values_of_a_category() -> None:

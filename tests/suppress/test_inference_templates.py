@@ -38,6 +38,7 @@ def test_each_value_is_bounded_on_its_own() -> None:
 
 
 GOOD = {"channel": ["a"], "sensitive": {"s": ["x"]}, "confidence": 0.5}
+OVER_ITEMS = {"channel": ["a"], "sensitive": ["s"], "confidence": 0.5}
 
 
 @pytest.mark.parametrize(
@@ -55,6 +56,8 @@ GOOD = {"channel": ["a"], "sensitive": {"s": ["x"]}, "confidence": 0.5}
         ([GOOD | {"confidence": "100%"}], "between 0 and 1, both excluded"),
         ([GOOD | {"confidence": 75}], "did you mean '75%'"),
         ([GOOD | {"confidence": "high"}], "confidence must be"),
+        ([GOOD, OVER_ITEMS], "template 2: some templates are over columns, and some over items"),
+        ([OVER_ITEMS, GOOD], "template 2: some templates are over columns, and some over items"),
     ],
 )
 def test_templates_that_break_a_rule(content: Any, message: str) -> None:

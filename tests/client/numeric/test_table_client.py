@@ -6,7 +6,14 @@ import numpy as np
 import pytest
 from naive import exact_transition
 
-from assocpriv.client.numeric.table_client import encode, randomize_inputs, randomize_record, release, release_value
+from assocpriv.client.numeric.table_client import (
+    check_inputs,
+    encode,
+    randomize_inputs,
+    randomize_record,
+    release,
+    release_value,
+)
 from assocpriv.guarantees.amplification import Guarantee
 from assocpriv.plans.numeric.table_plan import (
     CategoryColumn,
@@ -109,3 +116,21 @@ def test_inputs_beyond_a_column_are_refused(optional: bool) -> None:
         inputs[0, place] = wrong
         with pytest.raises(ValueError, match="within the plan's columns"):
             next(randomize_inputs([inputs], plan, entropy=SeededEntropy(1), workers=1))
+
+
+@pytest.mark.parametrize(
+    ("inputs", "error"),
+    [
+        (np.zeros((2, 2), np.int64), TypeError),
+        (np.zeros(2, np.int32), TypeError),
+        (np.zeros((2, 1), np.int32), TypeError),
+        (np.zeros((2, 3), np.int32), TypeError),
+        (np.array([[0, 0], [0, -1]], np.int32), ValueError),
+        (np.array([[0, 0], [5, 0]], np.int32), ValueError),
+    ],
+)
+def test_inputs_that_compiled_code_may_not_read(inputs: np.ndarray, error: type[Exception]) -> None:
+    """Other types, shapes and inputs beyond the columns, 0..4 and 0..9, are refused."""
+    check_inputs(np.array([[0, 9], [4, 0]], np.int32), [4, 9])
+    with pytest.raises(error, match="inputs must"):
+        check_inputs(inputs, [4, 9])

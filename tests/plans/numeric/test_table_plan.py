@@ -192,6 +192,13 @@ def test_arrow_decimals_have_the_cell_of_their_digits() -> None:
     assert [read_value(value, missing) for value in (Decimal("nan"), np.float32("nan"), math.nan, None)] == [2] * 4
 
 
+@pytest.mark.parametrize("values", [("a", "a", "b"), ("a", "b"), ("a", "b", "c", "d")])
+def test_categories_are_as_many_as_their_cells(values: tuple[str, ...]) -> None:
+    """And differ."""
+    with pytest.raises(PlanError, match="needs values that differ"):
+        CategoryColumn("c", Clear(3), False, values)
+
+
 def test_categories_may_be_numpy_values() -> None:
     """Numpy's numbers and booleans are read like Python's; numbers longer than a name are no value."""
     column = CategoryColumn("c", Clear(3), False, ("7", "true", "False"))
