@@ -491,8 +491,9 @@ def test_composed_reports_of_one_person_stay_below_the_composition() -> None:
         assert exact <= whole  # a person's two reports as one of γ²
 
 
-def test_the_local_guarantee_suffices_only_for_all_reports_of_a_person() -> None:
-    """Among ten people, γ below e^ε keeps the guarantee without a blanket for one report of each, not for three."""
-    guarantee = CentralGuarantee(Fraction(1), Fraction(1, 10**8), 10)
-    assert guarantee.holds(Fraction(5, 2), Fraction(0))
-    assert not guarantee.holds(Fraction(5, 2), Fraction(0), 3)
+@pytest.mark.parametrize(("gamma", "reports_per_person"), [("5/2", 1), ("13/8", 2), ("6/5", 5)])
+def test_reports_that_alone_keep_epsilon_need_no_others(gamma: str, reports_per_person: int) -> None:
+    """Where few people hide a report, γ to the power of a person's reports must be at most e^ε, and that suffices."""
+    guarantee, amplification = CentralGuarantee(Fraction(1), Fraction(1, 10**8), 10), Fraction(gamma)
+    assert guarantee.holds(amplification, Fraction(0), reports_per_person)
+    assert not guarantee.holds(amplification * Fraction(11, 10), Fraction(0), reports_per_person)
