@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assocpriv import read_baskets
@@ -62,6 +62,7 @@ LINES = st.lists(
 )
 
 
+@settings(max_examples=40)
 @given(LINES, st.sampled_from(["\n", "\r\n"]), st.booleans(), st.sampled_from([4, 7, 1 << 22]), st.booleans())
 def test_dat_matches_a_naive_parser(lines: Any, end: str, last: bool, chunk: int, bom: bool) -> None:
     """The dat reader agrees with str.split for any blanks, line ends, chunk size and numbers."""
