@@ -20,6 +20,7 @@ from assocpriv.server.baskets.comparison import (
     CompareRequest,
     _contrast,
     _difference_columns,
+    _Evidence,
     _pool_truncation,
     comparison_records,
     p_values,
@@ -270,3 +271,15 @@ def test_detectable_differences_are_found_with_80_percent_power(rng: np.random.G
     )
     low, high = binom.ppf([FALSE_ALARM, 1 - FALSE_ALARM], 20_000, 0.8)
     assert low <= found <= high
+
+
+def test_errors_of_confidences_follow_from_those_of_supports() -> None:
+    """Var(b/a) = (Var b + (b/a)² Var a) / a² on each side, for known antecedents of either precision."""
+    b, a = np.array([0.10, 0.12]), np.array([0.20, 0.30])
+    noise, errors = np.array([1e-6, 4e-6]), np.array([0.03, 0.002])
+    table = np.array([b, a]).T
+    own, spread = np.array([noise, errors**2]).T, np.array([np.sqrt(noise), errors]).T
+    evidence = _Evidence(np.array([-1.0, 1.0]), table, own, np.zeros(2), table, spread)
+    difference, error, _ = evidence.ratios(np.array([0]), np.array([1]))
+    assert difference == pytest.approx([0.4 - 0.5])
+    assert error == pytest.approx([np.sqrt(((noise + (b / a) ** 2 * errors**2) / a**2).sum())])

@@ -8,9 +8,10 @@ import pytest
 from assocpriv.guarantees.amplification import Guarantee
 from assocpriv.numeric import ReleasedTreeClassifier
 from assocpriv.plans.numeric.table_plan import CategoryColumn, Clear, NumberColumn, TablePlan, UniformNoise, Window
+from assocpriv.plans.numeric.tree_model import NumberInput
 from assocpriv.server.numeric.maximum_likelihood import early_stopped_em
 from assocpriv.server.numeric.tree_growth import Box, GrowthLimits, Mixture, PositionedRecords, grow, prune
-from assocpriv.server.numeric.tree_positions import ReleasedRecords, channel_of
+from assocpriv.server.numeric.tree_positions import ReleasedRecords, TreeChannel, _difference_basis, channel_of
 
 
 def quarters(sizes):
@@ -147,3 +148,27 @@ def test_a_recount_of_raw_columns_changes_nothing(rng: np.random.Generator) -> N
     prune(root, [], whole=True)
     for box, counts in zip(root.in_preorder(), before, strict=True):
         assert box.mass == pytest.approx(counts, rel=1e-4, abs=0.01)
+
+
+def test_the_prior_of_differences_is_smooth() -> None:
+    """Under equal frequencies its functions of 64 ordered values are orthonormal, and are cosines with 0, 1, 2 … roots.
+
+    Values without an order have an indicator each, less its mean.
+    """
+    basis, precisions = _difference_basis(np.full(64, 1 / 64), 64)
+    n = basis.shape[1]
+    np.testing.assert_allclose(basis.T @ basis / 64, np.eye(n), atol=1e-12)
+    assert [int((np.diff(np.sign(each)) != 0).sum()) for each in basis.T] == list(range(1, n + 1))
+    assert precisions.tolist() == [place**2 for place in range(1, n + 1)]
+    named, precisions = _difference_basis(np.array([0.5, 0.3, 0.2]), 0)
+    np.testing.assert_allclose(named, np.eye(3) - [0.5, 0.3, 0.2])
+    assert precisions.tolist() == [1.0, 1.0, 1.0]
+
+
+def test_contrast_is_the_largest_correlation() -> None:
+    """1 for a code that says exactly which half a position is in, and nothing else; 0 for one that says nothing."""
+    column = NumberInput("x", 0.0, 1.0)
+    halves = np.kron(np.eye(2), np.full((2, 2), 0.5))
+    for matrix, contrast in ((halves, 1.0), (np.full((4, 4), 0.25), 0.0), (np.eye(4) * 0.6 + 0.1, 0.6), (None, 1.0)):
+        channel = TreeChannel(column, np.linspace(0, 1, 5), np.arange(4), matrix)
+        assert channel.contrast == pytest.approx(contrast, abs=1e-7)
