@@ -74,6 +74,7 @@ def test_messages_leave_in_random_order(gateway: Gateway) -> None:
             answers = [visitor._ask("POST", GATEWAY_PATH, OUTER, body) for body in sent]
             return [answer.body for answer in await asyncio.gather(*answers)]
 
+        assert visitor.application._period * relay_app._BATCHES == pytest.approx(0.2)
         assert visitor.run(send_all()) == sent
     assert sorted(gateway.bodies) == sent
     assert gateway.bodies != sent
