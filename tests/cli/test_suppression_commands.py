@@ -77,6 +77,7 @@ def test_check_sets_the_exit_status(table_folder):
         (["--templates", "t.toml", "-o", "out.csv", "--layout", "separator=tab"], "lacks columns job, country, debt"),
         (["--templates", "t.toml", "-o", "out.csv", "--layout", "sheet=#1"], "sheet= applies only to workbooks"),
         (["--templates", "t.toml", "-o", "out.xlsx"], "released as text; use an output name that ends in .csv"),
+        (["--templates", "t.toml", "-o", "out.dat"], "the file's name must end in .csv"),
     ],
 )  # fmt: skip
 def test_bad_input(table_folder, options, message):
