@@ -194,7 +194,7 @@ class Collector:
 
     def connect(self) -> http.client.HTTPConnection:
         """Return a connection."""
-        return http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        return http.client.HTTPConnection("127.0.0.1", self.port, timeout=300)
 
     def ask(
         self, method: str, path: str, body: Any = None, headers: dict[str, str] | None = None
@@ -212,7 +212,7 @@ class Collector:
 
     def raw(self) -> socket.socket:
         """Return a socket to write to, closed with the collector at the latest."""
-        self._sockets.append(socket.create_connection(("127.0.0.1", self.port), timeout=60))
+        self._sockets.append(socket.create_connection(("127.0.0.1", self.port), timeout=300))
         return self._sockets[-1]
 
     def head(self, length: int | None, *more: str) -> bytes:

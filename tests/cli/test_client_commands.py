@@ -70,11 +70,11 @@ def test_a_signal_leaves_nothing_unfinished(home: Path, tmp_path: Path, number: 
     with subprocess.Popen(arguments, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdin is not None
         process.stdin.write(b"1 2 3\n5 7\n" * 600_000)
-        until = monotonic() + 60
+        until = monotonic() + 300
         while not any(tmp_path.glob(".*.part")) and process.poll() is None and monotonic() < until:
             sleep(0.01)
         process.send_signal(number)
-        _, errors = process.communicate(timeout=60)
+        _, errors = process.communicate(timeout=300)
     assert process.returncode == 1
     assert b"Traceback" not in errors
     assert not any(tmp_path.iterdir())

@@ -19,7 +19,7 @@ from assocpriv.cli.main import main
 from assocpriv.show import text_renderer
 
 CTRL_C = "\x03"
-WAIT_SECONDS = 60  # for the next question; a session that hangs fails
+WAIT_SECONDS = 300  # for the next question; a session that hangs fails
 TERMINAL = '<"$0" 2>"$0"'  # opened by the leader of a session it becomes the one whose Ctrl-C counts
 
 

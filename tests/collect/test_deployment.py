@@ -103,7 +103,7 @@ def ask(site: Site, method: str, path: str, body: bytes = b"") -> tuple[int, byt
     """Send a request over TLS, check the certificate, and return status and body of the answer."""
     port, home, _ = site
     trusted = ssl.create_default_context(cafile=str(certificate_of(home)))
-    connection = http.client.HTTPSConnection("localhost", port, context=trusted, timeout=20)
+    connection = http.client.HTTPSConnection("localhost", port, context=trusted, timeout=120)
     with closing(connection):
         connection.request(method, path, body=body, headers={**HEADERS, "User-Agent": MARK, "Cookie": MARK})
         answer = connection.getresponse()

@@ -156,7 +156,7 @@ def test_64_kib_of_headers_are_accepted(collector: Collector) -> None:
 
 def test_idle_connections_are_closed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Without a request, or with only line ends: closed in time; half a head: 408; a slow body is waited for."""
-    monkeypatch.setattr(http_server, "_HEAD_SECONDS", 0.5)
+    monkeypatch.setattr(http_server, "_HEAD_SECONDS", 2.5)
     with served(tmp_path / "data") as port:
 
         def ask(sent: bytes) -> socket.socket:

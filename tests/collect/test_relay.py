@@ -1,7 +1,7 @@
 """Tests of the relay: what it forwards, delays, refuses and logs."""
 
 import asyncio
-import time
+import threading
 from collections.abc import Iterator
 
 import pytest
@@ -27,7 +27,8 @@ class Gateway:
 
     def __init__(self) -> None:
         self.heads, self.bodies, self.key_requests = list[dict[str, str]](), list[bytes](), 0
-        self.kind, self.status, self.seconds, self.url = "message/ohttp-res", 200, 0.0, ""
+        self.kind, self.status, self.may_answer, self.url = "message/ohttp-res", 200, threading.Event(), ""
+        self.may_answer.set()
 
     def answer(self, method: str, _: str, headers: dict[str, str], body: bytes) -> Reply:
         """Answer a message, or return a new key."""
@@ -37,7 +38,7 @@ class Gateway:
             return 200, {"Content-Type": "application/ohttp-keys", "Set-Cookie": MARK}, keys
         self.heads.append(headers)
         self.bodies.append(body)
-        time.sleep(self.seconds)
+        self.may_answer.wait(300)
         return self.status, {"Content-Type": self.kind, "Set-Cookie": MARK, "Location": "/elsewhere"}, body
 
 
@@ -128,10 +129,11 @@ def test_refusals(gateway: Gateway, monkeypatch: pytest.MonkeyPatch) -> None:
         assert visitor.get("/healthz").status == 200
     monkeypatch.setattr(relay_app, "_WAITING_BYTES", 100)
     monkeypatch.setattr(relay_app, "_GATEWAY_SECONDS", 0.05)
-    gateway.seconds = 0.5
+    gateway.may_answer.clear()
     with Visitor(relay_app.Relay(gateway.url, 0)) as visitor:
         answer = visitor.post(GATEWAY_PATH, b"sealed", **OUTER)
         assert (answer.status, answer.json["error"]) == (504, "slow-gateway")
+        gateway.may_answer.set()
 
 
 def test_an_address_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:

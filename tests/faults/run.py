@@ -26,7 +26,7 @@ from pathlib import Path
 from queue import SimpleQueue
 
 ROOT = Path(__file__).resolve().parents[2]
-MUTATED = ("guarantees", "client", "server", "suppress", "collect")
+MUTATED = ("guarantees", "plans", "client", "estimation", "server", "suppress", "collect", "releasing")
 PYTEST = (sys.executable, "-m", "pytest", "-x", "-q", "--no-header", "-p", "no:cacheprovider")
 LIMIT = 900  # seconds: a fault may make a loop endless, which counts as caught
 
