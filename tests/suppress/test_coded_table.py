@@ -62,7 +62,7 @@ def test_what_are_numbers(values, wanted):
     assert (value_numbers(values, all_numbers(values)) is not None) == wanted
 
 
-@pytest.mark.parametrize("bins", ["x", 1, 1001, True, 2.5, ["3", "4"], "age=", {"age": "many"}])
+@pytest.mark.parametrize("bins", ["x", -3, 0, 1, 1001, True, 2.5, ["3", "4"], "age=", {"age": "many"}])
 def test_invalid_bins_are_refused(bins):
     """Other words and numbers are refused."""
     with pytest.raises(TemplateError, match="columns"):

@@ -16,6 +16,7 @@ from assocpriv.estimation.supports import detectable_differences
 from assocpriv.files.mined_tables import LightFrame
 from assocpriv.guarantees.errors import EstimateError, WireError
 from assocpriv.records.baskets import Baskets
+from assocpriv.server.baskets import comparison
 from assocpriv.server.baskets.comparison import (
     CompareRequest,
     _contrast,
@@ -283,3 +284,27 @@ def test_errors_of_confidences_follow_from_those_of_supports() -> None:
     difference, error, _ = evidence.ratios(np.array([0]), np.array([1]))
     assert difference == pytest.approx([0.4 - 0.5])
     assert error == pytest.approx([np.sqrt(((noise + (b / a) ** 2 * errors**2) / a**2).sum())])
+
+
+def test_hypotheses_are_all_itemsets_and_rules(rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of n items there are C(n, k) itemsets of k items, each with 2^k − 2 rules; a group has the rows of one size."""
+    asked: list[tuple[list[int], list[int]]] = []
+
+    def record(p: Any, groups: Any, hypotheses: Any, level: float) -> Any:
+        asked.append(([len(rows) for rows in groups], list(hypotheses)))
+        return reject_by_size(p, groups, hypotheses, level)
+
+    monkeypatch.setattr(comparison, "reject_by_size", record)
+    found = ap.compare(*(collected(rng, np.full(6, 0.6), 20_000) for _ in range(2)), fdr="5%")
+    sizes = [
+        np.bincount([len(a | c) for a, c in zip(*sides, strict=True)], minlength=4)
+        for sides in (
+            (found.itemsets["itemsets"], found.itemsets["itemsets"]),
+            (found.rules["antecedents"], found.rules["consequents"]),
+        )
+    ]
+    assert asked == [
+        (sizes[0][1:4].tolist(), [6, 15, 20]),
+        (sizes[1][2:4].tolist(), [15 * 2, 20 * 6]),
+    ]
+    assert min(*sizes[0][1:3], sizes[1][2]) > 0
