@@ -93,7 +93,7 @@ def release(
 
     if (catalogue is None) != discover:
         raise PlanError(
-            "name the public catalogue, or set discover to publish items found in the baskets that are in many of them"
+            "name the public catalogue, or set discover (--discover) to publish items that are in many of the baskets"
         )
     if limit is not None and ledger is None:
         raise PlanError("a limit is that of a ledger; name its file, too")
