@@ -406,3 +406,13 @@ def test_a_release_of_single_items_names_no_second_round(tmp_path: Path) -> None
     """Advice about plans is not printed for a release, which has none."""
     ap.release(BASKETS, ["a", "b"], max_itemset=1, output=tmp_path / "r.parquet")
     assert "refine" not in run("mine", tmp_path / "r.parquet", "-o", tmp_path / "m.csv").output
+
+
+def test_a_part_of_baskets_is_released_like_a_copy() -> None:
+    """A slice shares the arrays of all baskets."""
+    part = shop(6_000)[1_000:5_000]
+    copy = Baskets(part.catalogue, part.offsets - part.offsets[0], part.items[part.offsets[0] : part.offsets[-1]])
+    one, other = (release_baskets(each, OPTIONS, entropy=SeededEntropy(1)) for each in (part, copy))
+    assert len(one.stages) == 2
+    for mine, others in zip(counts_of(one), counts_of(other), strict=True):
+        assert mine.tolist() == others.tolist()
