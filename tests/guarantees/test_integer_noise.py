@@ -73,6 +73,9 @@ def test_further_digits_decide_where_64_do_not() -> None:
     assert noise.draw(1, Given([word, max(rest - 9, 0)])).tolist() == [first + place - 1]
     assert noise.draw(1, Given([word, min(rest + 9, most)])).tolist() == [first + place]
     assert noise.draw(1, Given([0, 1 << 63])).tolist()[0] < first + 20
+    source = Given([word, rest, 0, 0])  # within the interval of the boundary's own error
+    noise.draw(1, source)
+    assert len(source.left) < 2
     source = Given([most, most, 5, 5, 5])
     assert noise.draw(1, source).tolist()[0] > 20  # σ = 2
     assert len(source.left) < 3

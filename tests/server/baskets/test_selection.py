@@ -82,6 +82,9 @@ def test_redundant_rules_have_a_smaller_antecedent_that_predicts_as_well(itemset
     two = pd.DataFrame({"antecedents": [frozenset("a"), frozenset("b")], "consequents": [frozenset("c")] * 2})
     two = two.assign(**{"confidence": [0.3, 0.3], "consequent support": [0.29, 0.31]})
     assert find_redundant(two).tolist() == [False, True]  # each by its own lift
+    part = pd.DataFrame({"antecedents": [frozenset("a"), frozenset("ab")], "consequents": [frozenset("c")] * 2})
+    part = part.assign(**{"confidence": [0.3, 0.3], "consequent support": [0.1, 0.1]})
+    assert find_redundant(part).tolist() == [False, True]
     assert find_redundant(rules).tolist() == naive
     assert sides(association_rules(itemsets, 0.2, prune=True)) == sides(rules[~np.array(naive)])
 
@@ -120,6 +123,15 @@ def test_each_size_has_its_share_of_few_rows(itemsets: pd.DataFrame) -> None:
     record = mined(itemsets, wanted=ItemsetFilter(contains=["11"], size="2..")).to_json()
     assert record["hidden"] == len(itemsets) - len(record["itemsets"])
     assert all("11" in row["itemset"] and len(row["itemset"]) >= 2 for row in record["itemsets"])
+
+
+def test_rows_by_support_or_size(itemsets: pd.DataFrame) -> None:
+    """All rows by falling support, for the order of sizes within each size."""
+    frame = LightFrame.from_frame(itemsets)
+    for order, keys in (("support", ["support"]), ("size", ["length", "support"])):
+        shown = frame.take(rows_to_show(frame, ItemsetFilter(sort=order), 40))
+        wanted = itemsets.sort_values(keys, ascending=[key == "length" for key in keys], kind="stable")
+        assert shown["support"].tolist() == wanted["support"].head(40).tolist()
 
 
 def test_selected_rows_come_first(itemsets: pd.DataFrame) -> None:

@@ -268,6 +268,8 @@ def test_mass_is_conserved_and_order_is_irrelevant(rng, few, method: str) -> Non
     found = reconstruct(reports, method=method)
     again = reconstruct(Reports(plan, reports.packed[rng.permutation(len(reports))]), method=method)
     assert found.record() == again.record()
+    if method not in ("auto", "least-squares"):
+        assert {each.method for each in found.columns.values() if each.numbers is not None} == {method}
     for each in found.columns.values():
         assert each.share.sum() == pytest.approx(1)
         assert method == "least-squares" or (each.share >= 0).all()

@@ -11,7 +11,13 @@ from assocpriv.plans.numeric.table_plan import CategoryColumn, Clear, NumberColu
 from assocpriv.plans.numeric.tree_model import NumberInput
 from assocpriv.server.numeric.maximum_likelihood import early_stopped_em
 from assocpriv.server.numeric.tree_growth import Box, GrowthLimits, Mixture, PositionedRecords, grow, prune
-from assocpriv.server.numeric.tree_positions import ReleasedRecords, TreeChannel, _difference_basis, channel_of
+from assocpriv.server.numeric.tree_positions import (
+    ReleasedRecords,
+    TreeChannel,
+    _difference_basis,
+    _unknown,
+    channel_of,
+)
 
 
 def quarters(sizes):
@@ -163,6 +169,14 @@ def test_the_prior_of_differences_is_smooth() -> None:
     named, precisions = _difference_basis(np.array([0.5, 0.3, 0.2]), 0)
     np.testing.assert_allclose(named, np.eye(3) - [0.5, 0.3, 0.2])
     assert precisions.tolist() == [1.0, 1.0, 1.0]
+
+
+def test_nothing_is_known_of_a_class_without_reports() -> None:
+    """Its values are equally frequent, with the variances of one drawn value."""
+    unknown = _unknown(4, 2)
+    assert unknown.shares.tolist() == [[0.25] * 4] * 2
+    for each in unknown.covariances:
+        np.testing.assert_allclose(each, np.diag([0.25] * 4) - 0.0625)
 
 
 def test_contrast_is_the_largest_correlation() -> None:
