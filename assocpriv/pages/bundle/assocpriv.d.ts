@@ -744,15 +744,15 @@ declare module "assocpriv/baskets/report-type" {
             operator: {
                 kind: string;
                 size: number;
-                items: number;
-                report_size: number;
+                insert_bits: number;
+                insert_num: number;
+                weight_bits: number;
                 keep_weights: string[];
             } | {
                 kind: string;
                 size: number;
-                insert_bits: number;
-                insert_num: number;
-                weight_bits: number;
+                items: number;
+                report_size: number;
                 keep_weights: string[];
             };
             generator: {
@@ -820,15 +820,15 @@ declare module "assocpriv/baskets/plan" {
                 operator: {
                     kind: string;
                     size: number;
-                    items: number;
-                    report_size: number;
+                    insert_bits: number;
+                    insert_num: number;
+                    weight_bits: number;
                     keep_weights: string[];
                 } | {
                     kind: string;
                     size: number;
-                    insert_bits: number;
-                    insert_num: number;
-                    weight_bits: number;
+                    items: number;
+                    report_size: number;
                     keep_weights: string[];
                 };
                 generator: {
@@ -1827,7 +1827,7 @@ declare module "assocpriv/tables/plan" {
         protectedPlaces: number[];
         columnsPerReport: number;
         /** Bytes of each column's code. */
-        widths: (1 | 2)[];
+        widths: (2 | 1)[];
         guarantee: {
             fields: {
                 prior: any;
