@@ -190,22 +190,32 @@ def test_parquet_of_any_types_is_refused_or_round_trips(name: str) -> None:
     run()
 
 
-RUN_TARGET = "import sys; from fuzz.targets import TARGETS; print(TARGETS[sys.argv[1]].run(sys.stdin.buffer.read()))"
+RUN_TARGETS = """
+import sys
+from pathlib import Path
+from fuzz.targets import TARGETS
+for name in sys.argv[1:]:
+    print(name, TARGETS[name].run(Path(name).read_bytes()))
+"""
 
 
-@pytest.mark.parametrize("name", ["baskets_parquet", "table_parquet"])
-def test_a_footer_that_ends_the_process_in_arrow_is_refused(name: str) -> None:
+def test_a_footer_that_ends_the_process_in_arrow_is_refused(tmp_path: Path) -> None:
     """Counts that do not fit their column raise an uncatchable C++ error where Arrow lists a chunk."""
-    data = TARGETS[name].seeds()[0]
-    length = int.from_bytes(data[-8:-4], "little")
-    # numbers of values by definition level, a list of 4; a fifth makes it wrong
-    footer = data[-8 - length : -8].replace(b"\x19\x46", b"\x19\x56\x00")
-    broken = data[: -8 - length] + footer + len(footer).to_bytes(4, "little") + b"PAR1"
-    assert len(broken) > len(data)
-    assert column_chunks(io.BytesIO(broken)) == column_chunks(io.BytesIO(data))
-    command = [sys.executable, "-c", RUN_TARGET, name]
-    ended = subprocess.run(command, input=broken, capture_output=True, env=environment(), check=False)
-    assert (ended.returncode, ended.stdout.strip()) == (0, b"False"), ended.stderr[-2000:]
+    names = "baskets_parquet", "table_parquet"
+    for name in names:
+        data = TARGETS[name].seeds()[0]
+        length = int.from_bytes(data[-8:-4], "little")
+        # numbers of values by definition level, a list of 4; a fifth makes it wrong
+        footer = data[-8 - length : -8].replace(b"\x19\x46", b"\x19\x56\x00")
+        broken = data[: -8 - length] + footer + len(footer).to_bytes(4, "little") + b"PAR1"
+        assert len(broken) > len(data)
+        assert column_chunks(io.BytesIO(broken)) == column_chunks(io.BytesIO(data))
+        (tmp_path / name).write_bytes(broken)
+    ended = subprocess.run(
+        [sys.executable, "-c", RUN_TARGETS, *names], cwd=tmp_path, env=environment(), capture_output=True, text=True,
+        check=False,
+    )  # fmt: skip
+    assert (ended.returncode, ended.stdout) == (0, "".join(f"{name} False\n" for name in names)), ended.stderr[-2000:]
 
 
 def environment() -> dict[str, str]:
@@ -285,7 +295,7 @@ def bombs(where: Path) -> dict[str, tuple[str, str]]:
         "name.parquet": ("baskets", parquet_bytes({"transaction": ids, "item": long_names}, **zipped), "read 20000"),
         "names.parquet": ("table", parquet_bytes({"itemsets": long_names}, **zipped), "not a file of mined"),
         "delta.parquet": (
-            "table", parquet_bytes({"itemsets": ["x" * 60_000] * 20_000}, **delta), "not a file of mined",
+            "table", parquet_bytes({"itemsets": ["x" * 60_000] * 4000}, **delta), "not a file of mined",
         ),
         "line.dat.gz": ("baskets", gzip.compress(b"1 " * (1 << 25), 1), "MiB to read"),
         "long.csv.gz": ("long", gzip.compress(b"transaction,item\n" + b"1,1\n" * (1 << 22), 1), "read as a whole"),
