@@ -56,6 +56,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, localcontext
 from fractions import Fraction
+from functools import lru_cache
 from numbers import Real
 
 from assocpriv.guarantees.errors import PlanError, as_list
@@ -388,6 +389,7 @@ def round_epsilon_up(amplification: Fraction) -> float:
     return math.ceil(epsilon_from_amplification(amplification) * 10**6) / 10**6
 
 
+@lru_cache  # a millisecond each, and a planner asks for the same one again and again
 def log_up(number: Fraction) -> float:
     """Return the natural logarithm of a positive number, rounded up.
 
