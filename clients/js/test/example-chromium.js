@@ -45,13 +45,18 @@ async function pressed(shop) {
   return message.textContent();
 }
 
-/** Open the page in a new browser context, and return it with its console messages. */
+/** Open the page as on a first visit, and return its console messages; a new browser context would take a new process. */
 async function opened(shop) {
-  const fresh = await (await shop.context().browser().newContext()).newPage();
+  for (const kind of ["console", "request"]) shop.removeAllListeners(kind);
+  await shop.unrouteAll();
+  await shop.goto("about:blank");
+  const { origin } = new URL(HOME);
+  const session = await shop.context().newCDPSession(shop);
+  await session.send("Storage.clearDataForOrigin", { origin, storageTypes: "all" });
   const logged = [];
-  fresh.on("console", (message) => logged.push({ type: message.type(), text: message.text() }));
-  await fresh.goto(HOME);
-  return { fresh, logged };
+  shop.on("console", (message) => logged.push({ type: message.type(), text: message.text() }));
+  await shop.goto(HOME);
+  return { fresh: shop, logged };
 }
 
 const CHECKS = {
