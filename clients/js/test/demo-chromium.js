@@ -66,13 +66,13 @@ async function isClean(page) {
   }
 }
 
+const elsewhere = await visitor(); // one for all, as a context's process takes a second to start
+
 /** A page that gets another plan than the collector's. */
-async function openPlan(name) {
-  const context = await visitor();
-  await context.route("**/plan", (route) => route.fulfill({ body: readFileSync(`${plans}/${name}.json`) }));
-  const page = await open(context);
-  await ready(page);
-  return page;
+async function openWith(answer) {
+  await elsewhere.unrouteAll();
+  await elsewhere.route("**/plan", answer);
+  return open(elsewhere);
 }
 
 async function choose(page, count) {
@@ -130,7 +130,8 @@ const cases = {
   },
 
   async "a report shows its report type"() {
-    const page = await openPlan("report_types");
+    const page = await openWith((route) => route.fulfill({ body: readFileSync(`${plans}/report_types.json`) }));
+    await ready(page);
     await page.locator("#search").fill("no such name");
     await shows(page, "#more", "No item has this");
     await page.locator("#search").fill("");
@@ -142,21 +143,17 @@ const cases = {
   },
 
   async "a page without a plan shows an error"() {
-    const context = await visitor();
-    await context.route("**/plan", (route) => route.fulfill({ status: 503, body: "" }));
-    const page = await open(context);
+    const page = await openWith((route) => route.fulfill({ status: 503, body: "" }));
     await shows(page, "#problem", "the server does not respond correctly. Reload this page");
     assert.ok(await page.locator("#shoppers").isDisabled());
     seen.logged.length = 0; // the browser itself logs the failure
   },
 
   async "a plan that breaks its guarantee is refused, and nothing is sent"() {
-    const context = await visitor();
-    await context.route("**/plan", async (route) => {
+    const page = await openWith(async (route) => {
       const plan = await (await route.fetch()).json();
       await route.fulfill({ json: { ...plan, guarantee: { ...plan.guarantee, posterior: "6/100" } } });
     });
-    const page = await open(context);
     const count = seen.sent.length;
     await shows(page, "#problem", "Nothing was sent");
     assert.ok(await page.locator("#make").isDisabled());

@@ -106,8 +106,9 @@ export const LEDGER = {
     }
   },
   "storage cleared while the ledger is open: the ledger refuses; a new one is empty": async (page) => {
+    const other = await another(page);
     for (const how of ["deleted by a page", "cleared by the browser", "emptied", "emptied and begun anew"]) {
-      const [name, other] = [newName(), await another(page)];
+      const name = newName();
       await call(page, "open", planText(2), name);
       const [made] = await call(page, "submitAll", ["a"]);
       if (how === "deleted by a page") {
@@ -131,8 +132,8 @@ export const LEDGER = {
       assert.deepEqual(await call(page, "submitAll", ["a", "b"]), ["LedgerError", "LedgerError"], how);
       await call(page, "open", planText(2), name);
       assert.notEqual((await call(page, "submitAll", ["a"]))[0], made);
-      await other.close();
     }
+    await other.close();
   },
   "a ledger of a later version, or with a record that no device writes, is refused": async (page) => {
     const whole = { number: 1, kind: 1, plan: "a", period: "b", id: "c", gamma: "7/1", report: [1] };
