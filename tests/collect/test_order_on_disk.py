@@ -26,11 +26,13 @@ CHILD = """
 import sys
 from pathlib import Path
 from collect.test_order_on_disk import store_in_order
-store = store_in_order(Path(sys.argv[1]), int(sys.argv[2]))
+stores = [store_in_order(Path(sys.argv[1]) / each, int(each)) for each in sys.argv[2:]]
 print("stored", flush=True)
 input()
-store.close()
+for store in stores:
+    store.close()
 """
+SIZES = 60, 1000, 20_000
 
 
 def record(number: int) -> bytes:
@@ -61,11 +63,11 @@ def deviations(order: list[int]) -> float:
 
 
 @pytest.mark.parametrize("end", ["stop", "kill"])
-@pytest.mark.parametrize("reports", [60, 1000, 20_000])
-def test_no_file_shows_the_order(tmp_path: Path, reports: int, end: str) -> None:
+def test_no_file_shows_the_order(tmp_path: Path, end: str) -> None:
     """All reports are in one file, in an order that is unrelated to their arrival; its time is midnight."""
     data, seen = tmp_path / "data", tmp_path / "seen"
-    command = [sys.executable, "-c", CHILD, str(data), str(reports)]
+    data.mkdir()
+    command = [sys.executable, "-c", CHILD, str(data), *map(str, SIZES)]
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env={"PYTHONPATH": ":".join(sys.path)}
     ) as child:
@@ -76,14 +78,16 @@ def test_no_file_shows_the_order(tmp_path: Path, reports: int, end: str) -> None
             child.kill()
         else:
             child.communicate(b"\n")
-    for folder in (seen, data):
-        (order,) = orders(folder)
-        assert sorted(order) == list(range(reports))
-        assert abs(deviations(order)) < 4.9
-    assert {path.stat().st_mtime % 86400 for path in (data / "open").iterdir()} == {0}
-    store = SqliteStore(data, PLAN)
-    assert store.status().reports == reports
-    store.close()
+    for reports in SIZES:
+        folder = data / str(reports)
+        for place in (seen / str(reports), folder):
+            (order,) = orders(place)
+            assert sorted(order) == list(range(reports))
+            assert abs(deviations(order)) < 4.9
+        assert {path.stat().st_mtime % 86400 for path in (folder / "open").iterdir()} == {0}
+        store = SqliteStore(folder, PLAN)
+        assert store.status().reports == reports
+        store.close()
 
 
 def test_of_two_reports_either_may_stand_first(tmp_path: Path) -> None:
