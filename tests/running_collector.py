@@ -277,6 +277,9 @@ def upload(numbers: Iterable[int], key: int = 0, quota: int | None = None) -> Up
     return read_upload(records(numbers), PLAN, key, quota)
 
 
+QUICK_JAVA = "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"  # a process of seconds is not worth optimizing its code
+
+
 def send_with_offers(url: str, authority: Path | None = None) -> list[str]:
     """Return the answers to reports that curl and Java send, each whole and in two pieces, while offering HTTP/2.
 
@@ -301,11 +304,13 @@ def send_with_offers(url: str, authority: Path | None = None) -> list[str]:
             if authority:
                 store = f"{place}/trusted"
                 words = ["-importcert", "-noprompt", "-file", authority, "-keystore", store, "-storepass", "changeit"]
-                subprocess.run(["keytool", *words], capture_output=True, check=True)
+                subprocess.run(
+                    ["keytool", *(f"-J{each}" for each in QUICK_JAVA), *words], capture_output=True, check=True
+                )
                 trust = [f"-Djavax.net.ssl.trustStore={store}", "-Djavax.net.ssl.trustStorePassword=changeit"]
             program = [*trust, Path(__file__).parent / "collect" / "Offers.java", url, PLAN.plan_id]
             done = subprocess.run(
-                ["java", *map(str, program), *(body.hex() for body in bodies[2:])],
+                ["java", *QUICK_JAVA, *map(str, program), *(body.hex() for body in bodies[2:])],
                 capture_output=True,
                 text=True,
                 check=True,
