@@ -19,7 +19,7 @@ PLANS = {name: exact.make(n, k, exact.OPERATORS[m], kind) for name, (n, k, m, ki
     "three report types": command_line.vector_plan("asks-three"),
 }
 # many draws, of plans whose form other plans have too
-SLOW = ("bch of length 15", "reed-solomon, r=1", "reed-solomon, rho 3/4")
+SLOW = ("bch of length 15", "reed-solomon, 3 bits", "reed-solomon, rho 3/4")
 
 
 def transactions_of(plan):

@@ -38,7 +38,8 @@ PLANS = {
     "none, 3 items": (3, 2, "m2", "none"), "none, rho 3/4": (3, 1, "m2 dropping", "none"),
     "none, M=3 of 4": (4, 2, "m3", "none"), "none, M=1": (4, 1, "m1", "none"), "bch": (4, 2, "m2", "bch"),
     "bch with a row of ones": (5, 1, "m2", "bch"),
-    "bch, r=2": (3, 1, "m1", "bch"), "reed-solomon, r=1": (3, 1, "m2", "reed-solomon"),
+    "bch, r=2": (3, 1, "m1", "bch"), "reed-solomon, r=1": (2, 1, "m2", "reed-solomon"),
+    "reed-solomon, 3 bits": (3, 1, "m2", "reed-solomon"),
     "reed-solomon, r=2": (3, 1, "m1", "reed-solomon"), "reed-solomon, rho 3/4": (2, 1, "m2 dropping", "reed-solomon"),
 }  # fmt: skip
 FIXED = {  # reports of a fixed size
@@ -52,7 +53,13 @@ FIXED = {  # reports of a fixed size
 }
 
 
-@pytest.fixture(scope="module", params=[*PLANS, *FIXED])
+SLOW = "reed-solomon, 3 bits"  # many draws, and larger only by a bit of the field
+
+
+@pytest.fixture(
+    scope="module",
+    params=[pytest.param(each, marks=[pytest.mark.slow] if each == SLOW else []) for each in (*PLANS, *FIXED)],
+)
 def plan(request: pytest.FixtureRequest) -> Plan:
     """Return one plan of each operator and generator."""
     if request.param in FIXED:
