@@ -29,7 +29,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -309,6 +309,7 @@ def _least_epsilon(amplification: Fraction, reports: int, delta: float, mass: Fr
     return high * _UP  # more than the rounding error of e^ε'
 
 
+@lru_cache(maxsize=1024)  # milliseconds each, and a planner asks for the same one again
 def shuffled_delta(epsilon: float, amplification: Fraction, reports: int, mass: Fraction, lost: float = 1e-30) -> float:
     """Return an upper bound of δ(ε') for a blanket of a given mass, at least 2/(γ+1).
 

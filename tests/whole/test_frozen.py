@@ -99,7 +99,7 @@ tree: tree t.parquet --class class -o model.json
 predict: predict model.json t.csv -o predicted.csv
 inspect tree: inspect model.json
 generate: generate quest --people 100 --items 20 -o quest.dat
-audit: audit table.json --trials 1000
+audit: audit table.json --trials 1000 --client single
 guide start: guide start t.csv --class class --epsilon 4 -o guided.json --state state.json
 guide publish: guide publish state.json -o guidance.json
 randomize guided: randomize t.csv --plan guided.json --guidance guidance.json -o guided.parquet
