@@ -50,7 +50,7 @@ def spark() -> Any:
     with pytest.MonkeyPatch.context() as patch:  # a process of seconds is not worth optimizing its code
         patch.setenv("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
         session = connect("local[2,2]")
-    options = {"shuffle.partitions": 2, "adaptive.enabled": False, "codegen.wholeStage": False}
+    options = {"shuffle.partitions": 2, "codegen.wholeStage": False}
     for name, value in (options | {"codegen.factoryMode": "NO_CODEGEN"}).items():
         session.conf.set(f"spark.sql.{name}", value)
     return session

@@ -111,7 +111,7 @@ test("a report that a collector refuses stays queued, and the same bytes are sen
 test("a response that is missing or does not end is awaited for a limited time", async (t) => {
   const { state, ledger } = await ready(t);
   state.faults = ["silent", "slow"];
-  const result = await sendRecord([1], { collector: state.of({ answerSeconds: 1 }), ledger, period: PERIOD });
+  const result = await sendRecord([1], { collector: state.of({ answerSeconds: 2 }), ledger, period: PERIOD });
   assert.deepEqual([result.state, state.posts.length], ["sent", 3]);
   state.faults = ["slow"];
   const collector = state.of({ answerSeconds: 0.5, patienceSeconds: 0.5 });
