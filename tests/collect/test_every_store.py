@@ -289,6 +289,15 @@ def test_batches_end_by_their_number_of_reports(opened: Opened, folder: Path) ->
     assert found(store, folder) == list(range(36))
 
 
+def test_a_small_batch_is_rotated_only_if_allowed(opened: Opened) -> None:
+    """Reports of a few people are not closed together unless this is asked for."""
+    store = opened()
+    store.add([upload(range(3))])
+    with pytest.raises(FileError, match="3 report"):
+        store.rotate()
+    assert store.status().open == 3
+
+
 def test_a_quota_is_exact(opened: Opened) -> None:
     """Up to it all is accepted, beyond it nothing of a request; repeats are free; it outlives closing and restart."""
     store = opened()

@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { runInNewContext } from "node:vm";
 
+import { limitOf } from "../src/device/bounds.js";
 import { textOf } from "../src/device/record-queue.js";
 import { loadPlan, PlanError } from "../src/index.js";
 import { parseJson } from "../src/json.js";
@@ -17,6 +18,16 @@ test("a record without any column is refused, not read as missing values", () =>
   Object.assign(Row.prototype, given);
   for (const record of [new Map(Object.entries(given)), new Row(), [1, "3", true], "w", null]) {
     assert.throws(() => plan.randomize(record), TypeError);
+  }
+});
+
+test("a limit is written as fractions, decimals or percentages", () => {
+  for (const [prior, posterior] of [["5%", "50%"], ["0.05", "0.5"], ["1/20", "1/2"], ["5.0%", "50.00%"]]) {
+    const [above, below] = limitOf({ prior, posterior });
+    assert.equal(above, 19n * below, prior);
+  }
+  for (const prior of ["0.05.1", "5 %", ".05", "1/0", "", 0.05]) {
+    assert.throws(() => limitOf({ prior, posterior: "50%" }), PlanError, String(prior));
   }
 });
 
