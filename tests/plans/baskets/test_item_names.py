@@ -83,6 +83,9 @@ def test_a_name_has_at_most_64_ancestors(order: int) -> None:
     assert len(Names(parents=tuple(sorted(pairs[1:]))).parents) == MAX_ANCESTORS
     with pytest.raises(PlanError, match="64 ancestors"):
         Names(parents=tuple(sorted(pairs)))
+    for wrong in ((("b", "x"), ("a", "x")), (("a", "y"), ("a", "x")), (("a", "x"), ("a", "y"))):
+        with pytest.raises(PlanError, match="sorted, with one parent for each name"):
+            Names(parents=wrong)
 
 
 # ---- rolling up
