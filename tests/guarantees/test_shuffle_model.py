@@ -492,9 +492,9 @@ def test_composed_reports_of_one_person_stay_below_the_composition() -> None:
         assert exact <= whole  # a person's two reports as one of γ²
 
 
-@pytest.mark.parametrize(("gamma", "reports_per_person"), [("5/2", 1), ("13/8", 2), ("6/5", 5)])
+@pytest.mark.parametrize(("gamma", "reports_per_person"), [("7", 1), ("27/10", 2), ("37/25", 5)])
 def test_reports_that_alone_keep_epsilon_need_no_others(gamma: str, reports_per_person: int) -> None:
     """Where few people hide a report, γ to the power of a person's reports must be at most e^ε, and that suffices."""
-    guarantee, amplification = CentralGuarantee(Fraction(1), Fraction(1, 10**8), 10), Fraction(gamma)
+    guarantee, amplification = CentralGuarantee(Fraction(2), Fraction(1, 10**8), 10), Fraction(gamma)
     assert guarantee.holds(amplification, Fraction(0), reports_per_person)
     assert not guarantee.holds(amplification * Fraction(11, 10), Fraction(0), reports_per_person)
