@@ -210,6 +210,7 @@ def test_guidance_changes_once_per_batch(rng):
 def test_wrong_arguments(wrong, error, message):
     """A level below 1 or above the number of bits, an unknown classifier, too few known tuples of a class."""
     assert estimate_accuracy(publish(start_empty(PLAN, 1))) == []  # no estimates before the first response
+    start_with_tuples(PLAN, np.array([0] * 7 + [1] * 2), np.eye(9, 5, dtype=np.uint8))  # two of each class suffice
     with pytest.raises(error, match=message):
         wrong()
 
