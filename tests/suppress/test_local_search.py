@@ -145,6 +145,15 @@ def test_groups_have_the_minimum_size(search):
         assert search(codes, weights, limits, None, 3).shown.all() == (records == 3)
 
 
+def test_both_parts_of_a_group_keep_what_was_charged():
+    """A refusal before a split counts for all records that it was about."""
+    codes, weights, every = np.array([[0, 2], [0, 3], [1, 2], [1, 3]], np.int32), np.tile([1, 0], (4, 1)), np.arange(4)
+    charged, column_of = np.array([0, 0, 3, 0]), np.array([0, 0, 1, 1])
+    group = suppression._Group(every, *suppression._count_values(codes, weights, every, 1), charged)
+    parts = suppression._split_group(group, 0, codes, weights, column_of)
+    assert [part.charged.tolist() for part in parts] == [[0, 0, 3, 0]] * 2
+
+
 def faulty_search(old: str, new: str) -> Any:
     """Return a search with a seeded fault."""
     source = Path(suppression.__file__).read_text(encoding="utf-8")
