@@ -34,7 +34,7 @@ TAKES_LONG = (
     "collect/test_through_a_relay.py", "cli/test_plan_dialog.py", "collect/test_postgres.py", "whole/test_readme.py",
 )  # fmt: skip
 ORDER = {name: place for place, name in enumerate((*FAILS_FIRST, *TAKES_LONG))}
-BEGAN, SOURCE = pytest.StashKey[float](), pytest.StashKey["SeededSource"]()
+BEGAN, SOURCE = pytest.StashKey[float](), pytest.StashKey["SeededSource | None"]()
 SHARED_DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 
 
@@ -77,17 +77,10 @@ class SeededSource:
 
     def __init__(self, name):
         self._own, self._process, self.stream = os.urandom, os.getpid(), _stream(name)
-        os.urandom = random._urandom = self._give  # secrets, uuid and numpy's seeds draw from the second
-        # draws are made in the order of the chunks, not as threads come
-        SystemEntropy.is_shared = False
 
-    def _give(self, count):
+    def __call__(self, count):
+        """Return random bytes."""
         return self.stream.bytes(count) if os.getpid() == self._process else self._own(count)
-
-    def close(self):
-        """Return to the system's own bytes."""
-        os.urandom = random._urandom = self._own
-        SystemEntropy.is_shared = True
 
 
 def _stream(name):
@@ -98,19 +91,21 @@ def _stream(name):
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item):
     """Seed the system's random bytes by a test's name and --soak-seed, unless it is marked system_entropy."""
+    item.config.stash[SOURCE] = None
     if item.get_closest_marker("system_entropy"):
         return (yield)
-    item.stash[SOURCE] = source = SeededSource(_name(item.config, item.nodeid))
-    try:
+    item.config.stash[SOURCE] = source = SeededSource(_name(item.config, item.nodeid))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "urandom", source)
+        patch.setattr(random, "_urandom", source)  # of secrets, uuid and numpy's seeds
+        patch.setattr(SystemEntropy, "is_shared", False)  # draws in the order of the chunks, not as threads come
         return (yield)
-    finally:
-        source.close()
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_fixture_setup(fixturedef, request):
     """Seed what is made for several tests by its own name, so that it does not depend on which test runs first."""
-    source = request._pyfuncitem.stash.get(SOURCE, None)
+    source = request.config.stash[SOURCE]
     if source is None or fixturedef.scope == "function":
         return (yield)
     before, parameter = source.stream, getattr(request, "param_index", 0)

@@ -19,6 +19,8 @@ from assocpriv.client.baskets.bulk_client import BulkRandomizer, randomize_chunk
 from assocpriv.guarantees.entropy import SystemEntropy, WordEntropy
 from assocpriv.records.baskets import Baskets
 
+pytestmark = pytest.mark.system_entropy
+
 PACKAGE = Path(ap.__file__).parent
 # powers of two are drawn by masking and have their own test
 SMALL = [n for n in range(2, 70) if n & (n - 1)]
@@ -118,8 +120,6 @@ def test_random_bits_compare_numbers_with_a(data, count, bits):
 
 
 # ---- every report uses only the system's entropy
-
-pytestmark = pytest.mark.system_entropy
 
 SOURCES = {path.relative_to(PACKAGE).as_posix(): path.read_text("utf-8") for path in PACKAGE.rglob("*.py")}
 

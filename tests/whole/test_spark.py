@@ -20,6 +20,7 @@ from command_line import NAME as CANARY
 from command_line import blocks_of, marks_in, refused, shown_by
 from naive import guided_plan as small_plan
 from naive import planned, random_people, randomize_tuples
+from running_collector import QUICK_JAVA
 
 import assocpriv as ap
 from assocpriv.client import spark_client as client
@@ -47,11 +48,11 @@ def spark() -> Any:
     """Return the session of all tests, as the command line starts it: two cores, two attempts per task."""
     if not shutil.which("java") and not os.environ.get("CI"):
         pytest.skip("Spark needs Java 17 or later")
-    with pytest.MonkeyPatch.context() as patch:  # a process of seconds is not worth optimizing its code
-        patch.setenv("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("JDK_JAVA_OPTIONS", " ".join(QUICK_JAVA))
         session = connect("local[2,2]")
-    options = {"shuffle.partitions": 2, "codegen.wholeStage": False}
-    for name, value in (options | {"codegen.factoryMode": "NO_CODEGEN"}).items():
+    options = {"shuffle.partitions": 2, "codegen.wholeStage": False, "codegen.factoryMode": "NO_CODEGEN"}
+    for name, value in options.items():
         session.conf.set(f"spark.sql.{name}", value)
     return session
 

@@ -297,15 +297,8 @@ def test_hypotheses_are_all_itemsets_and_rules(rng: np.random.Generator, monkeyp
 
     monkeypatch.setattr(comparison, "reject_by_size", record)
     found = ap.compare(*(collected(rng, np.full(6, 0.6), 20_000) for _ in range(2)), fdr="5%")
-    sizes = [
-        np.bincount([len(a | c) for a, c in zip(*sides, strict=True)], minlength=4)
-        for sides in (
-            (found.itemsets["itemsets"], found.itemsets["itemsets"]),
-            (found.rules["antecedents"], found.rules["consequents"]),
-        )
-    ]
-    assert asked == [
-        (sizes[0][1:4].tolist(), [6, 15, 20]),
-        (sizes[1][2:4].tolist(), [15 * 2, 20 * 6]),
-    ]
-    assert min(*sizes[0][1:3], sizes[1][2]) > 0
+    itemsets = np.bincount(found.itemsets["length"], minlength=4)
+    both = zip(found.rules["antecedents"], found.rules["consequents"], strict=True)
+    rules = np.bincount([len(left | right) for left, right in both], minlength=4)
+    assert asked == [(itemsets[1:4].tolist(), [6, 15, 20]), (rules[2:4].tolist(), [15 * 2, 20 * 6])]
+    assert min(itemsets[1], itemsets[2], rules[2]) > 0
