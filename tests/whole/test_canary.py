@@ -2,10 +2,9 @@
 
 import contextlib
 import gzip
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
-from functools import partial
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -44,44 +43,30 @@ SMALL = Catalogue(["milk", "bread"])
 
 LISTS = parquet_bytes({"items": [["milk", NAME], [NAME]]})
 TEXT = f"milk,{NAME}\n{NAME},bread\n".encode()
-# file name -> bytes; each must be refused, with the catalogue milk, bread and with a derived one
+# file name -> bytes; each must be refused, with the catalogue milk, bread and with a derived one: some of each format.
+# records/test_basket_files.py has every kind, as the reader alone refuses it
 BAD_FILES: dict[str, bytes] = {
-    "unknown.csv": TEXT, "repeated.csv": f"{NAME},{NAME}\n".encode(),
-    "empty-basket.csv": f"{NAME}\n\n{NAME}\n".encode(), "not-utf8.csv": f"{NAME},caf".encode() + b"\xe9\n",
-    "nul.csv": f"{NAME}\0,{NAME}\n".encode(), "control.csv": f"{NAME}\x07\n".encode(),
-    "open-quote.csv": f'"{NAME},milk\n{NAME}\n'.encode(), "text-after-quote.csv": f'"{NAME}"{NAME},milk\n'.encode(),
+    "unknown.csv": TEXT, "not-utf8.csv": f"{NAME},caf".encode() + b"\xe9\n",
+    "open-quote.csv": f'"{NAME},milk\n{NAME}\n'.encode(), "huge-cell.csv": (NAME * 20_000 + "\n").encode(),
     "table.csv": "".join(f"{row},{NAME}\n" for row in range(5)).encode(),
     "opposites.csv": f"{NAME},milk\n1,0\n0,1\n1,0\n".encode(),
     "onehot.csv": f"{NAME},milk\n1,0\n1,1\n1,{NAME}x\n".encode() + b"1,0\n" * 20,
     "ragged-long.csv": f"order,item\n1,{NAME}\n{NAME}\n".encode(),
     "blanks.csv": f"milk {NAME}\n{NAME} bread\n".encode(),
     "separators.csv": f"milk;{NAME},bread\n{NAME};{NAME},x\n".encode(),
-    "utf-16.csv": f"order,item\n1,{NAME}\n".encode("utf-16"), "huge-cell.csv": (NAME * 20_000 + "\n").encode(),
+    "utf-16.csv": f"order,item\n1,{NAME}\n".encode("utf-16"),
     "names.dat": f"1 2\n{NAME}\n".encode(), "unknown.dat": f"1 2\n{NUMBER} 1\n".encode(),
-    "negative.dat": f"1 -{NUMBER}\n".encode(), "long-number.dat": f"1 {NUMBER}{NUMBER}\n".encode(),
-    "repeated.dat": f"{NUMBER} {NUMBER}\n".encode(), "fraction.dat": f"{NUMBER}.5 1\n".encode(),
-    "carriage.dat": f"{NUMBER}\r{NUMBER}\n".encode(),
     "truncated.dat.gz": gzip.compress(f"{NUMBER}\n".encode() * 99)[:-9],
-    "truncated.csv.gz": gzip.compress(TEXT, 0)[:-9], "plain.csv.gz": TEXT, "header.long": f"{NAME}\n1\n".encode(),
-    "header-quote.long": f'"{NAME},x\n1,2\n'.encode(), "ragged.long": f"transaction,item\n1,{NAME},{NAME}\n".encode(),
-    "short-row.long": f"transaction,item\n{NAME}\n".encode(),
-    "no-transaction.long": f"transaction,item\n,{NAME}\n".encode(),
-    "no-item.long": f"transaction,item\n{NAME},\n".encode(),
+    "truncated.csv.gz": gzip.compress(TEXT, 0)[:-9], "header-only.long": f"{NAME},{NAME}\n".encode(),
     "repeated.long": f"transaction,item\n{NAME},{NAME}\n{NAME},{NAME}\n".encode(),
     "unknown.long": f"transaction,item\n{NAME},{NAME}\n".encode(),
     "not-utf8.long": f"transaction,item\n1,{NAME}".encode() + b"\xe9\n",
-    "nul.long": f"transaction,item\n1,{NAME}\0\n".encode(),
-    "control.long": f"transaction,item\n1,{NAME}\x07\n".encode(), "header-only.long": f"{NAME},{NAME}\n".encode(),
-    "unknown.parquet": LISTS, "truncated.parquet": LISTS[:-20], "head-only.parquet": LISTS[:50], "text.parquet": TEXT,
+    "unknown.parquet": LISTS, "truncated.parquet": LISTS[:-20], "text.parquet": TEXT,
     "repeated.parquet": parquet_bytes({"items": [[NAME, NAME]]}),
     "empty-basket.parquet": parquet_bytes({"items": [[NAME], []]}),
     "missing-item.parquet": parquet_bytes({"items": [[NAME, None], [None]]}),
-    "two-lists.parquet": parquet_bytes({NAME: [[NAME]], "other": [[NAME]]}),
-    "one-column.parquet": parquet_bytes({NAME: [NAME]}),
     "nested.parquet": parquet_bytes({"transaction": [1], "item": [{NAME: NAME}]}),
-    "fractions.parquet": parquet_bytes({"transaction": [1], "item": [NUMBER + 0.5]}),
     "no-transaction.parquet": parquet_bytes({"transaction": [None, NAME], "item": [NAME, NAME]}),
-    "nested-transaction.parquet": parquet_bytes({"transaction": [{NAME: NAME}], "item": [NAME]}),
     "binary.parquet": parquet_bytes({"transaction": [1], "item": [NAME.encode() + b"\xff"]}), "unknown.ending": TEXT,
 }  # fmt: skip
 
@@ -200,13 +185,12 @@ def test_frames_show_no_item(position: int, layout: str) -> None:
 
 def test_aligning_shows_no_item() -> None:
     """Baskets that do not fit a catalogue are refused, or lose items, without showing one."""
-    baskets = Baskets.from_sets([["milk", NAME], [NAME]])
-    assert not marks_in(refusal(lambda: baskets.aligned(SMALL)))
-    assert not marks_in(refusal(lambda: baskets.aligned(SMALL, unknown=NAME)))
-    assert not marks_in(refusal(lambda: baskets[:: len(baskets)]))
-    numbers = Baskets.from_sets([[3, NUMBER]])
-    assert not marks_in(refusal(lambda: numbers.aligned(Catalogue.numbered(5))))
-    assert not marks_in(refusal(lambda: numbers.aligned(SMALL)))
+    baskets, numbers = Baskets.from_sets([["milk", NAME], [NAME]]), Baskets.from_sets([[3, NUMBER]])
+    for refused in (
+        lambda: baskets.aligned(SMALL), lambda: baskets.aligned(SMALL, unknown=NAME), lambda: baskets[:: len(baskets)],
+        lambda: numbers.aligned(Catalogue.numbered(5)), lambda: numbers.aligned(SMALL),
+    ):  # fmt: skip
+        assert not marks_in(refusal(refused))
     aligned, dropped = baskets.aligned(SMALL, unknown="drop")
     assert (len(aligned), dropped) == (2, 2)
     assert not marks_in(repr([aligned, baskets, numbers]))
@@ -221,32 +205,18 @@ def asking_sizes(plan: Plan) -> Plan:
     return replace(plan, report_types=(plan.items, sizes))
 
 
-BAD_TRANSACTIONS: list[Iterable[int]] = [[NUMBER], [-NUMBER], [1, 1, NUMBER], {NUMBER}, range(NUMBER, NUMBER + 1)]
-
-
-@pytest.mark.parametrize("position", range(len(BAD_TRANSACTIONS)))
+@pytest.mark.parametrize("ids", [[NUMBER], [-NUMBER], [1, 1, NUMBER], [5], [-1], [3, 3]], ids=str)
 @pytest.mark.parametrize("code", ["none", "bch", "reed-solomon"])
-def test_one_transaction_shows_no_item(position: int, code: str) -> None:
-    """A device that refuses a transaction of ids shows none of them."""
-    plan = small_plan(code, 5, 2, 2)
-    bad = list(BAD_TRANSACTIONS[position])
-    for randomizer in map(Randomizer, (plan, asking_sizes(plan))):
-        assert not marks_in(refusal(partial(randomizer.randomize, bad, entropy=ENTROPY)))
-        assert not marks_in(repr(randomizer))
-
-
-@pytest.mark.parametrize(
-    ("ids", "message"),
-    [([5], "the basket holds an item id outside the plan's catalogue, 0..4"),
-     ([-1], "the basket holds an item id outside the plan's catalogue, 0..4"),
-     ([3, 3], "the basket repeats an item; a basket is a set")],
-    ids=str,
-)  # fmt: skip
-def test_ids_that_do_not_fit_are_not_shown(ids: list[int], message: str) -> None:
+def test_ids_that_do_not_fit_are_not_shown(ids: list[int], code: str) -> None:
     """The first id beyond the catalogue, which belongs to a padding item, is refused, too."""
-    with pytest.raises(BasketError) as caught:
-        Randomizer(PLAN).randomize(ids, entropy=ENTROPY)
-    assert str(caught.value) == message
+    outside = "the basket holds an item id outside the plan's catalogue, 0..4"
+    message = "the basket repeats an item; a basket is a set" if ids == [3, 3] else outside
+    plan = small_plan(code, 5, 2, 2)
+    for randomizer in map(Randomizer, (plan, asking_sizes(plan))):
+        with pytest.raises(BasketError) as caught:
+            randomizer.randomize(ids, entropy=ENTROPY)
+        assert str(caught.value) == message
+        assert not marks_in(shown_by(caught.value) + repr(randomizer))
 
 
 def test_no_repr_shows_an_item() -> None:

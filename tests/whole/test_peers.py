@@ -7,8 +7,6 @@ import random
 import shutil
 import subprocess
 from datetime import datetime
-from fractions import Fraction
-from math import log, sqrt
 from pathlib import Path
 from typing import Any
 
@@ -17,21 +15,15 @@ import pandas as pd
 import polars as pl
 import pyarrow.parquet as pq
 import pytest
-from mlxtend.frequent_patterns import apriori, association_rules
+from mlxtend.frequent_patterns import apriori
 from openpyxl import Workbook
 from prometheus_client import CollectorRegistry, generate_latest
-from scipy.stats import binom, chi2_contingency
 
 import assocpriv as ap
 from assocpriv.collect.metrics import LoadSnapshot, Metrics
 from assocpriv.files.oblivious_http import GatewayKey, open_request, seal_request
-from assocpriv.guarantees.entropy import SystemEntropy
-from assocpriv.guarantees.errors import BasketError
-from assocpriv.guarantees.integer_noise import IntegerNoise, epsilon_from_rho
-from assocpriv.guarantees.shuffle_model import shuffled_delta
 from assocpriv.records.baskets import Baskets
 from assocpriv.simulation.basket_simulation import RawCounter, TrueSupports
-from assocpriv.spark import connect
 
 NAMES = ["#7 nut", 'a "quoted", name', "bread", "milk"]
 
@@ -69,16 +61,6 @@ def test_parquet_readers_get_lists_of_strings(files: tuple[pd.DataFrame, Path, P
     assert all([frozenset(each) for each in column] == mined["itemsets"].tolist() for column in columns)
 
 
-def test_exploded_lists_lose_empty_baskets() -> None:
-    """polars drops empty lists and pandas makes a row without an item, which is refused; lists keep all baskets."""
-    lists = pl.DataFrame({"receipt": [1, 2, 3], "item": [["tea"], [], ["milk", "tea"]]})
-    layout = "long transaction=receipt item=item"
-    assert len(ap.to_baskets(lists.explode("item"), layout=layout)) == 2
-    with pytest.raises(BasketError, match="no item"):
-        ap.to_baskets(lists.to_pandas().explode("item"), layout=layout)
-    assert len(ap.to_baskets(lists["item"].to_list(), empty="keep")) == 3
-
-
 @pytest.mark.slow
 def test_workbooks_of_other_programs_hold_the_same_baskets(tmp_path: Path) -> None:
     """Names are equal in .xlsx of openpyxl, XlsxWriter and LibreOffice, and in CSV of LibreOffice."""
@@ -104,13 +86,7 @@ def test_workbooks_of_other_programs_hold_the_same_baskets(tmp_path: Path) -> No
     paths = [tmp_path / "xlsxwriter.xlsx", tmp_path / "openpyxl.xlsx"]
     if shutil.which("soffice"):
         for kind in ("xlsx", "csv"):
-            command = [
-                "soffice",
-                f"-env:UserInstallation=file://{tmp_path}/profile",
-                "--headless",
-                "--convert-to",
-                kind,
-            ]
+            command = f"soffice -env:UserInstallation=file://{tmp_path}/profile --headless --convert-to {kind}".split()
             subprocess.run([*command, "--outdir", tmp_path / kind, *paths[:2]], check=True, capture_output=True)
             paths += [tmp_path / kind / f"{path.stem}.{kind}" for path in paths[:2]]
     for path in paths:
@@ -176,34 +152,6 @@ def test_other_miners_find_the_itemsets_that_we_count() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not shutil.which("java"), reason="Spark needs Java")
-def test_spark_finds_the_itemsets_that_we_count() -> None:
-    """FPGrowth of Spark MLlib, half a count below the threshold, counts the same; an empty basket is one."""
-    fpm = pytest.importorskip("pyspark.ml.fpm")
-    spark = connect("local[2,2]")
-    for seed in range(4):
-        baskets = random_baskets(seed)
-        frame = spark.createDataFrame([(basket,) for basket in [*baskets, []]], "items array<string>")
-        found = fpm.FPGrowth(minSupport=2.5 / (len(baskets) + 1), minConfidence=1.0).fit(frame).freqItemsets.collect()
-        assert {frozenset(row["items"]): row["freq"] for row in found} == counted(baskets, 3)
-
-
-@pytest.mark.slow
-def test_rules_of_rusket_and_mlxtend_on_our_itemsets(files: tuple[pd.DataFrame, Path, Path]) -> None:
-    """From one table both make the same rules, with twelve equal measures."""
-    rusket, (mined, _, _) = pytest.importorskip("rusket"), files
-    plain = pd.DataFrame(mined[["support", "itemsets"]])
-    tables = (
-        association_rules(plain, min_threshold=0.1),
-        rusket.association_rules(plain, num_itemsets=20_000, min_threshold=0.1),
-    )
-    sides = ["antecedents", "consequents"]
-    named = [table.assign(**{side: table[side].map(sorted).map("|".join) for side in sides}) for table in tables]
-    indexed = [table.set_index(sides).astype(float).sort_index() for table in named]
-    pd.testing.assert_frame_equal(*indexed, rtol=1e-9, check_like=True)
-
-
-@pytest.mark.slow
 def test_duckdb_reads_our_files(files: tuple[pd.DataFrame, Path, Path]) -> None:
     """Parquet has lists of strings; the CSV is read with the options in docs/formats.md, and with no others."""
     duckdb = pytest.importorskip("duckdb")
@@ -215,59 +163,6 @@ def test_duckdb_reads_our_files(files: tuple[pd.DataFrame, Path, Path]) -> None:
     read = duckdb.sql(f"select support, itemsets from read_csv('{table}', skip=1, strict_mode=false)").fetchall()
     assert [support for support, _ in read] == mined["support"].tolist()
     assert [names for _, names in read] == pd.read_csv(table, skiprows=1)["itemsets"].tolist()
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("rate", "squared"), [(Fraction(2, 49), True), (Fraction(1, 3000), True), (Fraction(1, 4), False)]
-)
-def test_opendp_draws_the_noise_that_we_draw(rate: Fraction, squared: bool) -> None:
-    """Draws of both have one law: by chi-square over some 20 classes, with a false alarm in 10^9 runs."""
-    dp = pytest.importorskip("opendp.prelude")
-    dp.enable_features("contrib")
-    space = dp.vector_domain(dp.atom_domain(T="i64")), (dp.l2_distance(T="f64") if squared else dp.l1_distance(T="i64"))
-    scale = sqrt(1 / (2 * rate)) if squared else float(1 / rate)
-    make = dp.m.make_gaussian if squared else dp.m.make_laplace
-    theirs = np.array(make(*space, scale=scale)([0] * 200_000))
-    ours = IntegerNoise(rate, squared).draw(200_000, SystemEntropy())
-    ends = np.unique(np.quantile(ours, np.linspace(0, 1, 21)[1:-1]))
-    counts = np.array([np.bincount(np.searchsorted(ends, each), minlength=len(ends) + 1) for each in (ours, theirs)])
-    assert chi2_contingency(counts).pvalue > 1e-9
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("variance", [1, 9, 100])
-@pytest.mark.parametrize("places", [6, 9])
-def test_epsilon_is_that_of_opendp(variance: int, places: int) -> None:
-    """ε of ρ and δ is OpenDP's up to 10⁻⁸; the exact ε of the Gaussian, from dp_accounting, is lower."""
-    dp, accounting = pytest.importorskip("opendp.prelude"), pytest.importorskip("dp_accounting")
-    dp.enable_features("contrib")
-    ours = float(epsilon_from_rho(Fraction(1, 2 * variance), Fraction(1, 10**places)))
-    noise = dp.m.make_gaussian(dp.atom_domain(T="i64"), dp.absolute_distance(T="i64"), scale=sqrt(variance))
-    theirs = dp.c.make_zCDP_to_approxDP(noise).map(1).epsilon(10.0**-places)
-    assert ours == pytest.approx(theirs, rel=1e-8)
-    accountant = accounting.pld.PLDAccountant().compose(accounting.GaussianDpEvent(sqrt(variance)))
-    assert 0.9 * ours < accountant.get_epsilon(10.0**-places) < ours
-
-
-@pytest.mark.slow
-def test_delta_of_shuffled_reports_is_that_of_dp_accounting() -> None:
-    """Of the clones' pair (A + Δ, C − A + 1 − Δ), δ from its two tables of probabilities is ours within 0.1%."""
-    losses = pytest.importorskip("dp_accounting.pld.privacy_loss_distribution")
-    gamma, people = 3, 100
-    tables: tuple[dict[tuple[int, int], float], ...] = ({}, {})
-    for clones in range(people):
-        for first in range(clones + 1):
-            chance = binom.pmf(clones, people - 1, 2 / (gamma + 1)) * binom.pmf(first, clones, 0.5)
-            for own in (0, 1):
-                for table, agrees in zip(tables, (own, 1 - own), strict=True):
-                    seen = (first + own, clones - first + 1 - own)
-                    table[seen] = table.get(seen, 0.0) + chance * (gamma if agrees else 1) / (gamma + 1)
-    upper, lower = ({seen: log(chance) for seen, chance in table.items() if chance} for table in tables)
-    pair = losses.from_two_probability_mass_functions(lower, upper, value_discretization_interval=1e-5)
-    for epsilon in (0.1, 0.3, 0.6):
-        ours = shuffled_delta(epsilon, Fraction(gamma), people, Fraction(2, gamma + 1))
-        assert ours == pytest.approx(pair.get_delta_for_epsilon(epsilon), rel=1e-3)
 
 
 # ---- the channel and the collector
