@@ -82,38 +82,29 @@ def check_tables(found: Any, plan: Plan | None, confidence: str) -> None:
     assert "</html>" in ap.page(found, plan, min_confidence=confidence)
 
 
-def check_reports(collected: tuple[Plan, Reports], min_support: str | None, confidence: str) -> None:
-    """Mine reports and check the tables; only a minimum support of 0 and operators without information are refused."""
-    plan, reports = collected
-    try:
-        found = ap.mine(reports, min_support)
-    except ap.AssocprivError as error:
-        assert "no information" in str(error) or min_support == "0", error  # noqa: PT017 - not all are refused
-    else:
-        assert min_support != "0"
-        check_tables(found, plan, confidence)
+@pytest.mark.parametrize("examples", [25, pytest.param(25_000, marks=pytest.mark.slow)])  # which takes about an hour
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_any_reports_become_tables_and_a_page(examples: int) -> None:
+    """Only a minimum support of 0 and operators without information are refused; nothing else is raised."""
+
+    @settings(max_examples=examples, suppress_health_check=[HealthCheck.too_slow])
+    @given(collections(), st.none() | SHARES, SHARES)
+    @example((ONE_ITEM, reports_of([["0"], [], ["0"]], ONE_ITEM)), None, "1/3")  # no two items can be outside a basket
+    def run(collected: tuple[Plan, Reports], min_support: str | None, confidence: str) -> None:
+        plan, reports = collected
+        try:
+            found = ap.mine(reports, min_support)
+        except ap.AssocprivError as error:
+            assert "no information" in str(error) or min_support == "0", error  # noqa: PT017 - not all are refused
+        else:
+            assert min_support != "0"
+            check_tables(found, plan, confidence)
+
+    run()
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
-@settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow])
-@given(collections(), st.none() | SHARES, SHARES)
-@example((ONE_ITEM, reports_of([["0"], [], ["0"]], ONE_ITEM)), None, "1/3")  # no two items can be outside a basket
-def test_any_reports_become_tables_and_a_page(collected: Any, min_support: str | None, confidence: str) -> None:
-    """Nothing else is raised."""
-    check_reports(collected, min_support, confidence)
-
-
-@pytest.mark.slow  # about an hour
-@pytest.mark.filterwarnings("ignore::UserWarning")
-@settings(max_examples=25_000, suppress_health_check=[HealthCheck.too_slow])
-@given(collections(), st.none() | SHARES, SHARES)
-def test_very_many_reports_become_tables_and_a_page(collected: Any, min_support: str | None, confidence: str) -> None:
-    """The same, at night."""
-    check_reports(collected, min_support, confidence)
-
-
-@pytest.mark.filterwarnings("ignore::UserWarning")
-@settings(max_examples=15, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=8, suppress_health_check=[HealthCheck.too_slow])
 @given(st.integers(2, 9), st.sampled_from(["1/2", "4"]), st.sampled_from(["0", "1e-8"]), st.integers(1, 9), SHARES)
 def test_any_release_becomes_tables_and_a_page(
     n_items: int, epsilon: str, delta: str, seed: int, confidence: str
