@@ -48,17 +48,8 @@ from assocpriv.plans.baskets.basket_plan import Plan
 from assocpriv.plans.baskets.catalogue import Catalogue, Names
 from assocpriv.plans.baskets.operator import FixedSizeOperator, Operator
 from assocpriv.plans.baskets.report_type import ReportType, SizesView
-from assocpriv.plans.guided.guided_plan import Guidance, GuidedPlan, category, class_label, number, plan_guided
-from assocpriv.plans.numeric.table_plan import (
-    CategoryColumn,
-    Clear,
-    GaussianNoise,
-    LabelColumn,
-    NumberColumn,
-    TablePlan,
-    UniformNoise,
-    Window,
-)
+from assocpriv.plans.guided.guided_plan import Guidance, GuidedPlan
+from assocpriv.plans.numeric.table_plan import NumberColumn, TablePlan
 from assocpriv.plans.published_plan import pack_reports
 from assocpriv.records import basket_sources
 from assocpriv.records.basket_files import stream_baskets
@@ -73,6 +64,7 @@ from tests.vectors.make_devices import write_ledger
 
 _Result = TypeVar("_Result")
 Run = Callable[[bytes], bool]
+_VECTORS = Path(__file__).parents[1] / "vectors"
 _LONGEST_MESSAGE = 2000
 _MOST_COLUMNS = 20
 _MOST_ITEMS = 1 << 12  # largest plan that a report is made under, to keep runs short
@@ -191,31 +183,20 @@ def plan_seeds() -> list[bytes]:
 
 
 @cache
-def table_plans() -> tuple[TablePlan, ...]:
-    """Return table plans with every mechanism and kind of column, one without a guarantee, one of several reports."""
-    age = (Fraction(20), Fraction(80), 3)
-    columns = (
-        NumberColumn("age", Window(6, 3, 3, 1), False, *age),
-        NumberColumn("pay", UniformNoise(6, 2), True, *age),
-        NumberColumn("size", GaussianNoise(6, (9, 4, 1)), False, *age),
-        NumberColumn("weight", Clear(6, 2), True, *age),
-        CategoryColumn("region", Window(3, 1, 5, 1), True, ("north", "söuth", "2")),
-        LabelColumn("class", Window(2, 1, 2, 1), False, ("A", "B")),
-    )
-    guarantee = Guarantee(Fraction(1, 1000), Fraction(999, 1000))
-    return (
-        TablePlan(columns, 2, guarantee), TablePlan(columns, 1, guarantee, 2),
-        TablePlan((*columns[1:4], LabelColumn("class", Clear(2), False, ("A", "B"))), 0),
-    )  # fmt: skip
+def vectors(name: str) -> dict[str, Any]:
+    """Return the vectors of tables or of guidance, whose plans have every kind of column, mechanism and keep option."""
+    content: dict[str, Any] = json.loads((_VECTORS / f"{name}.json").read_text(encoding="utf-8"))
+    return content
+
+
+def _seeds_of(name: str, kind: type[Any]) -> Callable[[], list[bytes]]:
+    return lambda: [kind.from_json(each["plan"]).canonical_json.encode() for each in vectors(name)["plans"]]
 
 
 @cache
-def guided_plans() -> tuple[GuidedPlan, ...]:
-    """Return a guided plan without a guarantee, and one with a guarantee per keep option."""
-    attributes = category("vote", ["n", "söuth"]), number("age", [-0.5, 30])
-    label, guarantee = class_label("class", ["A", "B"]), Guarantee("5%", "50%")
-    kept = (plan_guided(attributes, label, guarantee=guarantee, keep=keep) for keep in ("bits", "tuple"))
-    return plan_guided(attributes, label), *kept
+def guided_plan() -> GuidedPlan:
+    """Return a guided plan without a guarantee."""
+    return GuidedPlan.from_json(vectors("guided")["plans"][0]["plan"])
 
 
 def run_guidance(data: bytes) -> bool:
@@ -224,15 +205,22 @@ def run_guidance(data: bytes) -> bool:
     if guidance is None:
         return False
     assert Guidance.parse(guidance.canonical_json).guidance_id == guidance.guidance_id
-    plan = guided_plans()[0]
-    record = GuidedRecord({"class": "A"}, guidance)
+    plan = guided_plan()
+    record = GuidedRecord({"party": "left"}, guidance)
     made = accepted(lambda: pack_reports([randomize_guided(record, plan, entropy=SystemEntropy())], plan))
     return made is not None
 
 
+def guidance_seeds() -> list[bytes]:
+    """Return the vectors' guidance of one plan."""
+    plan = guided_plan().plan_id
+    found = [each["guidance"] for each in vectors("guided")["guidance"]]
+    return [json.dumps(each).encode() for each in found if each["plan"] == plan]
+
+
 def run_messages(data: bytes) -> bool:
     """Read a file of messages: refused, or written and read again as the same reports."""
-    plan = guided_plans()[0]
+    plan = guided_plan()
     reports = accepted(lambda: read_messages(written(data, "messages.jsonl"), plan))
     if reports is None:
         return False
@@ -258,12 +246,6 @@ def oblivious_seeds() -> list[bytes]:
     indeterminate = b"\2\3GET\5https\0\1/\1x\1y\0\4body\0\0\0"
     keys = encode_key_configs([KeyConfig(1, bytes(32))])
     return [keys, request.encode(), indeterminate, BinaryResponse(200, request.headers, b"{}").encode(64)]
-
-
-def guidance_seeds() -> list[bytes]:
-    """Return guidance of one plan."""
-    plan = guided_plans()[0]
-    return [Guidance.from_vectors(plan, 1, np.eye(5)[:, :k]).canonical_json.encode() for k in (1, 5)]
 
 
 # ---- reports
@@ -488,11 +470,11 @@ def ledger_seeds() -> list[bytes]:
 
 TARGETS: dict[str, Target] = {
     "plan": Target(run_plan, plan_seeds),
-    "table_plan": Target(run_table_plan, lambda: [plan.canonical_json.encode() for plan in table_plans()]),
-    "plan_guided": Target(run_guided_plan, lambda: [plan.canonical_json.encode() for plan in guided_plans()]),
+    "table_plan": Target(run_table_plan, _seeds_of("tables", TablePlan)),
+    "plan_guided": Target(run_guided_plan, _seeds_of("guided", GuidedPlan)),
     "guidance": Target(run_guidance, guidance_seeds),
     "oblivious": Target(run_oblivious, oblivious_seeds),
-    "messages": Target(run_messages, lambda: [b'{"guidance": 1, "class": "A", "ones": [0, 3]}\n' * 2]),
+    "messages": Target(run_messages, lambda: [b'{"guidance": 1, "class": "left", "ones": [0, 3]}\n' * 2]),
     "report": Target(run_report, report_seeds),
     "report_file": Target(run_report_file, report_file_seeds),
     "table_parquet": Target(_run_table(".parquet"), _table_seeds(".parquet")),
