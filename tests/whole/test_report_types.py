@@ -24,39 +24,16 @@ BASKETS = [frozenset(basket) for size in range(N + 1) for basket in combinations
 SHARES = [Fraction(3, 6), Fraction(2, 6), Fraction(1, 6)]
 
 
-def plan_of(report_types: tuple[ReportType, ...], limit: Fraction) -> Plan:
-    """Return a plan whose guarantee has this limit of γ."""
-    return Plan(Catalogue.numbered(N), report_types, Guarantee(1 / (1 + limit), Fraction(1, 2)))
+PLAN = Plan(Catalogue.numbered(N), REPORT_TYPES, Guarantee(1 / (1 + Fraction(19, 3) * Fraction(1001, 1000)), "1/2"))
 
 
-PLAN = plan_of(REPORT_TYPES, Fraction(19, 3) * Fraction(1001, 1000))
+def responses(number: int, basket: frozenset[int]) -> Distribution:
+    """Return the exact distribution of the response of one report type, by the client of a plan with it alone.
 
-
-def report_distribution(basket: frozenset[int]) -> Distribution:
-    """Return the exact output distribution of the client for a basket."""
-    return client_distribution(PLAN, basket)
-
-
-def response_distribution(number: int, entries: tuple[int, ...]) -> Distribution:
-    """Return the exact distribution of the response of one report type, by the client of a plan with it alone."""
-    return client_distribution(plan_of_type(PLAN, REPORT_TYPES[number]), entries)
-
-
-def entries_of(number: int, basket: frozenset[int]) -> tuple[int, ...]:
-    """Return the entries of a basket for a report type: its items, or its size class (from 1 and from 3)."""
-    if number < 2:
-        return tuple(sorted(basket))
-    return () if not basket else (0,) if len(basket) < 3 else (1,)
-
-
-def expected_distribution(basket: frozenset[int], shares: list[Fraction]) -> Distribution:
-    """Return P[x → (q, y)] = w_q/W · P_q[x → y]: the number, the response, and zero bytes."""
-    longest = max(len(response) for number in range(3) for response in response_distribution(number, ()))
-    expected: Distribution = {}
-    for number, share in enumerate(shares):
-        for response, chance in response_distribution(number, entries_of(number, basket)).items():
-            expected[bytes([number]) + response.ljust(longest, b"\0")] = share * chance
-    return expected
+    The entries of a basket are its items, or its size class (from 1 and from 3).
+    """
+    size_class = (int(len(basket) >= 3),) if basket else ()
+    return client_distribution(plan_of_type(PLAN, REPORT_TYPES[number]), basket if number < 2 else size_class)
 
 
 def largest_ratio(rows: list[Distribution]) -> Fraction:
@@ -69,40 +46,33 @@ def blanket(rows: list[Distribution]) -> Fraction:
     return sum((min(row[y] for row in rows) for y in rows[0]), Fraction(0))
 
 
-def type_shares(reports: Distribution) -> list[Fraction]:
-    """Return the probability of each report type."""
-    return [sum((p for report, p in reports.items() if report[0] == number), Fraction(0)) for number in range(3)]
-
-
 @pytest.mark.parametrize("basket", BASKETS, ids=sorted)
 def test_a_report_is_a_random_type_and_its_response(basket: frozenset[int]) -> None:
-    """P[x → (q, y)] is the report type's share times the response's probability, as fractions, for every basket."""
-    reports = report_distribution(basket)
-    assert sum(reports.values()) == 1
-    assert reports == expected_distribution(basket, SHARES)
-    assert {len(report) for report in reports} == {3}
-    assert type_shares(reports) == SHARES == [PLAN.share(report_type) for report_type in REPORT_TYPES]
+    """P[x → (q, y)] = w_q/W · P_q[x → y] as fractions, for every basket: the number, the response, and zero bytes."""
+    assert client_distribution(PLAN, basket) == {
+        bytes([number]) + response.ljust(2, b"\0"): share * chance
+        for number, share in enumerate(SHARES)
+        for response, chance in responses(number, basket).items()
+    }
+    assert [PLAN.share(report_type) for report_type in REPORT_TYPES] == SHARES
 
 
 def type_rows(number: int) -> list[Distribution]:
     """Return the response distributions of a report type for all baskets."""
-    return [response_distribution(number, entries_of(number, basket)) for basket in BASKETS]
+    return [responses(number, basket) for basket in BASKETS]
 
 
 def test_gamma_is_the_largest_of_the_report_types() -> None:
     """The largest ratio over all baskets and reports is the plan's γ, the largest of the report types."""
-    own = []
-    for number, report_type in enumerate(REPORT_TYPES):
-        own.append(largest_ratio(type_rows(number)))
-        assert own[-1] == report_type.amplification
-    assert own == [Fraction(19, 3), 5, 6]
-    assert largest_ratio([report_distribution(basket) for basket in BASKETS]) == PLAN.amplification == max(own)
+    own = [largest_ratio(type_rows(number)) for number in range(3)]
+    assert own == [report_type.amplification for report_type in REPORT_TYPES] == [Fraction(19, 3), 5, 6]
+    assert largest_ratio([client_distribution(PLAN, basket) for basket in BASKETS]) == PLAN.amplification == max(own)
 
 
 def test_the_blanket_is_the_mean_of_the_report_types() -> None:
     """Σ_y min_x P[x → y] is the weighted mean of those of the report types, and at least the operators' blankets."""
     own = [blanket(type_rows(number)) for number in range(3)]
-    whole = blanket([report_distribution(basket) for basket in BASKETS])
+    whole = blanket([client_distribution(PLAN, basket) for basket in BASKETS])
     assert whole == sum(share * mass for share, mass in zip(SHARES, own, strict=True))
     stated = [report_type.operator.blanket for report_type in REPORT_TYPES]
     assert all(mass >= least for mass, least in zip(own, stated, strict=True))
