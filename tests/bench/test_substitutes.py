@@ -21,9 +21,9 @@ def test_lifts_are_those_of_independence_given_the_size() -> None:
 def test_a_run_has_a_row_per_search(monkeypatch: pytest.MonkeyPatch) -> None:
     """There is a row for all pairs and one for pairs of a category, with inserted substitutes and without."""
     monkeypatch.setattr(substitutes, "EPSILONS", (4.0,))
-    found = substitutes.run(1, (20_000,))
+    found = substitutes.run(1, (5_000,))
     assert [(row["inserted"], row["pairs"]) for row in found["rows"]] == [
         (True, "all"), (True, "one category"), (False, "all"), (False, "one category"),
     ]  # fmt: skip
     assert all(row["estimated"] >= row["selected"] >= row["false"] for row in found["rows"])
-    assert "| 20,000 | 4 | True | all |" in substitutes.markdown(found)
+    assert "| 5,000 | 4 | True | all |" in substitutes.markdown(found)
