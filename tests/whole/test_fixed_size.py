@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assocpriv.client.baskets.basket_client import SetDraws
-from assocpriv.client.baskets.bulk_client import BulkRandomizer, randomize_chunks
+from assocpriv.client.baskets.bulk_client import BulkRandomizer
 from assocpriv.estimation.supports import Respondents, detectable_support
 from assocpriv.files.report_files import Reports
 from assocpriv.guarantees.errors import WireError
@@ -22,10 +22,9 @@ from assocpriv.plans.baskets.catalogue import Catalogue
 from assocpriv.plans.baskets.operator import SupportModel
 from assocpriv.plans.published_plan import pack_reports
 from assocpriv.records.baskets import Baskets
-from assocpriv.server.baskets.bitmaps import ItemTables, form_of, planes_of
 from assocpriv.server.baskets.counting import LocalCounter, Responses
-from assocpriv.simulation.enumeration import SeededEntropy
 from tests.client.baskets.test_bulk_client import one_by_one, random_words, reports_of
+from tests.server.baskets.test_counting import count_one_by_one
 
 N = 5_000_000
 
@@ -72,9 +71,8 @@ def test_invalid_ranks_are_refused(plan, near, data):
     sets, bits = comb(plan.items.padded_items, plan.items.fixed.report_size), plan.items.report_bits
     drawn = data.draw(st.lists(st.integers(0, (1 << bits) - 1), max_size=4))
     ranks = [min(max(sets + d, 0), (1 << bits) - 1) for d in near] + drawn
-    packed = np.array([[*plan.items.form.encode(rank)] for rank in ranks], dtype=np.uint8).reshape(
-        -1, plan.report_bytes
-    )
+    rows = [[*plan.items.form.encode(rank)] for rank in ranks]
+    packed = np.array(rows, dtype=np.uint8).reshape(-1, plan.report_bytes)
     wrong = [place for place, rank in enumerate(ranks) if rank >= sets]
     for place in wrong:
         for read in (plan.items.form.decode, plan.items.form.items):
@@ -185,36 +183,20 @@ def test_bulk_at_the_limit_of_rejection(rng, n_words):
 
 
 @pytest.mark.parametrize("name", WIDE)
-@pytest.mark.parametrize("n_reports", [0, 1, 70])
-def test_report_items_agrees_with_the_bitmaps(rng, name, n_reports):
-    """The server's bitmaps and counts agree with the items that each report shows."""
-    plan = WIDE[name]
-    sets = comb(plan.items.padded_items, plan.items.fixed.report_size)
-    reports = [plan.items.form.encode(int.from_bytes(rng.bytes(40), "little") % sets) for _ in range(n_reports)]
-    packed, items = pack_reports(reports, plan), rng.permutation(plan.items.padded_items)
-    shown = naive.bits_of(naive.lines_of(naive.report_rows(packed, plan.items, items)))
-    assert not shown[:, n_reports:].any()
-    for t, report in enumerate(reports):
-        assert plan.items.form.items(report) == frozenset(items[shown[:, t] == 1].tolist())
-    planes, counts = planes_of(packed, plan.items), np.zeros((len(items), 2), dtype=np.int64)
-    assert planes.shape[1] == form_of(plan.items).n_planes == plan.items.padded_items
-    list(ItemTables(plan.items, items).count_in_steps(planes, n_reports, counts, planes[:, items[:1]]))
-    assert np.array_equal(counts, np.column_stack([shown.sum(axis=1), (shown & shown[0]).sum(axis=1)]))
-
-
-@pytest.mark.parametrize("memory_bytes", [None, 1])
-def test_counts_are_those_of_the_reports(rng, memory_bytes):
-    """Counts of items, pairs and triples, also of padding items, are those of the shown sets."""
-    plan = naive.fixed_plan(9, 3, 3, 5)
-    packed = np.concatenate(
-        [c.packed for c in randomize_chunks(random_baskets(rng, 9, 5000), plan, entropy=SeededEntropy(3))]
-    )
-    shown = [plan.items.form.items(row.tobytes()) for row in packed]
-    counter = LocalCounter(Responses(Reports(plan, packed), 0), memory_bytes=memory_bytes)
-    for k in (1, 2, 3):
-        itemsets = np.array(list(combinations(range(12), k)), dtype=np.int64)
-        wanted = [naive.count_itemset(shown, itemset) for itemset in itemsets.tolist()]
-        assert counter.count(itemsets).tolist() == wanted
+@pytest.mark.parametrize("n_reports", [0, 1, 70, 5000])
+def test_counts_are_those_of_the_reports(rng, name, n_reports):
+    """Counts of items, pairs and triples, also of padding items, are those of the shown sets, in parts and as one."""
+    plan, n = WIDE[name], WIDE[name].items.padded_items
+    sets = comb(n, plan.items.fixed.report_size)
+    known = [plan.items.form.encode(int.from_bytes(rng.bytes(40), "little") % sets) for _ in range(70)]
+    packed = pack_reports(known, plan)[rng.permutation(n_reports) % 70]
+    items = sorted({0, n - 1, *rng.choice(n, min(n, 6), replace=False).tolist()})
+    for k in range(1, min(n, 3) + 1):
+        itemsets = np.array(list(combinations(items, k)), dtype=np.int64)
+        wanted = count_one_by_one(packed, plan, itemsets)
+        for memory_bytes in (None, 1):
+            counter = LocalCounter(Responses(Reports(plan, packed), 0), memory_bytes=memory_bytes)
+            assert counter.count(itemsets).tolist() == wanted
 
 
 # ---- the planner
