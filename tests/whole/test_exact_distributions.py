@@ -12,7 +12,6 @@ import pytest
 
 from assocpriv.estimation.supports import Respondents, estimate_supports
 from assocpriv.guarantees.amplification import Guarantee
-from assocpriv.guarantees.errors import PrivacyLimitError
 from assocpriv.plans.baskets.basket_plan import Plan
 from assocpriv.plans.baskets.operator import FixedSizeOperator, Operator, SupportModel, estimator_row, transition_matrix
 
@@ -145,14 +144,6 @@ def test_fewer_items_than_a_transaction_keep_the_bound(kind: str) -> None:
     rows = [naive.client_distribution(plan, basket) for basket in ((), (0,))]
     ratios = [rows[x][report] / rows[1 - x][report] for report in rows[0] for x in (0, 1)]
     assert 1 < max(ratios) <= plan.amplification
-
-
-def test_a_plan_at_its_limit_is_refused() -> None:
-    """A plan whose γ is equal to the limit is refused."""
-    weights = (3, 5, 19)
-    limit = Operator(2, 1, 1, 5, weights).amplification
-    with pytest.raises(PrivacyLimitError, match="breaks its guarantee"):
-        naive.items_plan(3, Operator(2, 1, 1, 5, weights), guarantee=Guarantee(1 / (1 + limit), Fraction(1, 2)))
 
 
 def itemsets_of(plan: Plan) -> list[frozenset[int]]:
