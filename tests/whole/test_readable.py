@@ -7,7 +7,7 @@ exception of another type fails, and so does a warning of numpy, since pytest tu
 
 import json
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -43,8 +43,7 @@ Rng = np.random.Generator
 def groups(quick: Sequence[int]) -> list[Any]:
     """Return the seeds of each test: single ones in each run, and all with --slow."""
     slow = [range(start, start + AT_ONCE) for start in range(0, PLANS, AT_ONCE)]
-    named = [pytest.param(seeds, marks=pytest.mark.slow, id=f"{seeds.start}-{seeds.stop - 1}") for seeds in slow]
-    return [pytest.param((seed,), id=str(seed)) for seed in quick] + named
+    return [*([seed] for seed in quick), *(pytest.param(seeds, marks=pytest.mark.slow) for seeds in slow)]
 
 
 def tried(run: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
@@ -113,21 +112,20 @@ def random_reports(rng: Rng) -> ap.Reports:
         n_items, count = below(rng, 5000), 0 if rng.random() < 0.03 else below(rng, 1e5)
         plan = tried(random_plan, rng, n_items, count)
     baskets = random_baskets(rng, n_items, count)
-    chunks = [
-        chunk.packed for chunk in randomize_chunks(baskets, plan, entropy=SeededEntropy(int(rng.integers(1 << 30))))
-    ]
+    chunks = randomize_chunks(baskets, plan, entropy=SeededEntropy(int(rng.integers(1 << 30))))
+    return collected(rng, plan, (chunk.packed for chunk in chunks))
+
+
+def collected(rng: Rng, plan: Any, chunks: Iterable[np.ndarray]) -> ap.Reports:
+    """Return all reports, at times the first one as often as there are reports."""
     packed = np.concatenate([np.empty((0, plan.report_bytes), dtype=np.uint8), *chunks])
-    if rng.random() < 0.15 and count:
-        packed = np.repeat(packed[:1], count, axis=0)
-    return ap.Reports(plan, packed)
+    return ap.Reports(plan, np.repeat(packed[:1], len(packed), axis=0) if rng.random() < 0.15 else packed)
 
 
 def read_itemsets(reports: ap.Reports, rng: Rng) -> None:
     """Mine, derive rules, and show both."""
-    options = [{}, {"min_support": float(rng.uniform(0.001, 1))}, {"top": below(rng, 100)}, {"fdr": "5%"}][
-        rng.integers(4)
-    ]
-    table = tried(ap.mine, reports, **options, memory_bytes=MEMORY)
+    options = [{}, {"min_support": float(rng.uniform(0.001, 1))}, {"top": below(rng, 100)}, {"fdr": "5%"}]
+    table = tried(ap.mine, reports, **options[rng.integers(4)], memory_bytes=MEMORY)
     if table is None:
         return
     rendered(shown.mined(table))
@@ -152,28 +150,18 @@ def read_chosen_itemsets(reports: ap.Reports, rng: Rng) -> None:
         rendered(shown.substitutes(table))
 
 
-def read_file(reports: ap.Reports, path: Path) -> None:
-    """Inspect the reports in a file, and test for manipulated ones."""
-    reports.write(path)
-    content = tried(ap.inspect, path, check_manipulation=True)
-    if content is not None:
-        rendered(inspected(content, max(1, len(reports))))
-
-
-def check_baskets(seed: int, folder: Path) -> None:
-    """Read the reports of one random plan."""
-    rng = np.random.default_rng(seed)
-    reports = random_reports(rng)
-    read_itemsets(reports, rng)
-    read_chosen_itemsets(reports, rng)
-    read_file(reports, folder / f"{seed}.parquet")
-
-
-@pytest.mark.parametrize("seeds", groups(BASKETS))
+@pytest.mark.parametrize("seeds", groups(BASKETS), ids=str)
 def test_reports_of_random_plans_are_read(seeds: Sequence[int], tmp_path: Path) -> None:
     """For any plan and baskets, each function returns a result or refuses with an error of this package."""
     for seed in seeds:
-        check_baskets(seed, tmp_path)
+        rng = np.random.default_rng(seed)
+        reports = random_reports(rng)
+        read_itemsets(reports, rng)
+        read_chosen_itemsets(reports, rng)
+        reports.write(tmp_path / f"{seed}.parquet")
+        content = tried(ap.inspect, tmp_path / f"{seed}.parquet", check_manipulation=True)
+        if content is not None:
+            rendered(inspected(content, max(1, len(reports))))
 
 
 # ---- tables
@@ -203,10 +191,10 @@ def random_table_plan(rng: Rng, reports: int) -> numeric.TablePlan:
     if rng.random() < 0.6:
         columns["class"] = random_column(rng, label=True)
     is_protected = any(each["release"] in ("square-wave", "response") for each in columns.values())
-    guarantee = (
-        ap.Guarantee.from_epsilon(float(np.exp(rng.uniform(np.log(0.05), np.log(12))))) if is_protected else None
-    )
-    answer = "all" if is_protected and rng.random() < 0.5 else None
+    guarantee, answer = None, None
+    if is_protected:
+        guarantee = ap.Guarantee.from_epsilon(float(np.exp(rng.uniform(np.log(0.05), np.log(12)))))
+        answer = "all" if rng.random() < 0.5 else None
     return numeric.plan_table({"columns": columns}, guarantee, reports=max(1, reports), columns_per_report=answer)
 
 
@@ -228,36 +216,27 @@ def random_released(rng: Rng) -> ap.Reports:
         count = 0 if rng.random() < 0.03 else below(rng, 1e4)
         plan = tried(random_table_plan, rng, count)
     inputs = random_records(rng, plan, count)
-    packed = np.empty((0, plan.report_bytes), dtype=np.uint8)
-    for chunk in randomize_inputs([inputs], plan, entropy=SeededEntropy(int(rng.integers(1 << 30)))):
-        packed = np.concatenate([packed, chunk])
-    return ap.Reports(plan, np.repeat(packed[:1], count, axis=0) if rng.random() < 0.15 and count else packed)
+    return collected(rng, plan, randomize_inputs([inputs], plan, entropy=SeededEntropy(int(rng.integers(1 << 30)))))
 
 
-def check_tables(seed: int) -> None:
-    """Reconstruct the columns of one random plan, alone, by class and together, and grow trees."""
-    rng = np.random.default_rng(seed)
-    reports = random_released(rng)
-    names = [column.name for column in reports.plan.columns]
-    methods = ["auto", str(rng.choice(["smooth", "em", "ems", "bayes", "least-squares"]))]
-    asked: list[dict[str, Any]] = [{"method": method} for method in methods]
-    asked += [{"by": name, "method": methods[int(rng.integers(2))]} for name in names if rng.random() < 0.5]
-    asked += [{"joint": (names[0], names[-1])}] * (len(names) > 1)
-    for options in asked:
-        found = tried(ap.reconstruct, reports, **options)
-        if found is not None:
-            rendered(shown_tables.overview(found))
-            rendered(shown_tables.distributions(found))
-            found.to_frame()
-            tried(result_pages.page, found, reports.plan)
-    for method in ("by-class", "global", "local", "joint"):
-        model = tried(numeric.grow_tree, reports, method=method)
-        if model is not None:
-            rendered(shown_tables.tree(model))
-
-
-@pytest.mark.parametrize("seeds", groups(TABLES))
+@pytest.mark.parametrize("seeds", groups(TABLES), ids=str)
 def test_released_records_of_random_plans_are_read(seeds: Sequence[int]) -> None:
-    """For any columns and records, each function returns a result or refuses with an error of this package."""
+    """Columns are reconstructed alone, by class and together, and trees are grown, or refused with an error of ours."""
     for seed in seeds:
-        check_tables(seed)
+        rng = np.random.default_rng(seed)
+        reports = random_released(rng)
+        names = [column.name for column in reports.plan.columns]
+        methods = ["auto", str(rng.choice(["smooth", "em", "ems", "bayes", "least-squares"]))]
+        asked: list[dict[str, Any]] = [{"method": method} for method in methods]
+        asked += [{"by": name, "method": methods[int(rng.integers(2))]} for name in names if rng.random() < 0.5]
+        asked += [{"joint": (names[0], names[-1])}] * (len(names) > 1)
+        for found in (tried(ap.reconstruct, reports, **options) for options in asked):
+            if found is not None:
+                rendered(shown_tables.overview(found))
+                rendered(shown_tables.distributions(found))
+                found.to_frame()
+                tried(result_pages.page, found, reports.plan)
+        for method in ("by-class", "global", "local", "joint"):
+            model = tried(numeric.grow_tree, reports, method=method)
+            if model is not None:
+                rendered(shown_tables.tree(model))
