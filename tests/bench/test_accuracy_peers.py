@@ -103,9 +103,8 @@ def worst_ratio(epsilon, n_items, length, *, shared_padding_item):
     amplified = math.log(length * (math.exp(epsilon) - 1) + 1)
     oracle = oracles.grr(amplified, n_items + (1 if shared_padding_item else length))
     baskets = chain.from_iterable(combinations(range(n_items), k) for k in range(n_items + 1))
-    rows = [
-        oracle.q + (oracle.p - oracle.q) * probabilities(each, n_items, length, shared_padding_item) for each in baskets
-    ]
+    shares = np.array([probabilities(each, n_items, length, shared_padding_item) for each in baskets])
+    rows = oracle.q + (oracle.p - oracle.q) * shares
     return (np.max(rows, axis=0) / np.min(rows, axis=0)).max()
 
 
@@ -144,20 +143,15 @@ def test_padded_shares_are_unbiased(rng, n_items, length, is_grr):
 # ---- the wheel, the set-valued oracle
 
 
-def wheel_densities(wheel, covered):
-    """Return the densities of the point on arcs that cover a given part of the ring, and on the rest."""
-    return wheel.density, (1 - covered * wheel.density) / (1 - covered)
-
-
 def test_the_wheel_is_private_for_all_hashes():
     """Arcs cover p to m·p of the ring; densities differ by at most a factor e^ε, which is reached without overlap."""
     for epsilon, length in ((0.5, 1), (1.0, 5), (math.log(19), 3), (4.0, 8)):
         wheel = Wheel(epsilon, length)
-        layouts = np.linspace(wheel.q, length * wheel.q, 20)
-        densities = np.array([wheel_densities(wheel, covered) for covered in layouts])
-        assert densities.max() / densities.min() == pytest.approx(math.exp(epsilon))
-        assert densities[:, 0].max() / densities[-1, 1] == pytest.approx(math.exp(epsilon))
-        assert densities.min() > 0
+        covered = np.linspace(wheel.q, length * wheel.q, 20)
+        elsewhere = (1 - covered * wheel.density) / (1 - covered)  # the density of the point on no own arc
+        assert elsewhere.min() > 0
+        assert max(wheel.density, *elsewhere) / min(wheel.density, *elsewhere) == pytest.approx(math.exp(epsilon))
+        assert wheel.density / elsewhere[-1] == pytest.approx(math.exp(epsilon))
 
 
 def test_the_arcs_of_the_wheel_have_the_best_length():
@@ -248,10 +242,8 @@ def test_held_itemsets_are_subsets_of_the_baskets(rng):
     """Baskets as transactions over itemsets hold the itemsets that are subsets of the baskets."""
     source = random_transactions(rng, 60, 6, share=0.5)
     itemsets = [(0, 1), (0, 2, 3), (1, 4), (2, 3, 4, 5)]
-    expected = [
-        {number for number, itemset in enumerate(itemsets) if basket.issuperset(itemset)} for basket in held_by(source)
-    ]
-    assert held_by(peers.holding(source, itemsets)) == expected
+    for basket, held in zip(held_by(source), held_by(peers.holding(source, itemsets)), strict=True):
+        assert held == {number for number, itemset in enumerate(itemsets) if basket.issuperset(itemset)}
 
 
 @pytest.mark.parametrize("oracle", oracles.ORACLES)

@@ -28,10 +28,8 @@ import pytest
 import assocpriv as ap
 from assocpriv.guarantees import errors as package_errors
 
-MODULES = (
-    ap, ap.catalogues, ap.collect, ap.device, ap.exports, ap.guarantees, ap.guided, ap.numeric, ap.planning,
-    ap.simulation, ap.spark, ap.suppress, ap.tables,
-)  # fmt: skip
+# show is for commands
+MODULES = [ap, *(getattr(ap, name) for name in ap.__all__ if name != "show" and inspect.ismodule(getattr(ap, name)))]
 SECTIONS = ("Args", "Attributes", "Returns", "Raises")
 OF_TYPES = ("check_type", "require")  # functions that raise TypeError for an argument of another type
 CHECKS = re.compile(r"_?check_\w+|require|require_type|read_share|parse_\w+")  # those that raise for a wrong value
