@@ -425,10 +425,10 @@ def _rows(baskets: Baskets) -> Iterator[list[int]]:
     return (flat[start:stop] for start, stop in pairwise(offsets))
 
 
-def parquet_bytes(columns: dict[str, Any], **options: Any) -> bytes:
+def parquet_bytes(columns: dict[str, Any] | pa.Table, **options: Any) -> bytes:
     """Return a table as the bytes of a Parquet file."""
     stream = io.BytesIO()
-    pq.write_table(pa.table(columns), stream, **options)
+    pq.write_table(columns if isinstance(columns, pa.Table) else pa.table(columns), stream, **options)
     return stream.getvalue()
 
 

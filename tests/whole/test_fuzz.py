@@ -20,7 +20,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from command_line import NAME, marks_in, run_program, shown_by
 from fuzz.targets import TARGETS, accepted, folder, parquet_bytes, plans
@@ -140,13 +139,6 @@ def test_hostile_plans_are_refused_or_round_trip(name: str) -> None:
     run()
 
 
-def parquet_of(table: pa.Table, **options: Any) -> bytes:
-    """Return an Arrow table as the bytes of a Parquet file."""
-    stream = io.BytesIO()
-    pq.write_table(table, stream, **options)
-    return stream.getvalue()
-
-
 @pytest.mark.parametrize("depth", range(900, 1001, 20))
 def test_nesting_as_deep_as_the_reader_goes_is_refused(depth: int) -> None:
     """A guarantee nested as deeply as JSON can be read is refused, and the error does not contain its text."""
@@ -184,7 +176,7 @@ def test_parquet_of_any_types_is_refused_or_round_trips(name: str) -> None:
     def run(columns: list[tuple[str, pa.Array]]) -> None:
         table = pa.Table.from_arrays([array for _, array in columns], names=[label for label, _ in columns])
         metadata = {PLAN_KEY: plans()[0].canonical_json, b"assocpriv-itemsets": b"{}"}
-        TARGETS[name].run(parquet_of(table.replace_schema_metadata(metadata)))
+        TARGETS[name].run(parquet_bytes(table.replace_schema_metadata(metadata)))
 
     run()
 
@@ -241,7 +233,7 @@ def report_file(plan: Plan, rows: int, **options: Any) -> bytes:
     kind = pa.binary(plan.report_bytes)
     array = pa.FixedSizeBinaryArray.from_buffers(kind, rows, [None, pa.py_buffer(bytes(rows * plan.report_bytes))])
     schema = pa.schema([pa.field("report", kind, nullable=False)], metadata={PLAN_KEY: plan.canonical_json})
-    return parquet_of(pa.Table.from_arrays([array], schema=schema), **options)
+    return parquet_bytes(pa.Table.from_arrays([array], schema=schema), **options)
 
 
 BOMB_ROWS = 8_000_000
@@ -258,13 +250,13 @@ def bombs(where: Path) -> dict[str, tuple[str, str]]:
     long_names = pa.DictionaryArray.from_arrays(np.zeros(20_000, dtype=np.int32), pa.array(["x" * 60_000]))
     zipped = {"compression": "zstd", "store_schema": False}
     delta = zipped | {"use_dictionary": False, "column_encoding": "DELTA_BYTE_ARRAY"}
-    cell = parquet_of(pa.table({"itemsets": text}), compression="zstd", use_dictionary=False)
+    cell = parquet_bytes({"itemsets": text}, compression="zstd", use_dictionary=False)
     content = {
         "reports.parquet": ("reports", report_file(plan, BOMB_ROWS, **once), "bytes cannot hold"),
         "zipped.parquet": ("reports", report_file(plan, BOMB_ROWS, compression="zstd"), "bytes cannot hold"),
         "long.parquet": ("baskets", parquet_bytes({"transaction": zeros, "item": zeros}, **once), "read as a whole"),
         "table.parquet": ("table", parquet_bytes({"count": zeros, "itemsets": zeros}, **once), "few bytes"),
-        "wide.parquet": ("table", parquet_of(pa.table({"itemsets": text}), compression="zstd"), "few bytes"),
+        "wide.parquet": ("table", parquet_bytes({"itemsets": text}, compression="zstd"), "few bytes"),
         "false-cell.parquet": (
             "table", patched(cell, "plain", column_chunks(io.BytesIO(cell))[0].plain_bytes, 3), "few bytes",
         ),

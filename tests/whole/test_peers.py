@@ -21,7 +21,6 @@ from prometheus_client import CollectorRegistry, generate_latest
 
 import assocpriv as ap
 from assocpriv.collect.metrics import LoadSnapshot, Metrics
-from assocpriv.files.oblivious_http import GatewayKey, open_request, seal_request
 from assocpriv.records.baskets import Baskets
 from assocpriv.simulation.basket_simulation import RawCounter, TrueSupports
 
@@ -163,23 +162,6 @@ def test_duckdb_reads_our_files(files: tuple[pd.DataFrame, Path, Path]) -> None:
     read = duckdb.sql(f"select support, itemsets from read_csv('{table}', skip=1, strict_mode=false)").fetchall()
     assert [support for support, _ in read] == mined["support"].tolist()
     assert [names for _, names in read] == pd.read_csv(table, skiprows=1)["itemsets"].tolist()
-
-
-# ---- the channel and the collector
-
-
-def test_cryptography_opens_what_we_seal() -> None:
-    """The request of a device, by pyhpke, is opened by HPKE of cryptography, and the other way round."""
-    from cryptography.hazmat.primitives import hpke
-    from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
-
-    key = GatewayKey(1, bytes(range(32)))
-    private = X25519PrivateKey.from_private_bytes(key.private)
-    suite = hpke.Suite(hpke.KEM.X25519, hpke.KDF.HKDF_SHA256, hpke.AEAD.AES_128_GCM)
-    content, _ = seal_request(b"message", key.config)
-    info = b"message/bhttp request\0" + content[:7]
-    assert suite.decrypt(content[7:], private, info) == b"message"
-    assert open_request(content[:7] + suite.encrypt(b"other", private.public_key(), info), {1: key})[0] == b"other"
 
 
 @pytest.mark.skipif(not shutil.which("promtool"), reason="promtool is not installed")
