@@ -78,13 +78,6 @@ def refusal(call: Callable[[], Any]) -> str:
     return shown_by(caught.value)
 
 
-def written(folder: Path, name: str) -> tuple[Path, list[str]]:
-    """Write a bad file and return its path and the options that read it."""
-    path = folder / name
-    path.write_bytes(BAD_FILES[name])
-    return path, (["--layout", "long"] if path.suffix == ".long" else [])
-
-
 # ---- the search for marks
 
 
@@ -114,11 +107,11 @@ def test_marked_files_are_found(tmp_path: Path) -> None:
 # ---- files
 
 
-COMMANDS = {
-    "randomize": ["--plan", "plan.json", "-o", "out.parquet", "IN"],
-    "simulate": ["--plan", "plan.json", "--min-support", "50%", "IN"],
-    "plan": ["--items", "5", "--epsilon", "3", "-o", "out", "--sample", "IN"],
-    "demo": ["-o", "out", "--baskets", "IN"],
+COMMANDS = {  # and their options before the file
+    "randomize": ["--plan", "plan.json", "-o", "out.parquet"],
+    "simulate": ["--plan", "plan.json", "--min-support", "50%"],
+    "plan": ["--items", "5", "--epsilon", "3", "-o", "out", "--sample"],
+    "demo": ["-o", "out", "--baskets"],
 }
 
 
@@ -136,12 +129,12 @@ def assert_refused(folder: Path, given: str, *arguments: str) -> None:
 @pytest.mark.parametrize("name", sorted(BAD_FILES))
 def test_commands_show_and_leave_no_item(tmp_path: Path, name: str) -> None:
     """No command discloses an item of a bad basket file; each reads a text, a table and a gzip file."""
-    _, options = written(tmp_path, name)
+    (tmp_path / name).write_bytes(BAD_FILES[name])
     write_plan(PLAN, tmp_path / "plan.json")
+    options = ["--layout", "long"] if name.endswith(".long") else []
     of_all = name in ("separators.csv", "truncated.dat.gz", "text.parquet")
     for command in COMMANDS if of_all else ["randomize"]:
-        given = [name if each == "IN" else each for each in COMMANDS[command]]
-        assert_refused(tmp_path, name, command, *given, *options)
+        assert_refused(tmp_path, name, command, *COMMANDS[command], name, *options)
 
 
 # ---- baskets in memory

@@ -4,7 +4,7 @@ import ast
 import hashlib
 import secrets
 import sys
-from itertools import accumulate, permutations
+from itertools import accumulate, chain, permutations
 from pathlib import Path
 
 import naive
@@ -201,34 +201,23 @@ def test_all_uses_of_entropy_are_listed():
     assert {path for path, text in named.items() if names_in(text) & _SOURCES} == SYSTEM
 
 
-class KnownSystem:
-    """A replacement of the system's entropy that returns known bytes and records the calls.
-
-    Attributes:
-        calls: the words of each call, lists of integers.
-    """
-
-    def __init__(self, monkeypatch):
-        self.calls, self._real = [], secrets.token_bytes
-        monkeypatch.setattr(secrets, "token_bytes", self._token_bytes)
-
-    def _token_bytes(self, count):
-        if sys._getframe(1).f_globals["__name__"] != _MODULE:  # names of temporary files
-            return self._real(count)
-        given = hashlib.shake_256(len(self.calls).to_bytes(8, "little")).digest(count)
-        self.calls.append(np.frombuffer(given, dtype="<u8").tolist())
-        return given
-
-
 @pytest.fixture
 def system(monkeypatch):
-    """Replace the system's entropy by known bytes."""
-    return KnownSystem(monkeypatch)
+    """Replace the system's entropy by known bytes; return the list to which each call adds its words, integers."""
+    calls, real = [], secrets.token_bytes
+
+    def token_bytes(count):
+        if sys._getframe(1).f_globals["__name__"] != _MODULE:  # names of temporary files
+            return real(count)
+        given = hashlib.shake_256(len(calls).to_bytes(8, "little")).digest(count)
+        calls.append(np.frombuffer(given, dtype="<u8").tolist())
+        return given
+
+    monkeypatch.setattr(secrets, "token_bytes", token_bytes)
+    return calls
 
 
-BASKETS = [
-    set(), {"3"}, {"0", "11"}, {"2", "7", "8"}, {"1", "4", "5", "9", "10", "6"},
-]  # fmt: skip
+BASKETS = [set(), {"3"}, {"0", "11"}, {"2", "7", "8"}, {"1", "4", "5", "9", "10", "6"}]
 PATH_PLANS = {
     "none": naive.small_plan("none", 12, 3, 2, insert=(3, 3)),
     "bch": naive.small_plan("bch", 12, 3, 2),
@@ -275,7 +264,7 @@ def by_ledger(plan, folder):
 def test_single_reports_use_the_systems_bytes(system, tmp_path, path, kind):
     """Every single report is that of the tested client for the system's bytes, and all bytes are used."""
     made = path(PATH_PLANS[kind], tmp_path)
-    words = [word for call in system.calls for word in call]
+    words = list(chain.from_iterable(system))
     assert (made, len(words)) == expected(PATH_PLANS[kind], words)
 
 
@@ -285,7 +274,7 @@ def test_single_reports_use_the_systems_bytes(system, tmp_path, path, kind):
 def test_bulk_reports_use_the_systems_bytes(system, tmp_path, path, kind):
     """Bulk reports are those of the tested client for the system's bytes, which are drawn in one call."""
     made = path(PATH_PLANS[kind], tmp_path)
-    [words] = system.calls
+    [words] = system
     assert made == expected(PATH_PLANS[kind], words)[0]
 
 
@@ -296,9 +285,9 @@ def test_every_chunk_uses_the_systems_bytes(system, kind):
     baskets = Baskets.from_sets([list(map(int, basket)) for basket in BASKETS], plan.catalogue, empty="keep")
     chunks = randomize_chunks(baskets, plan, entropy=SystemEntropy(), chunk=2, workers=2)
     made = [row.tobytes() for chunk in chunks for row in chunk.packed]
-    assert len(system.calls) == 3
+    assert len(system) == 3
     client, possible = Randomizer(plan), []
-    for calls in permutations(system.calls):  # threads draw in any order
+    for calls in permutations(system):  # threads draw in any order
         chunks = [
             (baskets[2 * place : 2 * place + 2], naive.ReplayEntropy([*words] * 2)) for place, words in enumerate(calls)
         ]
@@ -314,8 +303,8 @@ def test_further_words_are_from_the_system(system, monkeypatch, kind):
     for name in ("words_needed", "spare_words"):
         monkeypatch.setattr(BulkRandomizer, name, lambda self, baskets: 1)
     made = in_memory(plan, None)
-    assert len(system.calls) > 1
-    assert made == expected(plan, [word for call in system.calls for word in call])[0]
+    assert len(system) > 1
+    assert made == expected(plan, list(chain.from_iterable(system)))[0]
 
 
 @pytest.mark.filterwarnings("ignore:.* are cut to 3")
