@@ -171,11 +171,6 @@ def _guided_report(plan: GuidedPlan) -> None:
         pack_reports([randomize_guided(record, plan, entropy=SystemEntropy())], plan)
 
 
-run_plan = _run_plan(Plan, None, _basket_report)
-run_table_plan = _run_plan(TablePlan, read_table, _table_report)
-run_guided_plan = _run_plan(GuidedPlan, read_guided, _guided_report)
-
-
 def plan_seeds() -> list[bytes]:
     """Return the plans' texts, also indented."""
     texts = [plan.canonical_json for plan in plans()]
@@ -362,11 +357,6 @@ def run_taxonomy(data: bytes) -> bool:
     return True
 
 
-def taxonomy_seeds() -> list[bytes]:
-    """Return taxonomies."""
-    return [b"milk,dairy,food\ntea,drinks,food\n\ndairy,food\n", b'"a,b",c\r\n b , c\r\n', b"\xef\xbb\xbfa,b\n"]
-
-
 def run_catalogue(data: bytes) -> bool:
     """Read a file of names: refused, or written and read again as the same names."""
     catalogue = accepted(lambda: read_catalogue(written(data, "names.txt")))
@@ -375,11 +365,6 @@ def run_catalogue(data: bytes) -> bool:
         assert again == catalogue
         assert Catalogue.from_json(json.loads(json.dumps(catalogue.to_json()))) == catalogue
     return catalogue is not None
-
-
-def catalogue_seeds() -> list[bytes]:
-    """Return files of names."""
-    return [b"milk\nbread\n", "bröd\r\n milk \r\n".encode(), b"0\n1\n2", b"\xef\xbb\xbfa\nb\n\n"]
 
 
 # ---- baskets
@@ -469,9 +454,9 @@ def ledger_seeds() -> list[bytes]:
 
 
 TARGETS: dict[str, Target] = {
-    "plan": Target(run_plan, plan_seeds),
-    "table_plan": Target(run_table_plan, _seeds_of("tables", TablePlan)),
-    "plan_guided": Target(run_guided_plan, _seeds_of("guided", GuidedPlan)),
+    "plan": Target(_run_plan(Plan, None, _basket_report), plan_seeds),
+    "table_plan": Target(_run_plan(TablePlan, read_table, _table_report), _seeds_of("tables", TablePlan)),
+    "plan_guided": Target(_run_plan(GuidedPlan, read_guided, _guided_report), _seeds_of("guided", GuidedPlan)),
     "guidance": Target(run_guidance, guidance_seeds),
     "oblivious": Target(run_oblivious, oblivious_seeds),
     "messages": Target(run_messages, lambda: [b'{"guidance": 1, "class": "left", "ones": [0, 3]}\n' * 2]),
@@ -480,8 +465,14 @@ TARGETS: dict[str, Target] = {
     "table_parquet": Target(_run_table(".parquet"), _table_seeds(".parquet")),
     "table_csv": Target(_run_table(".csv"), _table_seeds(".csv")),
     "table_json": Target(_run_table(".json"), _table_seeds(".json")),
-    "taxonomy": Target(run_taxonomy, taxonomy_seeds),
-    "catalogue": Target(run_catalogue, catalogue_seeds),
+    "taxonomy": Target(
+        run_taxonomy,
+        lambda: [b"milk,dairy,food\ntea,drinks,food\n\ndairy,food\n", b'"a,b",c\r\n b , c\r\n', b"\xef\xbb\xbfa,b\n"],
+    ),
+    "catalogue": Target(
+        run_catalogue,
+        lambda: [b"milk\nbread\n", "bröd\r\n milk \r\n".encode(), b"0\n1\n2", b"\xef\xbb\xbfa\nb\n\n"],
+    ),
     "baskets_dat": Target(_run_baskets(".dat"), lambda: [b"1 2 3\n4\n\n0 1\r\n", b"\xef\xbb\xbf7 7\n"]),
     "baskets_dat_gz": Target(_run_baskets(".dat.gz"), lambda: [gzip.compress(b"1 2 3\n4\n", mtime=0)]),
     "baskets_csv": Target(_run_baskets(".csv"), lambda: [b'milk,bread\n"a,b",c\n\n', "bröd, tea\r\nmilk\r\n".encode()]),
