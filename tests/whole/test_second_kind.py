@@ -18,7 +18,7 @@ from assocpriv.client.ledger import Ledger, make_report
 from assocpriv.files.plan_files import write_plan
 from assocpriv.files.report_files import Reports, read_reports
 from assocpriv.guarantees.amplification import Guarantee
-from assocpriv.guarantees.errors import BudgetError, PlanError, WireError
+from assocpriv.guarantees.errors import PlanError, WireError
 from assocpriv.plans import registry
 from assocpriv.server.baskets.counting import LocalBackend
 from assocpriv.show.plan_views import described
@@ -51,21 +51,6 @@ def test_the_client_has_the_distribution_of_the_plan() -> None:
     output = distribution(lambda entropy: make_report(["no"], PLAN, entropy=entropy))
     assert output == {b"\x00": Fraction(5, 7), b"\x01": Fraction(2, 7)}
     assert randomize(["yes"], PLAN) in (b"\x00", b"\x01")
-
-
-def test_a_ledger_counts_and_limits(tmp_path: Path) -> None:
-    """A ledger takes the type: repeats are free, and the plan's number and the device's limit hold."""
-    with Ledger.open(tmp_path / "free") as ledger:
-        sent = [ledger.report(["yes"], PLAN, period=f"w{week}", entropy=SeededEntropy(week)) for week in range(3)]
-        assert ledger.report(["no"], PLAN, period="w1", entropy=SeededEntropy(9)) == sent[1]
-        assert ledger.amplification == Fraction(125, 8)
-        with pytest.raises(BudgetError, match="3 of the 3 reports"):
-            ledger.report(["yes"], PLAN, period="w3", entropy=SeededEntropy(3))
-    with Ledger.open(tmp_path / "limited", limit=Guarantee("20%", "50%")) as ledger:  # γ below 4
-        assert ledger.remaining(PLAN) == 1
-        ledger.report(["yes"], PLAN, period="w0", entropy=SeededEntropy(0))
-        with pytest.raises(BudgetError, match="would reach its limit"):
-            ledger.report(["yes"], PLAN, period="w1", entropy=SeededEntropy(1))
 
 
 def test_a_limit_refuses_a_plan_without_amplification(tmp_path: Path) -> None:
