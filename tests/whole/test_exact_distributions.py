@@ -26,14 +26,13 @@ def make(n_items: int, k: int, operator: Operator, kind: str) -> Plan:
     return naive.items_plan(n_items, operator, generator, k, Guarantee(1 / (1 + limit), Fraction(1, 2)))
 
 
-# name: number of real items, K, operator, generator
 OPERATORS = {
     "m1": Operator(1, 1, 2, 4, (5, 11)),
     "m2": Operator(2, 1, 1, 5, (3, 5, 19)),
     "m2 dropping": Operator(2, 3, 2, 6, (20, 14, 16)),
     "m3": Operator(3, 1, 1, 6, (5, 3, 6, 32)),
 }
-PLANS = {
+CODES = {  # number of real items, K, operator, generator
     "none, 3 items": (3, 2, "m2", "none"), "none, rho 3/4": (3, 1, "m2 dropping", "none"),
     "none, M=3 of 4": (4, 2, "m3", "none"), "none, M=1": (4, 1, "m1", "none"), "bch": (4, 2, "m2", "bch"),
     "bch with a row of ones": (5, 1, "m2", "bch"),
@@ -41,7 +40,8 @@ PLANS = {
     "reed-solomon, 3 bits": (3, 1, "m2", "reed-solomon"),
     "reed-solomon, r=2": (3, 1, "m1", "reed-solomon"), "reed-solomon, rho 3/4": (2, 1, "m2 dropping", "reed-solomon"),
 }  # fmt: skip
-FIXED = {  # reports of a fixed size
+PLANS = {name: make(n_items, k, OPERATORS[operator], kind) for name, (n_items, k, operator, kind) in CODES.items()} | {
+    # reports of a fixed size
     "m=2, 2 of 5": naive.fixed_plan(3, 2, 2, 2, shares=(3, 1, 4)),
     "m=2, 3 of 6": naive.fixed_plan(4, 2, 2, 3, shares=(1, 5, 2)),
     "m=3, 3 of 7": naive.fixed_plan(4, 3, 3, 3, shares=(1, 5, 2, 9)),
@@ -57,14 +57,11 @@ SLOW = "reed-solomon, 3 bits"  # many draws, and larger only by a bit of the fie
 
 @pytest.fixture(
     scope="module",
-    params=[pytest.param(each, marks=[pytest.mark.slow] if each == SLOW else []) for each in (*PLANS, *FIXED)],
+    params=[pytest.param(each, marks=[pytest.mark.slow] if each == SLOW else []) for each in PLANS],
 )
 def plan(request: pytest.FixtureRequest) -> Plan:
     """Return one plan of each operator and generator."""
-    if request.param in FIXED:
-        return FIXED[request.param]
-    n_items, k, operator, kind = PLANS[request.param]
-    return make(n_items, k, OPERATORS[operator], kind)
+    return PLANS[request.param]
 
 
 def transactions_of(plan: Plan) -> list[frozenset[int]]:
@@ -206,13 +203,10 @@ def test_estimates_are_unbiased(plan: Plan, shown_items: dict[frozenset[int], Sh
 @pytest.mark.parametrize("name", ["none, 3 items", "bch", "reed-solomon, r=2"])
 def test_variances_of_two_reports(name: str) -> None:
     """The exact mean of both variance estimates over all pairs of reports is the variance of ŝ."""
-    n_items, k, operator, kind = PLANS[name]
-    plan = make(n_items, k, OPERATORS[operator], kind)
+    plan, k = PLANS[name], PLANS[name].items.itemset_size
     model, itemset = SupportModel(plan.items.operator), frozenset(range(k))
-    first, second = (
-        shown_distribution(plan, naive.client_distribution(plan, t))
-        for t in (frozenset(range(k)), frozenset({n_items - 1}))
-    )
+    baskets = itemset, frozenset({plan.n_items - 1})
+    first, second = (shown_distribution(plan, naive.client_distribution(plan, basket)) for basket in baskets)
     mixed = {s: (first.get(s, Fraction(0)) + second.get(s, Fraction(0))) / 2 for s in {*first, *second}}
 
     def moments(left: dict, right: dict, field: str) -> tuple[Fraction, Fraction, Fraction]:
