@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from command_line import refused, refused_without_output, run, run_json
+from command_line import refused, refused_without_output, run, run_json, section
 from naive import random_people, randomize_tuples
 
 import assocpriv as ap
@@ -211,6 +211,7 @@ def test_simulate_prints_accuracy_against_disclosure(
     done = run(*command, "--seed", 1, "--json")
     assert "in total" not in done.stderr
     found = json.loads(done.stdout)
+    assert [key for key in found if f"`{key}`" not in section("assocpriv simulate")] == []
     assert 0.7 < found["original_accuracy"]["mean"] <= 1
     assert found["original_accuracy"]["std_error"] > 0
     assert [each["level"] for each in found["levels"]] == [1, 2, 3, 4, 6, 8, 2 * VOTES]

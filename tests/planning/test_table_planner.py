@@ -23,13 +23,7 @@ from assocpriv.planning.table_planner import (
     uniform_distance,
     wave_distance,
 )
-from assocpriv.plans.numeric.table_plan import (
-    Clear,
-    GaussianNoise,
-    UniformNoise,
-    Window,
-    transition,
-)
+from assocpriv.plans.numeric.table_plan import Clear, GaussianNoise, UniformNoise, Window, transition
 
 AGE = {"kind": "number", "low": 20, "high": 80}
 WAVE = AGE | {"release": "square-wave", "cells": 20, "intervals": 10}

@@ -9,12 +9,7 @@ import numpy as np
 import pytest
 from naive import ReplayEntropy
 
-from assocpriv.client.guided.guided_client import (
-    TupleRandomizer,
-    check_guidance,
-    parse_guided,
-    randomize_guided,
-)
+from assocpriv.client.guided.guided_client import TupleRandomizer, check_guidance, parse_guided, randomize_guided
 from assocpriv.files.plan_files import read_guidance, write_guidance
 from assocpriv.files.report_files import Reports, message_lines, read_messages
 from assocpriv.guarantees.amplification import Guarantee
