@@ -2,15 +2,18 @@
 
 import json
 import math
+import operator
+import re
 import time
 import tracemalloc
 from dataclasses import replace
 from decimal import Decimal, localcontext
 from fractions import Fraction
+from functools import reduce
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from naive import items_plan
 
@@ -20,7 +23,7 @@ from assocpriv.guarantees.shuffle_model import CentralGuarantee
 from assocpriv.plans.baskets.basket_plan import Plan
 from assocpriv.plans.baskets.catalogue import MAX_ITEMS, Catalogue
 from assocpriv.plans.baskets.generator import Generator
-from assocpriv.plans.baskets.operator import FixedSizeOperator, Operator, operator_from_json
+from assocpriv.plans.baskets.operator import FixedSizeOperator, Operator
 from assocpriv.plans.baskets.report_type import ReportType, SizesView
 from assocpriv.plans.published_plan import _MOST_MARKS, pack_reports
 
@@ -36,35 +39,17 @@ def content(**changes: Any) -> dict[str, Any]:
     """Return the plan's content with replaced fields, also of its report type; ``a__b`` is field b of object a."""
     copy: dict[str, Any] = json.loads(json.dumps(CONTENT))
     for name, value in changes.items():
-        part, _, inner = name.partition("__")
-        if inner:
-            place_of(copy, part)[inner] = value
-        elif name in copy["report_types"][0]:
-            copy["report_types"][0][name] = value
-        else:
-            copy[name] = value
+        *parts, inner = name.split("__")
+        place = copy if name.partition("__")[0] in copy else copy["report_types"][0]
+        (place[parts[0]] if parts else place)[inner] = value
     return copy
 
 
-def place_of(copy: dict[str, Any], part: str) -> dict[str, Any]:
-    """Return an object in a plan's content or in its report type."""
-    place: dict[str, Any] = (copy if part in copy else copy["report_types"][0])[part]
-    return place
-
-
-def with_derived_fields(copy: dict[str, Any]) -> dict[str, Any]:
-    """Return content whose γ and length are computed from its operator."""
-    [read] = copy["report_types"]
-    operator, generator = operator_from_json(read["operator"]), Generator.from_json(read["generator"])
-    report_type = ReportType(len(Catalogue.from_json(copy["catalogue"])), operator, generator, read["itemset_size"])
-    return copy | {"report_types": [report_type.to_json(1)]}
-
-
-def refuse(text: str) -> PlanError:
-    """Return the error that a plan's text raises."""
+def refuse(text: str) -> str:
+    """Return the message of the error that a plan's text raises."""
     with pytest.raises(PlanError) as caught:
         Plan.parse(text)
-    return caught.value
+    return str(caught.value)
 
 
 # ---- one plan, one id
@@ -138,13 +123,10 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"), REFUSED, ids=[f"{i}-{next(iter(c))}" for i, (c, _) in enumerate(REFUSED)]
-)
+@pytest.mark.parametrize(("changes", "message"), REFUSED)
 def test_bad_plan_is_refused(changes: dict[str, Any], message: str) -> None:
     """The message states the rule, the value and the remedy; the vectors have a plan for each rule."""
-    with pytest.raises(PlanError, match=message):
-        Plan.parse(json.dumps(content(**changes)))
+    assert re.search(message, refuse(json.dumps(content(**changes))))
 
 
 REPORT_TYPE = CONTENT["report_types"][0]
@@ -175,10 +157,7 @@ def test_huge_values_are_refused_fast(name: str) -> None:
         if path == ("catalogue", "names", 0) and HUGE[name].startswith('"'):
             continue  # any text is a name
         changed = content()
-        place: Any = changed
-        for key in path[:-1]:
-            place = place[key]
-        place[path[-1]] = "@"
+        reduce(operator.getitem, path[:-1], changed)[path[-1]] = "@"
         start = time.process_time()
         refuse(json.dumps(changed).replace('"@"', HUGE[name]))
         assert time.process_time() - start < MOST_SECONDS
@@ -227,14 +206,14 @@ def test_bad_guarantee_is_refused(prior: Any, posterior: Any, message: str) -> N
 
 def true_epsilon(gamma: Fraction) -> Decimal:
     """Return ln γ to 300 digits."""
-    with localcontext() as context:
-        context.prec = 700  # γ just above 1 loses up to 2^1024, 309 digits
+    with localcontext(prec=700):  # γ just above 1 loses up to 2^1024, 309 digits
         return (Decimal(gamma.numerator) / Decimal(gamma.denominator)).ln()
 
 
 BIG = st.integers(64, 1000).flatmap(lambda bits: st.integers(1 << bits, (2 << bits) - 1))
 
 
+@settings(max_examples=25)
 @given(BIG, st.fractions(Fraction(100_001, 100_000), 100, max_denominator=10**6))
 def test_epsilon_is_rounded_up(denominator: int, about: Fraction) -> None:
     """ε is at least ln γ and exceeds it by less than a part in 10^12, for short and long fractions."""
@@ -245,12 +224,8 @@ def test_epsilon_is_rounded_up(denominator: int, about: Fraction) -> None:
 
 def test_broken_guarantee_with_a_huge_amplification_is_refused() -> None:
     """An amplification beyond a double's range is refused like any other that breaks the guarantee."""
-    weights = ["1", str((1 << 1024) - 1)]
-    operator = {"size": 1, "insert_num": 1, "insert_bits": 16, "weight_bits": 1024, "keep_weights": weights}
-    operator |= {"kind": "select-a-size"}
-    changed = with_derived_fields(content(itemset_size=1, operator=operator, generator={"kind": "none"}))
     with pytest.raises(PrivacyLimitError):
-        Plan.parse(json.dumps(changed))
+        replace(PLAN, report_types=(ReportType(len(NAMES), Operator(1, 1, 16, 1024, (1, (1 << 1024) - 1))),))
 
 
 @pytest.mark.parametrize("piece", ["{},", "[],", '"a":1,', "[{"])
@@ -261,7 +236,7 @@ def test_text_of_mostly_brackets_is_refused_unparsed(piece: str) -> None:
     error = refuse(text)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert "4,195,328 of the characters" in str(error)
+    assert "4,195,328 of the characters" in error
     assert peak < 1 << 20
 
 
@@ -273,8 +248,8 @@ def test_a_million_items_may_have_a_pair_of_names_or_two_commas_each() -> None:
     assert longest + spare + 100 < _MOST_MARKS
     text = PLAN.canonical_json
     full = text + "," * (_MOST_MARKS - sum(map(text.count, "{[:,")))
-    assert "not valid JSON" in str(refuse(full))  # it is parsed
-    assert "of the characters" in str(refuse(full + ","))
+    assert "not valid JSON" in refuse(full)  # it is parsed
+    assert "of the characters" in refuse(full + ",")
 
 
 # ---- several report types
@@ -291,11 +266,7 @@ SEVERAL = replace(
 
 def test_the_largest_amplification_is_the_plan_s() -> None:
     """γ of a plan is the largest of its report types', and this report type alone can break the guarantee."""
-    assert (
-        SEVERAL.amplification
-        == max(report_type.amplification for report_type in SEVERAL.report_types)
-        == Fraction(308, 51)
-    )
+    assert SEVERAL.amplification == max(each.amplification for each in SEVERAL.report_types) == Fraction(308, 51)
     with pytest.raises(PrivacyLimitError):
         replace(SEVERAL, guarantee=Guarantee("1/8", Fraction(308, 359 + 7 * 51)))
     strict = replace(SEVERAL, report_types=(*SEVERAL.report_types[1:2], replace(SEVERAL.report_types[2], weight=1)))

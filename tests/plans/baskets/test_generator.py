@@ -18,27 +18,10 @@ from assocpriv.plans.baskets.generator import (
 )
 
 
-@pytest.mark.parametrize("field_bits", [2, 3, 4, 8, 10])
-def test_field_tables_agree_with_galois(field_bits: int) -> None:
-    """Powers and logarithms equal those of galois for the same primitive polynomial."""
-    polynomial = primitive_polynomial(field_bits)
-    field = Field(Generator("bch", field_bits, polynomial, 1))
-    oracle = galois.GF(2**field_bits, irreducible_poly=galois.Poly.Int(polynomial), compile="python-calculate")
-    alpha = oracle(2)
-    assert field.powers[:20].tolist() == [int(alpha**e) for e in range(min(20, field.order))]
-    assert all(field.logs[field.powers[e]] == e for e in range(field.order))
-
-
 def test_polynomials_agree_with_galois() -> None:
     """The polynomials of the table are the Conway polynomials of galois."""
     for field_bits in range(1, len(codes._CONWAY) + 1):
         assert primitive_polynomial(field_bits) == int(galois.conway_poly(2, field_bits))
-
-
-def test_larger_fields_close() -> None:
-    """In GF(2^17) the table is a permutation of the non-zero elements and closes to 1."""
-    field = Field(Generator("bch", 17, primitive_polynomial(17), 1))
-    assert len(np.unique(field.powers)) == field.order
 
 
 @pytest.mark.parametrize(
@@ -66,7 +49,7 @@ def test_reed_solomon_independence_exhaustively(n_items: int, r: int, independen
 
 
 @pytest.mark.parametrize("kind", ["bch", "reed-solomon"])
-@pytest.mark.parametrize(("n_items", "r", "independent"), [(5, 1, 3), (12, 3, 4), (1000, 5, 3), (60000, 1, 7)])
+@pytest.mark.parametrize(("n_items", "r", "independent"), [(5, 1, 3), (12, 3, 4), (1000, 5, 3), (70000, 1, 7)])
 def test_columns_without_tables_are_the_same(
     kind: str, n_items: int, r: int, independent: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -101,16 +84,11 @@ def test_the_check_rejects_dependent_columns() -> None:
     assert not blocks_independent(blocks, 3)
 
 
-def test_bch_matches_galois_parity_checks() -> None:
-    """The row space of H is the dual of galois' BCH(15, 7) code: every codeword is orthogonal to every row."""
-    generator = Generator("bch", 4, 19, 2)
-    columns = item_columns(generator, 1, np.arange(15))[:, 0, 0]
-    code = galois.BCH(15, 7)
-    for word in np.eye(7, dtype=int):
-        codeword = np.array(code.encode(galois.GF2(word)))
-        # galois lists the highest power first
-        total = np.bitwise_xor.reduce(columns[np.flatnonzero(codeword[::-1])])
-        assert total == 0
+def test_bch_has_the_published_parity_checks() -> None:
+    """The row space of H is the dual of the BCH(15, 7) code of x⁸ + x⁷ + x⁶ + x⁴ + 1 (Peterson and Weldon)."""
+    columns = item_columns(Generator("bch", 4, 19, 2), 1, np.arange(15))[:, 0, 0]
+    for shift in range(7):
+        assert np.bitwise_xor.reduce(columns[shift + np.array([0, 4, 6, 7, 8])]) == 0
 
 
 def test_reed_solomon_is_polynomial_evaluation() -> None:

@@ -13,7 +13,7 @@ from assocpriv.client.guided.guided_client import TupleRandomizer, check_guidanc
 from assocpriv.files.plan_files import read_guidance, write_guidance
 from assocpriv.files.report_files import Reports, message_lines, read_messages
 from assocpriv.guarantees.amplification import Guarantee
-from assocpriv.guarantees.errors import FileError, GuidanceError, PlanError, PrivacyLimitError, WireError
+from assocpriv.guarantees.errors import FileError, GuidanceError, PrivacyLimitError, WireError
 from assocpriv.plans.guided.guided_plan import (
     BitMix,
     Guidance,
@@ -188,10 +188,3 @@ def test_bad_messages_are_refused(tmp_path: Path, line: str, problem: str) -> No
     with pytest.raises(WireError, match=f"line 3 .*{problem}") as caught:
         read_messages(path, VECTOR_PLANS["plain"])
     assert "canary" not in str(caught.value)
-
-
-@pytest.mark.parametrize("cuts", [[30, 20], [30, 30], [1, 1 + 2**-60]])
-def test_cut_points_increase(cuts: list[float]) -> None:
-    """And differ as doubles, with which devices compare."""
-    with pytest.raises(PlanError, match="increasing cut points"):
-        number("age", cuts)

@@ -67,7 +67,7 @@ def test_bounds_are_exact() -> None:
         NumberColumn("age", Clear(60), False, 0.5, 80, 60)
 
 
-ALMOST = ("1/1000000000000000000000000", "999999999999999999999999/1000000000000000000000000")
+ALMOST = {"prior": f"1/{10**24}", "posterior": f"{10**24 - 1}/{10**24}"}
 NEAR_ONE = {"mechanism": "window", "near": 1, "high": (1 << 31) - 1, "low": (1 << 31) - 99}  # γ just above 1
 
 
@@ -77,6 +77,9 @@ def text_of(n_columns: int, cells: int, release: dict[str, Any], **fields: Any) 
     columns = [bounds | {"name": f"x{place}", "release": release} for place in range(n_columns)]
     content = {"format": "assocpriv-plan", "version": 1, "kind": "table", "columns": columns}
     return json.dumps(content | {"columns_per_report": 0, "guarantee": None, "reports_per_person": 1} | fields)
+
+
+MANY = text_of(1000, 2, NEAR_ONE, columns_per_report=1000, guarantee=ALMOST, reports_per_person=1000)
 
 
 @pytest.mark.parametrize(
@@ -94,18 +97,13 @@ def test_large_numbers_of_cells_cost_a_device_nothing(cells: int, release: dict[
 
 def test_protected_values_of_a_person_are_limited() -> None:
     """Planner and reader refuse more than 10,000 protected values without computing γ, a number of megabits."""
-    guarantee = dict(zip(("prior", "posterior"), ALMOST, strict=True))
     begun = process_time()
     with pytest.raises(PlanError, match="20,000 protected values, 20 in each of 1,000 reports"):
         plan_table({"columns": {f"x{i}": WAVE for i in range(20)}}, reports_per_person=1000, columns_per_report="all")
     with pytest.raises(PlanError, match="1,000,000 protected values"):
-        TablePlan.parse(
-            text_of(1000, 2, NEAR_ONE, columns_per_report=1000, guarantee=guarantee, reports_per_person=1000)
-        )
+        TablePlan.parse(MANY)
     assert process_time() - begun < 3
-    plan = TablePlan.parse(
-        text_of(10, 2, NEAR_ONE, columns_per_report=10, guarantee=guarantee, reports_per_person=1000)
-    )
+    plan = TablePlan.parse(text_of(10, 2, NEAR_ONE, columns_per_report=10, guarantee=ALMOST, reports_per_person=1000))
     composed = plan.composed_amplification
     assert composed == Fraction((1 << 31) - 1, (1 << 31) - 99) ** 10_000
     shown = table_views.plan(forecast_table(plan, 1)).to_json()
@@ -122,20 +120,17 @@ def test_the_audit_limits_protected_values(monkeypatch: pytest.MonkeyPatch) -> N
         return power(ratio, exponent)
 
     monkeypatch.setattr(Fraction, "__pow__", recorded)
-    guarantee = dict(zip(("prior", "posterior"), ALMOST, strict=True))
-    many = text_of(1000, 2, NEAR_ONE, columns_per_report=1000, guarantee=guarantee, reports_per_person=1000)
-    [finding] = TableSubject.check_guarantee(None, many)
+    [finding] = TableSubject.check_guarantee(None, MANY)
     assert (finding.verdict, powers) == (BROKEN, [])
     assert "more than 10,000 protected values" in finding.message
-    few = text_of(1000, 2, NEAR_ONE, columns_per_report=1000, guarantee=guarantee, reports_per_person=10)
+    few = text_of(1000, 2, NEAR_ONE, columns_per_report=1000, guarantee=ALMOST, reports_per_person=10)
     assert "1.00" in TableSubject.check_guarantee(None, few)[0].message
     assert 0 < max(powers) <= 31 * 10_000
 
 
 def test_a_ledger_rounds_a_long_ratio_up(tmp_path: Path) -> None:
     """A γ of 9,000 digits is rounded up to 500 in the ledger, and can be read again."""
-    guarantee = dict(zip(("prior", "posterior"), ALMOST, strict=True))
-    plan = TablePlan.parse(text_of(1000, 2, NEAR_ONE, columns_per_report=1000, guarantee=guarantee))
+    plan = TablePlan.parse(text_of(1000, 2, NEAR_ONE, columns_per_report=1000, guarantee=ALMOST))
     record = dict.fromkeys(plan.names, 0.125)
     for _ in range(2):
         with Ledger.open(tmp_path / "l") as ledger:
