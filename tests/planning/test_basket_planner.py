@@ -146,7 +146,9 @@ def test_guarantees_that_are_too_strict_have_plans_too() -> None:
         ({"transaction_size": 0}, r"transaction_size \(M\) must be in 1..15"),
         ({"transaction_size": 5, "itemset_size": 6}, r"itemset_size \(K\) must be in 1..5"),
         ({"itemset_size": 11}, r"itemset_size \(K\) must be in 1..10"), ({"reports": 0}, "reports must be in"),
-        ({"reports_per_person": 0}, "reports_per_person must be in"), ({"mean_size": 11}, "mean_size, the average"),
+        ({"reports_per_person": 0}, "reports_per_person must be in"),
+        *(({"mean_size": mean}, "mean_size, the average number .* must be above 0 and at most 10, got")
+          for mean in (0, 11, math.nan)),
         ({"mean_size": 3, "sample": {3: 1}}, "not both"), ({"sample": {0: 1}}, "not empty"),
         ({"paper": True}, "paper needs transaction_size"), ({"items": []}, "a catalogue must hold"),
         ({"items": ["a", "a"]}, "repeats an earlier name"),
@@ -206,23 +208,17 @@ def test_few_reports_take_no_noisy_design() -> None:
 
 
 def test_stricter_guarantees_have_higher_thresholds() -> None:
-    """Thresholds are those of the planner's plans; they fall with the number of reports and with a weaker guarantee."""
+    """They fall with the number of reports and with a weaker guarantee."""
     explained = explain_guarantees()
     for each in explained.guarantees:
         for k in (1, 2, 3):
             falling = [each.thresholds[n][k] for n in sorted(each.thresholds)]
             assert falling == sorted(falling, reverse=True)
-    default = explained.guarantees[3]
-    choice = choose_plan(1000, default.guarantee, reports=10**6)
-    expected = shown_choice(choice).content["expected"]
-    assert {str(k): threshold for k, threshold in default.thresholds[10**6].items()} == {
-        k: expected[k]["detection_threshold"] for k in expected
-    }
     for stricter, weaker in pairwise(sorted(explained.guarantees, key=lambda each: each.guarantee.amplification_limit)):
         assert stricter.thresholds[10**7][2] > weaker.thresholds[10**7][2]
 
 
-@pytest.mark.parametrize("size", [None, 1, 2, 5])
+@pytest.mark.parametrize("size", [None, 1, 5])
 @pytest.mark.parametrize("items", [1, 2])
 def test_few_items_have_no_larger_itemsets(items: int, size: int | None) -> None:
     """K is at most the number of items, for any M."""

@@ -21,8 +21,7 @@ from assocpriv.show.plan_views import choice as shown_choice
 
 CENTRAL = (1, "1e-8")
 SUPPORT, ITEM = 0.02, 0.08  # supports of a pair and of each of its items
-# people, ε₀ and the standard error of a pair with the best two-level operator for pairs alone at M = 8
-BEST = ((20_000, 7, 0.0085), (100_000, 8, 0.0027), (1_000_000, 10, 0.0006))
+BEST = 0.0027  # standard error of a pair at ε₀ = 8 with the best two-level operator for pairs alone at M = 8
 
 
 def pair_variance(operator) -> float:
@@ -62,7 +61,7 @@ def test_the_chosen_plan_is_far_more_accurate(chosen: Plan) -> None:
     """A pair's error is within a factor 2 of the best for pairs alone at M = 8, and below half of the local plan's."""
     error = math.sqrt(pair_variance(chosen.items.operator) / 100_000)
     local = ap.plan(1000, ap.Guarantee.from_epsilon("ln 19"), reports=100_000)
-    assert BEST[1][2] / 2 < error < 2 * BEST[1][2]
+    assert BEST / 2 < error < 2 * BEST
     assert error < math.sqrt(pair_variance(local.items.operator) / 100_000) / 2
 
 
@@ -112,9 +111,7 @@ def test_several_reports_of_a_person_share_the_cap_and_the_central_guarantee() -
         more.check_central()
 
 
-@pytest.mark.parametrize(
-    ("central", "reports"), [(CENTRAL, 8), ((0.5, 1e-8), 12), ((0.001, 1e-10), 100), ((0.0001, 1e-8), 1000)]
-)
+@pytest.mark.parametrize(("central", "reports"), [(CENTRAL, 8), ((0.001, 1e-10), 100)])
 def test_too_few_reports_for_a_central_guarantee(central: Any, reports: int) -> None:
     """The message names a sufficient number of reports, and a plan for that number exists."""
     with pytest.raises(PlanError, match=f"{reports:,} reports are too few for a central guarantee") as few:
@@ -129,7 +126,7 @@ def test_one_report_has_no_central_guarantee() -> None:
         ap.plan(5, central=CENTRAL, reports=1)
 
 
-@pytest.mark.parametrize("reports", [90, 333, 1000, 4567])
+@pytest.mark.parametrize("reports", [90, 1000])
 def test_small_batches_have_plans_that_are_proved(reports: int) -> None:
     """For few reports the bound is not smooth in γ and the blanket; the chosen plan is still proved."""
     plan = ap.plan(5, central=(2, 1e-6), reports=reports)
@@ -155,7 +152,7 @@ def test_impossible_options(options: dict, message: str) -> None:
         choose_plan(20, None, central="1,1e-8")
 
 
-@pytest.mark.parametrize("value", [Fraction(19), Fraction(2980), Fraction(3, 2), Fraction(10**7)])
+@pytest.mark.parametrize("value", [Fraction(3, 2), Fraction(2980), Fraction(10**7)])
 def test_the_local_guarantee_is_tight(value: Fraction) -> None:
     """γ is strictly below the guarantee's limit, and 1 − posterior is rounded by less than a tenth."""
     guarantee = local_guarantee(value)

@@ -51,18 +51,14 @@ def test_a_huge_epsilon_has_fewer_decimals() -> None:
     assert guarantee.posterior.denominator <= 10**24
 
 
-@pytest.mark.parametrize(
-    "epsilon",
-    [0, "0", -1, "nan", "inf", "1e-13", 60, 701, "ln 1", "ln 0", "ln 0.5", "ln -2", "ln", "٣", "", True, None],
-)
+@pytest.mark.parametrize("epsilon", [0, -1, "inf", "1e-13", 60, "ln 1", "ln 0.5", "ln -2", "ln", "٣", "", True, None])
 def test_invalid_epsilons(epsilon: Any) -> None:
     """A value that is not above 0, or cannot be written as two fractions, is refused."""
     with pytest.raises(PlanError, match="epsilon"):
         ap.Guarantee.from_epsilon(epsilon)
 
 
-@pytest.mark.parametrize("prior", ["0", "1", "0%", "100%"])
-@pytest.mark.parametrize("epsilon", [1, "ln 0"])
+@pytest.mark.parametrize(("prior", "epsilon"), [("0", 1), ("100%", "ln 0")])
 def test_invalid_priors(prior: str, epsilon: Any) -> None:
     """A prior of 0 or 1 is refused, for any ε, because nothing changes it."""
     with pytest.raises(PlanError, match="prior must lie between 0 and 1"):
@@ -79,26 +75,22 @@ def detects(choice: Any, reports: int, support: float, size: int) -> bool:
     ("support", "items", "guarantee", "size", "known"),
     [
         ("5%", 1000, DEFAULT, 2, {}),
-        ("1%", 40, ap.Guarantee.from_epsilon(1), 1, {"mean_size": 4}),
-        (0.3, 12, DEFAULT, 3, {"sample": {2: 5, 4: 1}}),
-        ("50%", 50, ap.Guarantee("1%", "90%"), 3, {}),
-        ("0.5%", 300, DEFAULT, 1, {"reports_per_person": 2}),
+        (0.3, 12, ap.Guarantee.from_epsilon(1), 3, {"sample": {2: 5, 4: 1}}),
+        ("0.5%", 100, DEFAULT, 1, {"reports_per_person": 2, "mean_size": 4}),
     ],
 )
 def test_one_step_fewer_reports_do_not_detect(
     support: Any, items: int, guarantee: ap.Guarantee, size: int, known: dict[str, Any]
 ) -> None:
     """The plan for the solved number of reports, of two digits, detects the support; one step less does not."""
-    found = ap.plan(items, detect=support, itemset_size=size, guarantee=guarantee, **known)
-    known = {"itemset_size": size} | known
+    known = {"guarantee": guarantee, "itemset_size": size} | known
+    found = ap.plan(items, detect=support, **known)
     assert (found.guarantee, found.solved, found.size) == (guarantee, "reports", size)
     assert len(str(found.reports).rstrip("0")) <= 2
-    assert detects(
-        ap.plan(items, guarantee, reports=found.reports, **known, explain=True), found.reports, found.support, size
-    )
     step = 10 ** max(0, len(str(found.reports - 1)) - 2)
-    fewer = found.reports - step
-    assert not detects(ap.plan(items, guarantee, reports=fewer, **known, explain=True), fewer, found.support, size)
+    for reports in (found.reports, found.reports - step):
+        choice = ap.plan(items, reports=reports, **known, explain=True)
+        assert detects(choice, reports, found.support, size) == (reports == found.reports)
 
 
 @pytest.mark.parametrize(
@@ -123,12 +115,11 @@ def test_a_guarantee_bounds_the_search() -> None:
     free = ap.plan(12, detect="20%", reports=5_000, **known)
     bounded = ap.plan(12, detect="20%", reports=5_000, guarantee=ap.Guarantee.from_epsilon(4), **known)
     assert free.plan.amplification == bounded.plan.amplification
-    needed = ap.plan(12, detect="20%", guarantee=ap.Guarantee.from_epsilon("0.1"), **known).reports
+    strict = {"detect": "20%", "guarantee": ap.Guarantee.from_epsilon("0.1")} | known
+    needed = ap.plan(12, **strict).reports
     with pytest.raises(PlanError, match=f"5,000 reports are too few .* with ε 0.10 about {needed:,} are needed"):
-        ap.plan(12, detect="20%", reports=5_000, guarantee=ap.Guarantee.from_epsilon("0.1"), **known)
-    assert (
-        ap.plan(12, detect="20%", reports=needed, guarantee=ap.Guarantee.from_epsilon("0.1"), **known).reports == needed
-    )
+        ap.plan(12, reports=5_000, **strict)
+    assert ap.plan(12, reports=needed, **strict).reports == needed
 
 
 def test_names_may_come_from_an_iterator() -> None:
@@ -151,19 +142,16 @@ def test_the_search_finds_every_edge() -> None:
 
 def test_impossible_requests_are_refused() -> None:
     """Supports that need more than 10^15 reports, or that no guarantee detects, and invalid arguments are refused."""
-    with pytest.raises(PlanError, match="10\\^15 reports are too few"):
-        ap.plan(12, detect="1e-9", guarantee=DEFAULT)
-    with pytest.raises(PlanError, match=r"100 reports are too few .* about [1-9]"):
-        ap.plan(100, detect="1%", reports=100)
-    for support in (0, "0%", 1.5, "-1%", "x"):
-        with pytest.raises(PlanError, match="the support to detect"):
-            ap.plan(12, detect=support, guarantee=DEFAULT)
-    with pytest.raises(PlanError, match="give guarantee or reports"):
-        ap.plan(12, detect="1%")
-    with pytest.raises(PlanError, match=r"size must be in 1..15"):
-        ap.plan(12, detect="1%", itemset_size=0, guarantee=DEFAULT)
-    with pytest.raises(PlanError, match=f"reports must be in 1..{MOST_REPORTS}"):
-        ap.plan(12, detect="1%", reports=0)
+    for options, message in (
+        ({"detect": "1e-9", "guarantee": DEFAULT}, r"10\^15 reports are too few"),
+        ({"detect": "1%", "reports": 100}, "100 reports are too few .* about [1-9]"),
+        *(({"detect": support, "guarantee": DEFAULT}, "the support to detect") for support in (0, 1.5, "-1%", "x")),
+        ({"detect": "1%"}, "give guarantee or reports"),
+        ({"detect": "1%", "itemset_size": 0, "guarantee": DEFAULT}, "size must be in 1..15"),
+        ({"detect": "1%", "reports": 0}, f"reports must be in 1..{MOST_REPORTS}"),
+    ):
+        with pytest.raises(PlanError, match=message):
+            ap.plan(100, **options)
     with pytest.raises(TypeError, match="guarantee must be a Guarantee"):
         ap.plan(12, detect="1%", guarantee=2.5)
 

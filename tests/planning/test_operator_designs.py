@@ -6,7 +6,6 @@ from itertools import product
 import numpy as np
 import pytest
 
-from assocpriv.estimation.supports import Respondents, detectable_support
 from assocpriv.guarantees.amplification import Guarantee
 from assocpriv.planning.operator_designs import (
     FixedSizeFamily,
@@ -17,7 +16,6 @@ from assocpriv.planning.operator_designs import (
     fixed_size_family,
     held_distribution,
     insertion_family,
-    paper_family,
     runs,
     thresholds,
 )
@@ -94,15 +92,6 @@ def test_few_report_sizes_lose_little() -> None:
     assert set(fixed_size_family(6, 106).sizes) < set(every.sizes)
 
 
-def best(m: int, prior: str, bits: int = 6):
-    """Return the paper's design, its operator and the LDS per size in percent."""
-    limit = Guarantee(prior, "50%").amplification_limit
-    design = min(paper_family(m, bits).search(limit, WorstSupport(3, N), thresholds(m)), key=lambda d: d.error)
-    operator = design.operator(limit)
-    respondents = Respondents(N, SupportModel(operator))
-    return design, operator, [100 * detectable_support(respondents, k) for k in (1, 2, 3)]
-
-
 @pytest.mark.parametrize("m", [1, 2, 5, 10, 15])
 @pytest.mark.parametrize("prior", ["1%", "5%", "20%", "45%"])
 def test_rounding_stays_strictly_below_the_limit(m: int, prior: str) -> None:
@@ -119,8 +108,7 @@ def test_rounding_stays_strictly_below_the_limit(m: int, prior: str) -> None:
 @pytest.mark.parametrize(
     ("n", "m", "r", "bch", "solomon"),
     [
-        (1_000, 5, 1, 40, 80), (1_000, 5, 2, 88, 80), (1_000, 5, 4, 192, 80), (10_000, 5, 1, 56, 112),
-        (10_000, 5, 3, 180, 112), (42_178, 5, 1, 64, 128), (1_000, 10, 1, 61, 130),
+        (1_000, 5, 1, 40, 80), (1_000, 5, 2, 88, 80), (10_000, 5, 3, 180, 112), (1_000, 10, 1, 61, 130),
     ],
 )  # fmt: skip
 def test_seed_sizes(n: int, m: int, r: int, bch: int, solomon: int) -> None:
@@ -128,10 +116,3 @@ def test_seed_sizes(n: int, m: int, r: int, bch: int, solomon: int) -> None:
     built = [BUILDERS[code](n + m, r, m + 3).seed_bits for code in ("bch", "reed-solomon")]
     assert built == [bch, solomon]
     assert choose_generator(n + m, r, m + 3).seed_bits == min(built)
-
-
-def test_single_items_of_single_item_baskets() -> None:
-    """With m = 1 the search finds the optimized unary encoding: ρ near 1/(1+γ)."""
-    design = min(insertion_family(1).search(LIMIT, WorstSupport(1, N), runs(1)), key=lambda d: d.error)
-    assert float(design.operator(LIMIT).default_probability) == pytest.approx(1 / 20, abs=1 / 256)
-    assert design.pattern == "01"

@@ -1,6 +1,7 @@
 """The report type about sizes: its share of reports, classes and operator, and the effect of manipulated reports."""
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 
 import naive
@@ -21,12 +22,8 @@ DEFAULT = Guarantee("5%", "50%")
 
 @pytest.mark.parametrize(
     ("reports", "share"),
-    [
-        (1, "1/20"), (40_000, "1/20"), (40_001, "1/20"),
-        (60_000, "17/500"),  # a thirtieth, rounded up
-        (10**5, "1/50"), (10**6, "1/100"), (10**9, "1/100"),
-    ],
-)  # fmt: skip
+    [(1, "1/20"), (40_001, "1/20"), (60_000, "17/500"), (10**5, "1/50"), (10**9, "1/100")],  # 17/500: a thirtieth
+)
 def test_the_share_of_reports_about_sizes(reports: int, share: str) -> None:
     """2,000 people, but at least 1% and at most 5%, in thousandths rounded up."""
     assert sizes_share(reports) == Fraction(share)
@@ -49,8 +46,7 @@ def test_classes_begin_at_the_largest_number_of_items(n_items: int, m: int, boun
     assert sizes.view == SizesView(bounds)
     assert (sizes.n_items, sizes.transaction_size, sizes.itemset_size) == (len(bounds), 1, 1)
     assert (items.weight, sizes.weight) == (483, 17)
-    unchanged = [(each.operator, each.generator, each.itemset_size, each.view) for each in (alone, items)]
-    assert unchanged[0] == unchanged[1]
+    assert replace(items, weight=alone.weight) == alone
 
 
 def test_frequent_sizes_are_classes_of_their_own() -> None:
@@ -76,9 +72,7 @@ def test_small_catalogues_have_no_report_type_about_sizes(n_items: int, m: int) 
     assert (len(plan.report_types), plan.sizes, plan.size_bounds, manipulated_sizes(plan, 1000)) == (1, None, (), ())
 
 
-@pytest.mark.parametrize(
-    "guarantee", [Guarantee("5%", "10%"), DEFAULT, Guarantee("1%", "99%"), Guarantee("0.1%", "0.2%")]
-)
+@pytest.mark.parametrize("guarantee", [DEFAULT, Guarantee("1%", "99%"), Guarantee("0.1%", "0.2%")])
 @pytest.mark.parametrize("reports_per_person", [1, 12])
 def test_reports_about_sizes_keep_the_guarantee(guarantee: Guarantee, reports_per_person: int) -> None:
     """γ of responses about sizes is strictly below the limit for each report, and near it."""
