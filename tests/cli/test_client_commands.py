@@ -1,6 +1,7 @@
 """Tests of the command randomize: memory, pipes, bad baskets and plans, and interrupts."""
 
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -8,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from time import monotonic, sleep
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from click.testing import CliRunner
@@ -25,10 +27,8 @@ def test_memory_is_a_size(home: Path, tmp_path: Path) -> None:
     mined = ["mine", home / "r.parquet", "--min-support", "15%"]
     sizes = {"64MiB": 1 << 26, "0.5 GB": 5 * 10**8, "67108864": 1 << 26, "1.5gib": 3 << 29, "70000k": 7 * 10**7}
     assert {text: options._to_bytes(None, None, text) for text in sizes} == sizes  # type: ignore[arg-type]
-    for size in ("lots", "", "1", "63MiB", "1iB", "-1GB", "1PB", "1e9", "nan", "9" * 400):
-        for command in (baskets, mined):
-            message = refused_without_output(tmp_path, *command, f"--memory={size}", status=2)
-            assert "MiB" in message or "GB" in message
+    for size in ("", "1", "63MiB", "1iB", "-1GB", "1PB", "1e9", "nan", "9" * 400):
+        assert re.search("MiB|GB", refused_without_output(tmp_path, *baskets, f"--memory={size}", status=2))
     assert run_json(*baskets, "--memory", "64MiB")["reports"] == N_BASKETS
     assert run_json(*mined, "--memory", "64MiB") == run_json(*mined)
 
@@ -98,11 +98,7 @@ def test_an_interrupt_that_an_import_took_for_another_error(home: Path, monkeypa
 
 def test_out_of_memory(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Running out of memory is an error in one line."""
-
-    def greedy(*_: Any) -> None:
-        raise MemoryError
-
-    monkeypatch.setattr(BulkRandomizer, "randomize", greedy)
+    monkeypatch.setattr(BulkRandomizer, "randomize", Mock(side_effect=MemoryError))
     command = ["randomize", home / "b.dat", "--plan", home / "plan.json", "-o", tmp_path / "r.parquet"]
     assert "out of memory" in refused_without_output(tmp_path, *command)
 

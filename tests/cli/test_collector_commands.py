@@ -32,9 +32,9 @@ def test_reports_of_devices_are_gathered_and_mined(home: Path, tmp_path: Path) -
     for number in range(3):
         device = ["--ledger", tmp_path / f"{number}", "--period", "w", "-o", tmp_path / "in" / f"{number}.bin"]
         run("report", "--plan", home / "plan.json", "--empty", "keep", *device)
-    output = run("gather", tmp_path / "in", "--plan", home / "plan.json", "-o", tmp_path / "c")
-    assert f"3 reports gathered into {tmp_path / 'c'}, which holds 3 now" in output.stdout
-    assert "gathered files are removed: the collection holds their bytes" in output.stdout
+    output = run("gather", tmp_path / "in", "--plan", home / "plan.json", "-o", tmp_path / "c").stdout
+    assert f"3 reports gathered into {tmp_path / 'c'}, which holds 3 now" in output
+    assert "gathered files are removed: the collection holds their bytes" in output
     assert list((tmp_path / "in").iterdir()) == []
     assert run_json("inspect", tmp_path / "c")["reports"] == 3
     assert run_json("ask", tmp_path / "c", "--itemset", "1")["itemsets"]
@@ -112,12 +112,11 @@ def test_small_batches_are_closed_by_an_option_only(inbox: Path, home: Path, tmp
     data = tmp_path / "c"
     run("gather", inbox, "--plan", home / "plan.json", "-o", data)
     for end in ([], ["--end"]):
-        assert "the open batch has 3 reports, below the minimum of 1,000" in (
-            message := refused("collector", "close", data, *end)
-        )
+        message = refused("collector", "close", data, *end)
+        assert "the open batch has 3 reports, below the minimum of 1,000" in message
         assert "(collector close, --allow-small)" in message
-    message = refused("serve", home / "plan.json", "--data", data, "--batch-reports", 50, 100)
-    assert "fewer than 100 reports" in message
+    few = ["serve", home / "plan.json", "--data", data, "--batch-reports", 50, 100]
+    assert "fewer than 100 reports" in refused(*few)
     assert run_json("collector", "status", data)["ended"] is False
     done = run("collector", "close", data, "--end", "--allow-small")
     assert "below the minimum of 1,000: someone who has a device's ledger" in done.stderr

@@ -198,7 +198,8 @@ def test_simulate_prints_accuracy_against_disclosure(
     assert last["disclosure"]["mean"] == 1
     assert last["accuracy"]["mean"] == pytest.approx(found["original_accuracy"]["mean"], abs=0.02)
     monkeypatch.setattr("assocpriv.simulation.guided_simulation._LONG_SECONDS", 0.0)
-    done = run(*command)
+    (tmp_path / "few.csv").write_text("".join(table.read_text().splitlines(keepends=True)[:50]))
+    done = run("simulate", tmp_path / "few.csv", *command[2:])
     assert "s in total; fewer rounds or people take less" in done.stderr
     assert "higher levels also disclose everything" in done.stdout
     assert "--people goes with baskets, not with guided" in refused(*command, "--people", 3, status=2)

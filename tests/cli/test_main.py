@@ -30,9 +30,8 @@ def test_a_complete_run(home: Path, tmp_path: Path) -> None:
     assert abs(found["1", "2"]["unbiased"] - truth) < 4.9 * found["1", "2"]["unbiased_error"]
     rules = run_json("rules", tmp_path / "i.parquet")["rules"]
     assert (["1"], ["2"]) in [(rule["antecedents"], rule["consequents"]) for rule in rules if rule["selected_strict"]]
-    assert [rule["confidence_ci_low"] for rule in rules] == sorted(
-        (rule["confidence_ci_low"] for rule in rules), reverse=True
-    )
+    lows = [rule["confidence_ci_low"] for rule in rules]
+    assert lows == sorted(lows, reverse=True)
 
 
 def test_options_of_all_commands_stand_anywhere(home: Path) -> None:
@@ -41,18 +40,18 @@ def test_options_of_all_commands_stand_anywhere(home: Path) -> None:
         assert json.loads(run(*words).stdout)["reports"] == N_BASKETS
         assert all(line.startswith("warning:") for line in run(*words).stderr.splitlines())
     assert "took" in run("inspect", home / "plan.json", "-v").stderr
-    assert "ask writes no file; leave --force out" in refused("ask", home / "r.parquet", "--force", status=2)
-    assert "serve prints no result" in refused("--json", "serve", home / "plan.json", "--data", "x", status=2)
-    assert refused("serve", home / "plan.json", "--data", "x", "--port", 1, status=2).endswith(
-        "No such option --port; give --listen or --admin-port"
-    )
-    swapped = refused("randomize", home / "plan.json", "--plan", home / "b.dat", "-o", "r.parquet", status=2)
-    assert swapped.endswith(f"is one: give --plan {home / 'plan.json'}")
+    plan = home / "plan.json"
+    for words, message in (
+        (["ask", home / "r.parquet", "--force"], "ask writes no file; leave --force out"),
+        (["--json", "serve", plan, "--data", "x"], "serve prints no result"),
+        (["serve", plan, "--data", "x", "--port", 1], "No such option --port; give --listen or --admin-port"),
+        (["randomize", plan, "--plan", home / "b.dat", "-o", "r.parquet"], f"is one: give --plan {plan}"),
+    ):
+        assert message in refused(*words, status=2)
 
 
 def test_progress_never_goes_to_stdout(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """On a terminal progress goes to standard error, and standard output has the record only."""
-
     monkeypatch.setattr(text_renderer.Progress, "_may_show", lambda _: True)
     monkeypatch.setattr(text_renderer, "_PATIENCE_SECONDS", 0.0)
     monkeypatch.setenv("FORCE_COLOR", "1")
@@ -143,19 +142,16 @@ def test_existing_outputs(home: Path, tmp_path: Path, monkeypatch: pytest.Monkey
     assert [path.name for path in tmp_path.iterdir()] == [output.name]
 
 
-def test_an_input_is_never_overwritten(home: Path, tmp_path: Path) -> None:
+def test_an_input_is_never_overwritten(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Even with --force the output may not be an input file: baskets, plan, reports or itemsets."""
     for name in ("b.dat", "plan.json", "r.parquet", "i.json"):
         (tmp_path / name).write_bytes((home / name).read_bytes())
-    baskets, plan, reports, itemsets = (tmp_path / name for name in ("b.dat", "plan.json", "r.parquet", "i.json"))
-    for commands in (
-        ["randomize", baskets, "--plan", plan, "-o", baskets],
-        ["randomize", baskets, "--plan", plan, "-o", plan],
-        ["mine", reports, "--min-support", "10%", "-o", reports],
-        ["rules", itemsets, "--min-confidence", "10%", "-o", itemsets],
-        ["refine", reports, "-o", reports],
-    ):
-        assert "is an input" in refused_without_output(tmp_path, *commands, "--force")
+    monkeypatch.chdir(tmp_path)
+    for command in (
+        "randomize b.dat --plan plan.json -o b.dat", "randomize b.dat --plan plan.json -o plan.json",
+        "mine r.parquet -o r.parquet", "rules i.json -o i.json", "refine r.parquet -o r.parquet",
+    ):  # fmt: skip
+        assert "is an input" in refused_without_output(tmp_path, *command.split(), "--force")
 
 
 @pytest.mark.parametrize("command", WRITING)

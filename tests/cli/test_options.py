@@ -52,10 +52,7 @@ def test_too_few_reports_are_refused(tmp_path: Path) -> None:
         (["--detect", "1%", "--prior", "5%"], "--prior and --posterior go together"),
         (["--detect", "1%", "--people", 9, "--posterior", "9%"], "--prior and --posterior go together"),
         (["--epsilon", 1], "Missing option '-o' / '--output'"),
-        (
-            ["--epsilon", 1, "--columns-per-report", 2, "-o", "p.json"],
-            "--columns-per-report goes with table, not with baskets",
-        ),
+        (["--epsilon", 1, "--columns-per-report", 2, "-o", "p.json"], "goes with table, not with baskets"),
         (["--epsilon", 1, "--posterior", "50%", "-o", "p.json"], "--epsilon and --posterior both"),
         (["-o", "p.json"], "Missing guarantee"),
         (["--central", "1,1e-8", "-o", "p.json"], "smaller batches are never read: give --people"),
@@ -72,5 +69,4 @@ def test_every_command_takes_an_epsilon(home: Path, tmp_path: Path) -> None:
     assert ap.read_plan(tmp_path / "p.json").guarantee == USUAL
     device = ["report", "--plan", home / "plan.json", "--ledger", tmp_path / "l.bin", "--empty", "keep"]
     run(*device, "--period", "one", "--epsilon", "ln 19", "-o", tmp_path / "r.bin")
-    output = refused(*device, "--period", "two", "--epsilon", "ln 19", "-o", tmp_path / "r2.bin")
-    assert output
+    refused(*device, "--period", "two", "--epsilon", "ln 19", "-o", tmp_path / "r2.bin")

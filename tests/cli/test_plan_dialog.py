@@ -9,6 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 from typing import Self
+from unittest.mock import Mock
 
 import pytest
 from click.testing import CliRunner, Result
@@ -65,10 +66,9 @@ class Session:
 
 def asked(folder: Path, *answers: str) -> Result:
     """Answer the questions on a terminal in a folder; then the input ends."""
-    wanted = [True, False]  # what the command that is shown says is not asked again
     with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(folder)
-        patch.setattr(plan_commands, "is_dialog_wanted", lambda: wanted.pop(0))
+        patch.chdir(folder)  # what the command that is shown says is not asked again
+        patch.setattr(plan_commands, "is_dialog_wanted", Mock(side_effect=[True, False]))
         return CliRunner().invoke(main, ["plan"], input="".join(f"{answer}\n" for answer in answers))
 
 

@@ -10,6 +10,7 @@ from command_line import refused, refused_without_output, run, run_json
 
 from assocpriv.cli.main import main
 
+JOB = '[[template]]\nchannel = ["{}"]\nsensitive = {{ill = ["yes"]}}\nconfidence = "{}%"\n'
 TABLE = "job,country,debt,age,rating\n" + (
     "cook,US,current,30,bad\n" * 4 + "doctor,US,never,41,good\n" * 4 + "doctor,US,never,41,bad\n" * 2
     + "trader,UK,none left,52,good\n" * 4 + "trader,UK,never,53,good\n" + "trader,CA,never,52,good\n"
@@ -31,9 +32,9 @@ def test_a_table_is_published(table_folder):
     """The released table has the mark in hidden cells and another order; the text describes the method."""
     arguments = ["suppress", "table.csv", "--templates", "t.toml", "--deterministic-only", "-o", "out.csv"]
     output = run(*arguments, "--class", "rating")
-    wanted = re.sub("(doctor|trader|clerk),(US|UK|CA)", "*,*", TABLE)
-    found = (table_folder / "out.csv").read_text()
-    assert sorted(found.splitlines()) == sorted(wanted.splitlines())
+    wanted = re.sub("(doctor|trader|clerk),(US|UK|CA)", "*,*", TABLE).splitlines()
+    found = (table_folder / "out.csv").read_text().splitlines()
+    assert sorted(found) == sorted(wanted)
     assert found != wanted
     assert output.stdout.startswith("20.0% of the channel cells shown, 32 cells hidden, in 20 records; ")
     assert " 80.0%  35.8%      75%  job, country → debt = none left\n" in output.stdout
@@ -55,7 +56,6 @@ def test_tests_and_epsilon_are_reported(table_folder):
 
 def test_check_sets_the_exit_status(table_folder):
     """--check lists inferences, with status 1 if one is above its bound, and 0 for a release."""
-
     found = CliRunner().invoke(main, ["suppress", "table.csv", "--templates", "t.toml", "--check"])
     assert found.exit_code == 1
     assert "     80.0%      75%        5  job = trader, country = UK → debt = none left" in found.stdout
@@ -66,33 +66,23 @@ def test_check_sets_the_exit_status(table_folder):
     assert json.loads(selected.stdout)["violations"][0]["channel"] == {"job": "trader", "country": "UK"}
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (["--templates", "no.toml", "-o", "out.csv"], "no.toml: templates cannot be read"),
-        (["--templates", "t.toml", "-o", "out.parquet"], "must end in .csv, .tsv, .data or .txt"),
-        (["--templates", "t.toml", "-o", "t.toml", "--force"], "t.toml is an input"),
-        (["--templates", "t.toml", "-o", "out.csv", "--class", "job"], "the class job is in a channel"),
-        (["--templates", "t.toml", "-o", "out.csv", "--column", "many"], "give a number of intervals"),
-        (["--templates", "t.toml", "-o", "out.csv", "--layout", "separator=tab"], "lacks columns job, country, debt"),
-        (["--templates", "t.toml", "-o", "out.csv", "--layout", "sheet=#1"], "sheet= applies only to workbooks"),
-        (["--templates", "t.toml", "-o", "out.xlsx"], "released as text; use an output name that ends in .csv"),
-        (["--templates", "t.toml", "-o", "out.dat"], "the file's name must end in .csv"),
-    ],
-)  # fmt: skip
-def test_bad_input(table_folder, options, message):
-    """Invalid input is one line of error, and nothing is written."""
-    assert message in refused_without_output(table_folder, "suppress", "table.csv", *options)
-
-
-@pytest.mark.usefixtures("table_folder")
-def test_usage():
-    """A table is either checked or released."""
-    for options in (
-        [], ["--check", "-o", "out.csv"], ["--check", "--deterministic-only"],
-        ["-o", "out.csv", "--layout", "lines sheet=#1"],
-    ):  # fmt: skip
-        refused("suppress", "table.csv", "--templates", "t.toml", *options, status=2)
+def test_bad_input(table_folder):
+    """Invalid input is one line of error, and nothing is written; a table is either checked or released."""
+    given, out = ["suppress", "table.csv", "--templates", "t.toml"], ["-o", "out.csv"]
+    for options, message in (
+        (["--templates", "no.toml", *out], "no.toml: templates cannot be read"),
+        (["-o", "out.parquet"], "must end in .csv, .tsv, .data or .txt"),
+        (["-o", "t.toml", "--force"], "t.toml is an input"),
+        ([*out, "--class", "job"], "the class job is in a channel"),
+        ([*out, "--column", "many"], "give a number of intervals"),
+        ([*out, "--layout", "separator=tab"], "lacks columns job, country, debt"),
+        ([*out, "--layout", "sheet=#1"], "sheet= applies only to workbooks"),
+        (["-o", "out.xlsx"], "released as text; use an output name that ends in .csv"),
+        (["-o", "out.dat"], "the file's name must end in .csv"),
+    ):
+        assert message in refused_without_output(table_folder, *given, *options)
+    for options in ([], ["--check", *out], ["--check", "--deterministic-only"], [*out, "--layout", "lines sheet=#1"]):
+        refused(*given, *options, status=2)
 
 
 BASKETS = "beer,test\nmilk\ntest,beer,milk\nbeer\nbeer,test\nmilk,test\negg\negg,milk\n"
@@ -122,18 +112,14 @@ def test_baskets_are_released(baskets_folder: Path) -> None:
     assert "whole items, by tests with randomized refusals, because this layout cannot mark a hidden cell" in output
 
 
-@pytest.mark.parametrize(
-    ("arguments", "status", "message"),
-    [
-        (BASKET, 2, "give -o FILE"),
-        ([*BASKET, "--class", "beer", "-o", "out.csv"], 2, "--class goes with a table, not with baskets"),
-        ([*BASKET, "-o", "b.csv", "--force"], 1, "b.csv is an input"),
-        ([*BASKET, "-o", "old.csv"], 1, "old.csv exists already"),
-    ],
-)  # fmt: skip
-def test_bad_requests_are_refused(baskets_folder: Path, arguments: list[str], status: int, message: str) -> None:
+def test_bad_requests_are_refused(baskets_folder: Path) -> None:
     """Invalid requests are refused in one line, and nothing is written or replaced."""
-    assert message in refused_without_output(baskets_folder, *arguments, status=status)
+    for options, status, message in (
+        ([], 2, "give -o FILE"),
+        (["--class", "beer", "-o", "out.csv"], 2, "--class goes with a table, not with baskets"),
+        (["-o", "b.csv", "--force"], 1, "b.csv is an input"), (["-o", "old.csv"], 1, "old.csv exists already"),
+    ):  # fmt: skip
+        assert message in refused_without_output(baskets_folder, *BASKET, *options, status=status)
 
 
 def test_errors_show_no_item(baskets_folder: Path) -> None:
@@ -152,9 +138,7 @@ def test_an_unknown_age_is_refused_with_an_option(table_folder):
     """The error names the options; with them the column is read as numbers, or as categories."""
     lines = "".join(f"{20 + place % 40},{'yes' if place % 5 == 0 else 'no'}\n" for place in range(100))
     (table_folder / "ages.csv").write_text(f"age,ill\n{lines}unknown,no\n")
-    (table_folder / "ages.toml").write_text(
-        '[[template]]\nchannel = ["age"]\nsensitive = {ill = ["yes"]}\nconfidence = "75%"\n'
-    )
+    (table_folder / "ages.toml").write_text(JOB.format("age", 75))
     asked = ("suppress", "ages.csv", "--templates", "ages.toml", "--check")
     assert "pass --missing unknown; --column age=category treats" in refused(*asked)
     assert "--column age=8 releases 8 intervals" in refused(*asked, "--missing", "unknown")
@@ -165,25 +149,20 @@ def test_an_unknown_age_is_refused_with_an_option(table_folder):
 def test_a_count_of_people_is_warned_about(table_folder):
     """A column named count with whole numbers is named in a warning, with the option that leaves it out."""
     (table_folder / "counted.csv").write_text("job,ill,count\n" + "cook,no,3\ncook,yes,1\nclerk,no,2\n" * 3)
-    (table_folder / "ill.toml").write_text(
-        '[[template]]\nchannel = ["job"]\nsensitive = {ill = ["yes"]}\nconfidence = "75%"\n'
-    )
-    for last in (["--check"], ["-o", "out.csv"]):
-        asked = ["suppress", "counted.csv", "--templates", "ill.toml"]
-        assert "leave the column out by --column count=drop" in run(*asked, *last).stderr
-        assert "warning" not in run(*asked, *last, "--column", "count=drop", *["--force"] * (last[0] == "-o")).stderr
+    (table_folder / "ill.toml").write_text(JOB.format("job", 75))
+    for last in (["--check"], ["--force", "-o", "out.csv"]):
+        asked = ["suppress", "counted.csv", "--templates", "ill.toml", *last]
+        assert "leave the column out by --column count=drop" in run(*asked).stderr
+        assert "warning" not in run(*asked, "--column", "count=drop").stderr
 
 
 def test_shares_are_rounded_up(table_folder):
     """The release and its check print one share, 544 of 987 or 55.12%, rounded up."""
     rows = "".join(f"cook,{'yes' if place < 544 else 'no'}\n" for place in range(987))
     (table_folder / "p.csv").write_text(f"job,ill\n{rows}")
-    template = '[[template]]\nchannel = ["job"]\nsensitive = {{ill = ["yes"]}}\nconfidence = "{}%"\n'
-    (table_folder / "p60.toml").write_text(template.format(60))
-    (table_folder / "p50.toml").write_text(template.format(50))
+    for bound in (50, 60):
+        (table_folder / f"p{bound}.toml").write_text(JOB.format("job", bound))
     assert " 55.2%  55.2%      60%  job" in run("suppress", "p.csv", "--templates", "p60.toml", "-o", "o.csv").stdout
-    selected = CliRunner().invoke(main, ["suppress", "o.csv", "--templates", "p50.toml", "--check"]).stdout
-    assert " 55.2%      50%" in selected
-    assert "is in 55.2% of 987 records, 50% allowed" in refused(
-        "suppress", "p.csv", "--templates", "p50.toml", "-o", "x.csv"
-    )
+    strict = ["--templates", "p50.toml"]
+    assert " 55.2%      50%" in CliRunner().invoke(main, ["suppress", "o.csv", *strict, "--check"]).stdout
+    assert "is in 55.2% of 987 records, 50% allowed" in refused("suppress", "p.csv", *strict, "-o", "x.csv")
