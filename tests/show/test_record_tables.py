@@ -1,4 +1,4 @@
-"""Records of tables: plans, distributions, trees and counts of values; three renderers show the same."""
+"""Records of tables and of guided perturbation, their plans, results and states; three renderers show the same."""
 
 import json
 from collections import Counter
@@ -11,9 +11,9 @@ import pytest
 from shown import check
 
 import assocpriv as ap
-from assocpriv import numeric
+from assocpriv import guided, numeric
+from assocpriv.client.guided.guided_client import ResponseCounts
 from assocpriv.client.numeric.table_classes import PredictionCounts
-from assocpriv.planning.table_planner import forecast_table
 from assocpriv.plans.numeric.table_plan import TablePlan
 from assocpriv.plans.numeric.tree_model import Node, NumberInput, TreeModel, tree_lines
 from assocpriv.server.numeric.distributions import Distributions
@@ -27,7 +27,7 @@ AGE = HOSTILE[0]
 COLUMNS = {
     AGE: {"kind": "number", "low": 0, "high": 100, "intervals": 20, "release": "square-wave", "optional": True},
     "pay": {"kind": "number", "low": 0, "high": 5_000_000, "intervals": 10, "release": "gaussian", "privacy": "50%"},
-    "shop": {"kind": "category", "values": list(HOSTILE[:3]), "release": "response"},
+    "shop": {"kind": "category", "values": list(HOSTILE), "release": "response"},
     "class": {"kind": "label", "values": list(CLASSES), "release": "as-is"},
 }
 GUARANTEE = ap.Guarantee("5%", "95%")
@@ -39,9 +39,8 @@ def table_of(n: int = 4000) -> pd.DataFrame:
     age = rng.uniform(0, 100, n).round(1)
     label = np.where(rng.random(n) < np.where(age > 50, 0.9, 0.1), *CLASSES)
     age[:40] = np.nan
-    return pd.DataFrame(
-        {AGE: age, "pay": rng.integers(0, 5_000_000, n), "shop": rng.choice(HOSTILE[:3], n), "class": label}
-    )
+    pay, shop = rng.integers(0, 5_000_000, n), rng.choice(HOSTILE, n)
+    return pd.DataFrame({AGE: age, "pay": pay, "shop": shop, "class": label})
 
 
 @pytest.fixture(scope="module")
@@ -58,20 +57,18 @@ def reports(plan: TablePlan) -> Any:
 
 def test_a_plan_states_its_guarantee_and_limits(plan: TablePlan) -> None:
     """γ and columns outside it, average privacy, the number of columns a report; also for several reports."""
-    output = check(table_views.plan(forecast_table(plan, 4000)))
+    output = check(table_views.plan(ap.forecast(plan, 4000)))
     assert "not covered columns pay, class: the guarantee does not bound what a report discloses" in output
     assert "privacy on average, no γ" in output
     assert "label: <b>yes</b>, no & more; as-is\n            no guarantee: reports hold the raw value" in output
     label = {"kind": "label", "values": ["A", "B"], "release": "response"}
-    columns = {name: COLUMNS[name] for name in (AGE, "shop")} | {"l": label}
-    sampled = numeric.plan_table(
-        {"columns": columns}, ap.Guarantee("5%", "10%"), columns_per_report=1, reports_per_person=3
-    )
-    output = check(table_views.plan(forecast_table(sampled, 4000)))
+    columns = {"columns": {AGE: COLUMNS[AGE], "shop": COLUMNS["shop"], "l": label}}
+    sampled = numeric.plan_table(columns, ap.Guarantee("5%", "10%"), columns_per_report=1, reports_per_person=3)
+    output = check(table_views.plan(ap.forecast(sampled, 4000)))
     assert "a report    includes 1 of 2 protected columns, drawn by the device, and the label" in output
     assert "all 3 reports of a person together raise a prior of 5% to less than 10%" in output
     noise = numeric.plan_table({"columns": {"pay": COLUMNS["pay"]}})
-    assert "the plan guarantees an average only" in check(table_views.plan(forecast_table(noise, 1)))
+    assert "the plan guarantees an average only" in check(table_views.plan(ap.forecast(noise, 1)))
 
 
 def test_distributions_show_shares_means_and_quantiles(reports: Any) -> None:
@@ -95,9 +92,8 @@ def test_a_column_with_missing_values_only() -> None:
     """It has a sentence instead of curve and quantiles; a class with too few reports is noted as left out."""
     column = {"kind": "number", "low": 0, "high": 1, "release": "as-is", "optional": True}
     empty = numeric.plan_table({"columns": {"x": column}}, reports=100)
-    record = table_views.distributions_page(
-        ap.reconstruct(ap.randomize(pd.DataFrame({"x": [np.nan] * 100}), empty)), empty
-    )
+    found = ap.reconstruct(ap.randomize(pd.DataFrame({"x": [np.nan] * 100}), empty))
+    record = table_views.distributions_page(found, empty)
     assert "the distribution of values cannot be estimated" in check(record)
     assert "share below" not in str(fragment(record))
     found = Distributions(9, 0.95, {}, "class", {}, {"a": "too few reports"})
@@ -110,8 +106,9 @@ def test_whole_numbers_are_shown_as_values() -> None:
     made = numeric.plan_table(
         {"columns": {"stars": stars, "age": stars | {"low": 0, "high": 100}}}, GUARANTEE, columns_per_report=1
     )
-    assert "whole number 1 … 5 in 5 intervals, may be missing" in check(table_views.plan(ap.forecast(made, 1000)))
-    assert "the value itself is reported with probability" in check(table_views.plan(ap.forecast(made, 1000)))
+    text = check(table_views.plan(ap.forecast(made, 1000)))
+    assert "whole number 1 … 5 in 5 intervals, may be missing" in text
+    assert "the value itself is reported with probability" in text
     people = pd.DataFrame({"stars": [1, 2, 3, 4, 5, None] * 500, "age": [0, 20, 40, 60, 80, 100] * 500})
     found = ap.reconstruct(ap.randomize(people, made))
     output = check(table_views.distributions(found))
@@ -195,8 +192,7 @@ def test_a_simulation_shows_the_truth(plan: TablePlan) -> None:
     record = table_views.simulated(done)
     output = check(record)
     assert "s to reconstruct" in done._repr_html_()
-    truth = table_of()[AGE]
-    assert f"{number(float(np.round(truth.mean(), 10)))[:3]}" in output
+    assert number(table_of()[AGE].mean())[:3] in output
     assert "s to reconstruct" in output
     assert record.notes[0] == "missing values: {missing:each}"
 
@@ -207,3 +203,64 @@ def test_predictions_and_their_notes() -> None:
     record = table_views.predictions(counts, Path("o.csv"))
     assert check(record) == "3 records with their predicted class written to o.csv: 2 of a, 1 of b"
     assert record.notes == ["missing values, sent where most such records went: {missing:each}"]
+
+
+# ---- guided perturbation
+
+OUT = Path("out")
+
+
+def voters(n: int = 240) -> pd.DataFrame:
+    """Return votes of which two predict the party."""
+    rng = np.random.default_rng(2)
+    right = rng.random(n) < 0.5
+    votes = {f"v{k}": rng.random(n) < (np.where(right, 0.9, 0.1) if k < 2 else 0.5) for k in range(4)}
+    cells = {name: np.where(each, "y", "n") for name, each in votes.items()}
+    return pd.DataFrame({"party": np.where(right, "right", "left")} | cells)
+
+
+@pytest.mark.parametrize("keep", ["none", "bits", "tuple"])
+def test_a_plan_and_its_miner(keep: str, tmp_path: Path) -> None:
+    """The records show the guarantee and its mechanism, raw columns, the state, guidance and received tuples."""
+    kept: dict[str, Any] = {} if keep == "none" else {"guarantee": ap.Guarantee("5%", "50%"), "keep": keep}
+    state = guided.start(voters(), class_column="party", batch=20, **kept)
+    output = check(table_views.guided_plan(ap.forecast(state.plan, 1000)))
+    assert "raw         the class party: left, right" in output
+    assert ("can obtain any value unrandomized" in output) == (keep == "none")
+    assert ("one report raises a prior of 5% to less than 50%" in output) == (keep != "none")
+    assert ("random tuple" in output) == (keep == "tuple")
+    started = [table_views.started(state, OUT, OUT, is_of_table=is_of_table) for is_of_table in (True, False)]
+    check(started[0])
+    assert [len(each.notes) for each in started] == [1, 0]
+    guided.write_state(state, tmp_path / "s.json")
+    done, new = guided.publish_file(tmp_path / "s.json", tmp_path / "g.json")
+    assert ("γ           unbounded" in check(table_views.published(done, [], new, OUT))) == (keep == "none")
+    assert "unchanged until 20 tuples have arrived since" in check(table_views.published(done, [], False, OUT))
+    assert "new guidance after 20 further tuples" in check(table_views.collected(done))
+    if keep != "tuple":
+        reports = ap.randomize(voters(), done.plan, guidance=done.guidance)
+        state = guided.collect(done, reports)
+        output = check(table_views.published(state, guided.estimate_accuracy(state, [1, 2]), False, OUT))
+        assert "now " in output
+        assert "standard error" in output
+
+
+def test_responses_count_missing_and_clipped_values() -> None:
+    """Missing values and probabilities above 1 are counted, and the missing guarantee is stated."""
+    plan = guided.start(voters(), class_column="party").plan
+    output = check(table_views.answered(ResponseCounts(1, 2, 240, 3, True, {"v0": 2}), plan, OUT))
+    assert output.startswith("240 reports of 6 bytes written to out: responses to guidance 1, level 2\n")
+    assert "missing values, drawn uniformly: 2 of v0\n3 bits had a probability above 1" in output
+    assert "no γ: the publisher of the guidance can obtain any value unrandomized" in output
+    assert "missing" not in check(table_views.answered(ResponseCounts(1, 2, 240), plan, OUT))
+    assert "3 records queued in out, encrypted; nothing was sent: why" in check(table_views.queued(3, plan, OUT, "why"))
+
+
+def test_trials_are_tables() -> None:
+    """A trial is a table with a row for each level."""
+    plan = guided.start(voters(), class_column="party", batch=20).plan
+    trial = ap.simulate(voters(), plan, seed=1, rounds=2, classifier="naive-bayes")
+    output = check(table_views.guided_trial(trial))
+    assert "<table" in trial._repr_html_()
+    assert output.count("100.0% ± 0.0%") <= 1
+    assert max(map(len, output.splitlines())) <= 80

@@ -8,6 +8,7 @@ import struct
 import subprocess
 import sys
 import termios
+from contextlib import suppress
 from io import StringIO
 from pathlib import Path
 from time import monotonic, sleep
@@ -48,18 +49,12 @@ def on_terminal(*arguments: Any, width: int = 100, **environment: str) -> str:
     )  # fmt: skip
     os.close(theirs)
     shown = bytearray()
-    while part := _read(mine):
-        shown += part
+    with suppress(OSError):  # Linux's way to say that the other end was closed
+        while part := os.read(mine, 1 << 16):
+            shown += part
     process.wait()
     os.close(mine)
     return shown.decode().replace("\r\n", "\n")
-
-
-def _read(terminal: int) -> bytes:
-    try:
-        return os.read(terminal, 1 << 16)
-    except OSError:  # Linux's way to say that the other end was closed
-        return b""
 
 
 def test_the_terminal_shows_the_text_of_the_pipe(reports: Path) -> None:
@@ -104,11 +99,8 @@ ROWS = [
     {"low": 0.08, "middle": 0.12, "high": 0.16, "name": "牛乳 " * 20, "pale": True},
     {"low": 0.01, "middle": 0.02, "high": 0.03, "name": "\x1b[31ma \u202eword", "pale": False},
 ]
-COLUMNS = [
-    Column("support", "{middle:.1%}"),
-    Column("95% interval", "{low:.1%}–{high:.1%}"),
-    Column("itemset", "{name:name}", "name"),
-]
+INTERVAL, NAME = Column("95% interval", "{low:.1%}–{high:.1%}"), Column("itemset", "{name:name}", "name")
+COLUMNS = [Column("support", "{middle:.1%}"), INTERVAL, NAME]
 TABLE = Table(COLUMNS, ROWS, bars=("low", "middle", "high"), pale="pale")
 
 
@@ -126,9 +118,8 @@ def test_a_table_fits_its_window(monkeypatch: pytest.MonkeyPatch) -> None:
     wide = shown_at(90, monkeypatch, TABLE)
     plain = [COLOUR.sub("", line) for line in wide]
     assert all(cell_len(line) <= 90 for line in plain)
-    marks = [line.index("●") for line in plain if "●" in line]
-    assert len(marks) == 3
-    assert marks[2] < marks[0] < marks[1]
+    first, second, third = (line.index("●") for line in plain if "●" in line)
+    assert third < first < second
     assert any("\x1b[2m" in line for line in wide if "牛乳" in line)
     assert len(plain) > 4
     column = plain[1].index("milk")
@@ -155,9 +146,8 @@ def test_names_steer_no_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_in_a_pipe_nothing_is_broken() -> None:
     """Lines are not cut; columns are two blanks apart; a table without rows says so."""
-    lines = text_renderer.lines(
-        Record(CONTENT, ["{rows:#row} " + "word " * 60, TABLE, Table(COLUMNS, []), Facts([("a", ["b", "{rows}"])])])
-    )
+    parts = ["{rows:#row} " + "word " * 60, TABLE, Table(COLUMNS, []), Facts([("a", ["b", "{rows}"])])]
+    lines = text_renderer.lines(Record(CONTENT, parts))
     assert lines[0] == "3 rows " + "word " * 60
     assert lines[1].rstrip() == "support  95% interval  itemset"
     assert lines[2] == "  10.0%    5.0%–15.0%  milk 1%–2%"
@@ -176,12 +166,11 @@ class Terminal(StringIO):
 
 def test_colours_follow_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     """CLICOLOR_FORCE works without a terminal; NO_COLOR has priority; empty variables have no effect."""
-    names = ("NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE")
     monkeypatch.setenv("TERM", "xterm")
     cases = {("", "", ""): (True, False), ("1", "", "1"): (False, False), ("", "0", ""): (False, False),
              ("", "", "1"): (True, True), ("", "1", "0"): (True, False)}  # fmt: skip
     for values, wanted in cases.items():
-        for name, value in zip(names, values, strict=True):
+        for name, value in zip(("NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE"), values, strict=True):
             monkeypatch.setenv(name, value)
         assert (has_colours(Terminal()), has_colours(StringIO())) == wanted
 
@@ -213,18 +202,14 @@ def test_progress_stays_on_its_line(monkeypatch: pytest.MonkeyPatch) -> None:
     for term, quiet in (("dumb", False), ("xterm", True)):
         monkeypatch.setenv("TERM", term)
         monkeypatch.setattr(text_renderer.Progress, "is_silent", quiet)
-        silent = Terminal()
-        monkeypatch.setattr(sys, "stderr", silent)
+        monkeypatch.setattr(sys, "stderr", silent := Terminal())
         text_renderer.Progress()("counting", 5, 10)
         assert silent.getvalue() == ""
 
 
 def test_sentences_wrap_and_tables_and_commands_do_not() -> None:
     """Sentences wrap at the width, facts below their text; a table, a command and kept lines stay whole."""
-    words, command = (
-        "word " * 30,
-        "`assocpriv plan --items 1000 --prior 5% --posterior 50% --people 1000000 -o plan.json`",
-    )
+    words, command = "word " * 30, "`assocpriv plan --items 1000 --prior 5% --posterior 50% --people 1000000 -o p.json`"
     wide = Table([Column("name", "{name}", "text")], [{"name": "x" * 120}])
     parts = [words, Facts([("label", [words, command])]), wide, Say("y " * 60, kind="pre")]
     found = text_renderer.lines(Record({}, parts), 100)
