@@ -261,19 +261,28 @@ class Balanced(HTMLParser):
         self.text += data
 
 
+AGE = HOSTILE[0]
+COLUMNS = {
+    AGE: {"kind": "number", "low": 0, "high": 100, "intervals": 20, "release": "square-wave", "optional": True},
+    "pay": {"kind": "number", "low": 0, "high": 5_000_000, "intervals": 10, "release": "gaussian", "privacy": "50%"},
+    "shop": {"kind": "category", "values": HOSTILE[:3], "release": "response"},
+    "class": {"kind": "label", "values": list(CLASSES), "release": "as-is"},
+}
+
+
+def people() -> pd.DataFrame:
+    """Return 4,000 people whose class depends on their age."""
+    rng = np.random.default_rng(3)
+    age, pay = rng.uniform(0, 100, 4000).round(1), rng.integers(0, 5_000_000, 4000)
+    label = np.where(rng.random(4000) < np.where(age > 50, 0.9, 0.1), *CLASSES)
+    age[:40] = np.nan
+    return pd.DataFrame({AGE: age, "pay": pay, "shop": rng.choice(HOSTILE[:3], 4000), "class": label})
+
+
 def made(folder: Path) -> dict[str, Path]:
     """Write distributions, also by class, a tree and two suppression reports; return the files by name."""
-    rng = np.random.default_rng(3)
-    n = 4_000
-    age, shop = rng.uniform(0, 100, n).round(1), rng.choice(HOSTILE[:3], n)
-    label = np.where(rng.random(n) < np.where(age > 50, 0.9, 0.1), *CLASSES)
-    table = pd.DataFrame({HOSTILE[0]: age, "shop": shop, "class": label})
-    columns = {
-        HOSTILE[0]: {"kind": "number", "low": 0, "high": 100, "intervals": 20, "release": "square-wave"},
-        "shop": {"kind": "category", "values": list(HOSTILE[:3]), "release": "response"},
-        "class": {"kind": "label", "values": list(CLASSES), "release": "as-is"},
-    }
-    plan = numeric.plan_table({"columns": columns}, ap.Guarantee("5%", "95%"), reports=n)
+    table = people()
+    plan = numeric.plan_table({"columns": COLUMNS}, ap.Guarantee("5%", "95%"), reports=4000)
     reports = ap.randomize(table, plan)
     files = {name: folder / f"{name}.json" for name in ("plan", "spread", "classes", "tree", "cells", "items")}
     write_plan(plan, files["plan"])
@@ -286,13 +295,13 @@ def made(folder: Path) -> dict[str, Path]:
 
 def _suppressed(folder: Path, files: dict[str, Path], table: pd.DataFrame) -> None:
     """Write the reports of a table and of baskets."""
-    table.assign(old=np.where(table[HOSTILE[0]] > 50, "old", "young")).to_csv(folder / "table.csv", index=False)
+    table = table.drop(columns="pay").assign(old=np.where(table[AGE] > 50, "old", "young"))
+    table.to_csv(folder / "table.csv", index=False)
     (folder / "cells.toml").write_text(
         f'[[template]]\nchannel = ["shop", "old"]\nsensitive = {{ class = ["{CLASSES[0]}"] }}\nconfidence = "60%"\n'
     )
-    (folder / "items.toml").write_text(
-        '[[template]]\nchannel = ["tea", "<i>"]\nsensitive = ["milk"]\nconfidence = "60%"\n'
-    )
+    content = '[[template]]\nchannel = ["tea", "<i>"]\nsensitive = ["milk"]\nconfidence = "60%"\n'
+    (folder / "items.toml").write_text(content)
     baskets = ["tea,<i>,milk", "tea,<i>,milk", "tea,milk", "tea", "<i>", "bread", "bread", "bread,milk"] * 5
     (folder / "baskets.csv").write_text("\n".join(baskets) + "\n")
     for name, source, templates, options in (

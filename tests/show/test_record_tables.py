@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from shown import check
+from shown import AGE, CLASSES, COLUMNS, check, people
 
 import assocpriv as ap
 from assocpriv import guided, numeric
@@ -21,26 +21,7 @@ from assocpriv.show import table_views
 from assocpriv.show.number_format import number
 from assocpriv.show.result_pages import fragment
 
-HOSTILE = ("<script>x</script>", "\"'><img src=x>", "a & b")
-CLASSES = ("<b>yes</b>", "no & more")
-AGE = HOSTILE[0]
-COLUMNS = {
-    AGE: {"kind": "number", "low": 0, "high": 100, "intervals": 20, "release": "square-wave", "optional": True},
-    "pay": {"kind": "number", "low": 0, "high": 5_000_000, "intervals": 10, "release": "gaussian", "privacy": "50%"},
-    "shop": {"kind": "category", "values": list(HOSTILE), "release": "response"},
-    "class": {"kind": "label", "values": list(CLASSES), "release": "as-is"},
-}
 GUARANTEE = ap.Guarantee("5%", "95%")
-
-
-def table_of(n: int = 4000) -> pd.DataFrame:
-    """Return people whose class depends on their age."""
-    rng = np.random.default_rng(3)
-    age = rng.uniform(0, 100, n).round(1)
-    label = np.where(rng.random(n) < np.where(age > 50, 0.9, 0.1), *CLASSES)
-    age[:40] = np.nan
-    pay, shop = rng.integers(0, 5_000_000, n), rng.choice(HOSTILE, n)
-    return pd.DataFrame({AGE: age, "pay": pay, "shop": shop, "class": label})
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +33,7 @@ def plan() -> TablePlan:
 @pytest.fixture(scope="module")
 def reports(plan: TablePlan) -> Any:
     """Return reports of people."""
-    return ap.randomize(table_of(), plan)
+    return ap.randomize(people(), plan)
 
 
 def test_a_plan_states_its_guarantee_and_limits(plan: TablePlan) -> None:
@@ -80,7 +61,7 @@ def test_distributions_show_shares_means_and_quantiles(reports: Any) -> None:
     assert output.count(" – ") == 20
     assert "4500000 – 5000000" in output
     assert "e+0" not in output
-    assert max(map(len, output.splitlines())) < 120
+    assert max(map(len, output.splitlines())) < 120 + len(AGE)
     assert output.count("method em") == 2
     by = check(table_views.distributions(ap.reconstruct(reports, by="class")))
     assert by.count(f"{AGE}, class = {CLASSES[1]}\n") == 1
@@ -155,7 +136,7 @@ def test_whether_a_guarantee_covers_a_page(names: list[str], message: str) -> No
     made = numeric.plan_table(
         {"columns": {name: COLUMNS[name] for name in names}}, None if names == ["pay"] else GUARANTEE
     )
-    found = ap.reconstruct(ap.randomize(table_of()[names], made))
+    found = ap.reconstruct(ap.randomize(people()[names], made))
     assert message in str(fragment(table_views.distributions_page(found, made)))
 
 
@@ -188,11 +169,11 @@ def test_a_tree_shows_the_interval_of_its_accuracy(low: float, doubted: bool) ->
 
 def test_a_simulation_shows_the_truth(plan: TablePlan) -> None:
     """Distances, means and quantiles with the true ones, and notes on missing values."""
-    done = ap.simulate(table_of(), plan, seed=1)
+    done = ap.simulate(people(), plan, seed=1)
     record = table_views.simulated(done)
     output = check(record)
     assert "s to reconstruct" in done._repr_html_()
-    assert number(table_of()[AGE].mean())[:3] in output
+    assert number(people()[AGE].mean())[:3] in output
     assert "s to reconstruct" in output
     assert record.notes[0] == "missing values: {missing:each}"
 

@@ -38,10 +38,8 @@ PLANS = [PLAIN, *(plan_guided(ATTRIBUTES, LABEL, guarantee=GUARANTEE, keep=keep)
 
 @pytest.mark.parametrize("plan", PLANS)
 def test_the_text_is_the_plan(plan: GuidedPlan) -> None:
-    """The registry reads a plan's text back as the same plan, with the same id."""
-    read = parse_plan(plan.canonical_json)
-    assert read == plan
-    assert read.plan_id == plan.plan_id
+    """The registry reads a plan's text back as the same plan."""
+    assert parse_plan(plan.canonical_json) == plan
     assert (plan.width, plan.sizes, plan.tuples, plan.report_bytes) == (6, (2, 4), 8, 6)
     assert plan.bit_names == ("vote=n", "vote=y", "age=<30", "age=30–45.5", "age=45.5–60", "age=≥60")
 
