@@ -19,13 +19,7 @@ from naive import planned
 import assocpriv as ap
 from assocpriv.estimation.manipulation_bounds import bound_manipulation
 from assocpriv.files.plan_files import write_plan
-from assocpriv.guarantees.amplification import (
-    epsilon_from_amplification,
-    highest_posterior,
-    largest_rise,
-    lowest_posterior,
-    parse_probability,
-)
+from assocpriv.guarantees.amplification import parse_probability
 from assocpriv.guarantees.shuffle_model import CentralGuarantee, central_guarantee
 from assocpriv.planning.detection_limits import _power_up, describe_privacy
 from assocpriv.plans.baskets.basket_plan import Plan
@@ -54,11 +48,11 @@ def test_posteriors_are_rounded_outwards(count: int) -> None:
         )
         for row in part["posteriors"]:
             prior = Fraction(row["prior"])
-            high, low = highest_posterior(prior, power), lowest_posterior(prior, power)
+            high, low = ap.guarantees.highest_posterior(prior, power), ap.guarantees.lowest_posterior(prior, power)
             assert Fraction(math.nextafter(row["highest_posterior"], 0)) < high <= Fraction(row["highest_posterior"])
             assert Fraction(row["lowest_posterior"]) <= low < Fraction(math.nextafter(row["lowest_posterior"], 1))
-        assert part["epsilon"] == epsilon_from_amplification(power)
-        assert part["largest_rise"] == largest_rise(power)
+        assert part["epsilon"] == ap.guarantees.epsilon_from_amplification(power)
+        assert part["largest_rise"] == ap.guarantees.largest_rise(power)
         with localcontext(prec=60):
             bits = (Decimal(power.numerator).ln() - Decimal(power.denominator).ln()) / Decimal(2).ln()
             assert bits <= Decimal(part["log_amplification_bits"]) < bits * Decimal("1.00000000000001")

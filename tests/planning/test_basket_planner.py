@@ -12,20 +12,9 @@ import assocpriv as ap
 from assocpriv.estimation.supports import Respondents, detectable_support
 from assocpriv.guarantees.amplification import Guarantee
 from assocpriv.guarantees.errors import PlanError
-from assocpriv.planning.basket_planner import (
-    PlannedCollection,
-    choose_plan,
-    explain_guarantees,
-    make_plan,
-    whole_basket_thresholds,
-)
-from assocpriv.planning.expected_error import (
-    BasketSizes,
-    design_errors,
-    design_objective,
-    expected_errors,
-    overall_error,
-)
+from assocpriv.planning import basket_planner, expected_error
+from assocpriv.planning.basket_planner import choose_plan, make_plan
+from assocpriv.planning.expected_error import BasketSizes
 from assocpriv.planning.information_spent import information_shares
 from assocpriv.planning.operator_designs import WorstSupport, paper_family, thresholds
 from assocpriv.plans.baskets.operator import SupportModel
@@ -35,9 +24,12 @@ DEFAULT = Guarantee("5%", "50%")
 N = 5_000_000
 
 
-def planned_error(choice: PlannedCollection, sizes: BasketSizes) -> float:
+def planned_error(choice: basket_planner.PlannedCollection, sizes: BasketSizes) -> float:
     """Return the expected error of a planned collection, by the moments of its operator."""
-    report_type, wanted = choice.plan.items, design_objective(3, sizes.frequency(choice.plan.n_items)).wanted
+    report_type, wanted = (
+        choice.plan.items,
+        expected_error.design_objective(3, sizes.frequency(choice.plan.n_items)).wanted,
+    )
     model, m = SupportModel(report_type.operator), report_type.transaction_size
     moments = [
         sum(probability * float(model.second_moment(k, held)) for held, probability in enumerate(distribution))
@@ -45,7 +37,7 @@ def planned_error(choice: PlannedCollection, sizes: BasketSizes) -> float:
     ]
     responses = choice.reports * float(choice.plan.share(report_type))
     frequency = sizes.frequency(choice.plan.n_items)
-    return float(design_errors(sizes, responses, frequency, np.array([m]), np.array([moments]))[0])
+    return float(expected_error.design_errors(sizes, responses, frequency, np.array([m]), np.array([moments]))[0])
 
 
 # ---- the choice of a plan
@@ -125,7 +117,7 @@ def test_guarantees_that_are_too_strict_have_plans_too() -> None:
     """A guarantee at which no support is detectable has a plan, whose errors and thresholds show it."""
     choice = choose_plan(10, Guarantee("49%", "50%"), reports=1_000)
     assert all(each.noise > 0.4 for each in choice.expected.values())
-    smallest = whole_basket_thresholds(choice.plan, 1_000, choice.request.sizes)
+    smallest = basket_planner.whole_basket_thresholds(choice.plan, 1_000, choice.request.sizes)
     assert all(threshold > 1 for threshold in smallest.values())
 
 
@@ -157,8 +149,8 @@ def test_what_a_wrong_mean_costs() -> None:
     for mean, other in choice.other_means.items():
         sizes, errors = BasketSizes.from_mean(1000, mean), []
         for plan in (choice.plan, make_plan(1000, DEFAULT, reports=20_000, mean_size=mean)):
-            found = expected_errors(plan.items, sizes, 20_000 * float(plan.share(plan.items)), 3)
-            errors.append(overall_error([np.array([each.relative**2]) for each in found.values()])[0])
+            found = expected_error.expected_errors(plan.items, sizes, 20_000 * float(plan.share(plan.items)), 3)
+            errors.append(expected_error.overall_error([np.array([each.relative**2]) for each in found.values()])[0])
         assert other.cost == pytest.approx(errors[0] / errors[1], rel=0.03)  # designs are scored before rounding
         assert other.cost > 1.05
 
@@ -199,7 +191,7 @@ def test_few_reports_take_no_noisy_design() -> None:
 
 def test_stricter_guarantees_have_higher_thresholds() -> None:
     """They fall with the number of reports and with a weaker guarantee."""
-    explained = explain_guarantees()
+    explained = basket_planner.explain_guarantees()
     for each in explained.guarantees:
         for k in (1, 2, 3):
             falling = [each.thresholds[n][k] for n in sorted(each.thresholds)]

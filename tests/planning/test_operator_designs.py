@@ -7,18 +7,8 @@ import numpy as np
 import pytest
 
 from assocpriv.guarantees.amplification import Guarantee
-from assocpriv.planning.operator_designs import (
-    FixedSizeFamily,
-    InsertionFamily,
-    MeanVariance,
-    WorstSupport,
-    choose_generator,
-    fixed_size_family,
-    held_distribution,
-    insertion_family,
-    runs,
-    thresholds,
-)
+from assocpriv.planning import operator_designs
+from assocpriv.planning.operator_designs import FixedSizeFamily, InsertionFamily, MeanVariance, WorstSupport, runs
 from assocpriv.plans.baskets.generator import BUILDERS
 from assocpriv.plans.baskets.operator import SupportModel
 
@@ -54,7 +44,7 @@ def test_moments_are_those_of_the_operators(family: InsertionFamily | FixedSizeF
 def test_the_distribution_of_held_items() -> None:
     """All k items are held with the support; other baskets hold each item independently, but not all of them."""
     expected = [0.9 * c / 0.992 for c in (0.512, 0.384, 0.096)] + [0.1]
-    assert held_distribution(3, 0.1, 0.2) == pytest.approx(expected)
+    assert operator_designs.held_distribution(3, 0.1, 0.2) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("m", [1, 2, 4])
@@ -64,7 +54,7 @@ def test_runs_are_all_patterns_with_two_changes(m: int) -> None:
     wanted = {tuple(h) for h in every_pattern(m) if np.abs(np.diff(h)).sum() <= 2}
     assert len(tried) == len(wanted)
     assert set(tried) == wanted
-    assert {tuple(row) for row in thresholds(m).tolist()} <= wanted
+    assert {tuple(row) for row in operator_designs.thresholds(m).tolist()} <= wanted
 
 
 @pytest.mark.parametrize("gamma", [Fraction(27183, 10**4), LIMIT, Fraction(546, 10)])
@@ -75,7 +65,7 @@ def test_runs_and_few_digits_lose_little(m: int, gamma: Fraction) -> None:
     fine = InsertionFamily(m, tuple((a, 8) for a in range(1, 129)))
     least = [
         min(design.error for design in family.search(gamma, objective, patterns))
-        for family, patterns in ((insertion_family(m), runs(m)), (fine, every_pattern(m)))
+        for family, patterns in ((operator_designs.insertion_family(m), runs(m)), (fine, every_pattern(m)))
     ]
     assert least[0] <= 1.02 * least[1]
 
@@ -86,10 +76,10 @@ def test_few_report_sizes_lose_little() -> None:
     every = FixedSizeFamily(6, 106, tuple(range(1, 54)))
     tried, best = (
         min(design.error for design in family.search(LIMIT, objective, runs(6)))
-        for family in (fixed_size_family(6, 106), every)
+        for family in (operator_designs.fixed_size_family(6, 106), every)
     )
     assert tried <= 1.03 * best
-    assert set(fixed_size_family(6, 106).sizes) < set(every.sizes)
+    assert set(operator_designs.fixed_size_family(6, 106).sizes) < set(every.sizes)
 
 
 @pytest.mark.parametrize("m", [1, 2, 5, 10, 15])
@@ -97,7 +87,7 @@ def test_few_report_sizes_lose_little() -> None:
 def test_rounding_stays_strictly_below_the_limit(m: int, prior: str) -> None:
     """γ of every rounded operator is strictly below the limit and near it; weights are at least 2^16."""
     limit = Guarantee(prior, "50%").amplification_limit
-    designs = insertion_family(m).search(limit, WorstSupport(1, N), runs(m))
+    designs = operator_designs.insertion_family(m).search(limit, WorstSupport(1, N), runs(m))
     for design in designs[:: max(1, len(designs) // 12)]:
         operator = design.operator(limit)
         assert limit * (1 - Fraction(1, 1 << 16)) < operator.amplification < limit
@@ -115,4 +105,4 @@ def test_seed_sizes(n: int, m: int, r: int, bch: int, solomon: int) -> None:
     """Seed sizes are those of MATH.md section 4; the shorter one is chosen."""
     built = [BUILDERS[code](n + m, r, m + 3).seed_bits for code in ("bch", "reed-solomon")]
     assert built == [bch, solomon]
-    assert choose_generator(n + m, r, m + 3).seed_bits == min(built)
+    assert operator_designs.choose_generator(n + m, r, m + 3).seed_bits == min(built)

@@ -10,19 +10,8 @@ from naive import exact_transition
 
 from assocpriv.guarantees.amplification import Guarantee
 from assocpriv.guarantees.errors import PlanError
-from assocpriv.planning.table_planner import (
-    column_facts,
-    design_gaussian,
-    design_window,
-    forecast_table,
-    gaussian_deviation,
-    gaussian_distance,
-    plan_table,
-    read_schema,
-    sampling_costs,
-    uniform_distance,
-    wave_distance,
-)
+from assocpriv.numeric import plan_table
+from assocpriv.planning import table_planner
 from assocpriv.plans.numeric.table_plan import Clear, GaussianNoise, UniformNoise, Window, transition
 
 AGE = {"kind": "number", "low": 20, "high": 80}
@@ -48,11 +37,11 @@ def test_a_schema_is_read_exactly(tmp_path: Path) -> None:
         "kind = 'category'\nvalues = [1, '2']\nrelease = 'as-is'\n"
     )
     (tmp_path / "s.toml").write_text(text)
-    x, region = read_schema(tmp_path / "s.toml")
+    x, region = table_planner.read_schema(tmp_path / "s.toml")
     assert (x.low, x.high, x.privacy, x.confidence) == (Fraction(-1, 10), 100, Fraction(1, 2), Fraction(999, 1000))
     assert (x.optional, region.name, region.values) == (True, "the region", ("1", "2"))
     plain = {"kind": "number", "low": -0.1, "high": 100, "release": "uniform", "privacy": "50%", "confidence": 0.999}
-    assert read_schema(schema(x=plain | {"optional": True}))[0] == x
+    assert table_planner.read_schema(schema(x=plain | {"optional": True}))[0] == x
 
 
 @pytest.mark.parametrize(
@@ -100,9 +89,9 @@ def test_other_files_are_no_schema(tmp_path: Path) -> None:
     for text, message in [("[columns", "not TOML"), ("title = 'x'\n", "only columns"), ("", "has no columns")]:
         (tmp_path / "s.toml").write_text(text)
         with pytest.raises(PlanError, match=rf"s\.toml: .*{message}"):
-            read_schema(tmp_path / "s.toml")
+            table_planner.read_schema(tmp_path / "s.toml")
     with pytest.raises(PlanError, match="cannot read the schema"):
-        read_schema(tmp_path / "none.toml")
+        table_planner.read_schema(tmp_path / "none.toml")
     with pytest.raises(TypeError, match="schema must be the path of a TOML file or a mapping, got a int"):
         plan_table(5)
 
@@ -160,10 +149,10 @@ def test_columns_per_report_of_the_smallest_cost() -> None:
     columns = schema(**{f"x{place}": REGION for place in range(4)}, y=WAVE)
     for guarantee in (Guarantee.from_epsilon("0.5"), Guarantee.from_epsilon("ln 19"), Guarantee.from_epsilon(20)):
         plan = plan_table(columns, guarantee)
-        costs = sampling_costs(plan)
+        costs = table_planner.sampling_costs(plan)
         assert [each.columns_per_report for each in costs] == [1, 2, 3, 4, 5]
         assert plan.columns_per_report == min(costs, key=lambda each: each.cost).columns_per_report
-        assert sampling_costs(plan_table(columns, guarantee, columns_per_report="all")) == costs
+        assert table_planner.sampling_costs(plan_table(columns, guarantee, columns_per_report="all")) == costs
     assert plan_table(columns, Guarantee.from_epsilon("0.5")).columns_per_report == 1
     assert plan_table(columns, Guarantee.from_epsilon(20)).columns_per_report == 5
 
@@ -186,8 +175,8 @@ def test_costs_are_those_of_the_channel(optional: bool) -> None:
     inverse, even = np.linalg.inv(channel), np.full(rows, 1 / rows)
     covariance = inverse @ (np.diag(even) - np.outer(even, even)) @ inverse.T
     trace = np.trace(covariance) / np.trace(np.diag(even) - np.outer(even, even))
-    assert sampling_costs(plan)[-1].cost == pytest.approx((spread + trace) / 2, rel=1e-6)
-    assert sampling_costs(plan)[-1].limit == pytest.approx(ratio)
+    assert table_planner.sampling_costs(plan)[-1].cost == pytest.approx((spread + trace) / 2, rel=1e-6)
+    assert table_planner.sampling_costs(plan)[-1].limit == pytest.approx(ratio)
 
 
 # ---- grids
@@ -214,7 +203,7 @@ def test_noise_has_the_requested_privacy(release: str, privacy: str) -> None:
         with pytest.raises(PlanError, match=r"column x: two classes give a privacy of at most 0\.475"):
             plan_table(request)
         return
-    facts = column_facts(plan_table(request).columns[0])
+    facts = table_planner.column_facts(plan_table(request).columns[0])
     wanted = Fraction(privacy.removesuffix("%")) / 100
     assert wanted <= facts.widths[1] <= wanted * Fraction(107, 100)
 
@@ -249,7 +238,9 @@ def test_distance_of_a_square_wave(window: Window) -> None:
         near = np.where(np.abs(places - value) < reach, window.high, window.low) / total
         return np.where((places > -reach) & (places < window.inputs + reach), near, 0)
 
-    assert wave_distance(window) == pytest.approx(total_variation(window, density, -(window.near // 2)), rel=1e-3)
+    assert table_planner.wave_distance(window) == pytest.approx(
+        total_variation(window, density, -(window.near // 2)), rel=1e-3
+    )
 
 
 @pytest.mark.parametrize("window", [Window(6, 3, 5, 1), Window(15, 21, 85, 15)])
@@ -260,7 +251,7 @@ def test_distance_of_a_square_wave_with_missing_values(window: Window) -> None:
     pieces = [(near - 0.5, high, high), (0.5, high, low), (n - 1, low, low), (near, low, low)]
     outside = (low + high) / 2 / wave  # half a cell of the wave's range at each end is outside the grid's range
     distance = (sum(length * abs(a / grid - b / wave) for length, a, b in pieces) + outside) / 2
-    assert wave_distance(window, optional=True) == pytest.approx(distance, rel=1e-9)
+    assert table_planner.wave_distance(window, optional=True) == pytest.approx(distance, rel=1e-9)
 
 
 @pytest.mark.parametrize("reach", [1, 4])
@@ -269,28 +260,28 @@ def test_distance_of_uniform_noise(reach: int) -> None:
     noise = UniformNoise(4, reach)
     width = 2 * reach + 1
     distance = total_variation(noise, lambda places, value: (np.abs(places - value) < width / 2) / width, -reach)
-    assert uniform_distance(noise) == pytest.approx(distance, rel=1e-3)
+    assert table_planner.uniform_distance(noise) == pytest.approx(distance, rel=1e-3)
 
 
 @pytest.mark.parametrize(("cells", "privacy"), [(10, 3), (12, 1), (4, 1)])
 def test_distance_of_gaussian_noise(cells: int, privacy: int) -> None:
     """The distance is that of the two densities, integrated numerically, and σ is the requested one."""
-    noise = design_gaussian(cells, Fraction(privacy), Fraction(95, 100))
-    deviation = gaussian_deviation(noise)
+    noise = table_planner.design_gaussian(cells, Fraction(privacy), Fraction(95, 100))
+    deviation = table_planner.gaussian_deviation(noise)
     assert deviation == pytest.approx(privacy * cells / 3.92, rel=1e-3)
 
     def density(places: Any, value: float) -> Any:
         return np.exp(-(((places - value) / deviation) ** 2) / 2) / deviation / np.sqrt(2 * np.pi)
 
     distance = total_variation(noise, density, -noise.largest)
-    assert distance <= gaussian_distance(noise) + 1e-6
-    assert gaussian_distance(noise) == pytest.approx(distance, rel=1e-3)
+    assert distance <= table_planner.gaussian_distance(noise) + 1e-6
+    assert table_planner.gaussian_distance(noise) == pytest.approx(distance, rel=1e-3)
 
 
 def test_facts_of_a_plan() -> None:
     """Each column has its release as in the schema, with the scale in its own unit."""
     columns = schema(w=WAVE, g=NOISE, m=AGE | {"release": "membership", "privacy": "30%", "intervals": 10}, r=REGION)
-    facts = forecast_table(plan_table(columns, reports=5000), 5000)
+    facts = table_planner.forecast_table(plan_table(columns, reports=5000), 5000)
     assert [each.release for each in facts.columns] == ["square-wave", "gaussian", "membership", "response"]
     assert facts.columns[1].scale == pytest.approx(60 / 3.92, rel=1e-3)
     assert facts.columns[2].scale == 20
@@ -298,17 +289,17 @@ def test_facts_of_a_plan() -> None:
     assert facts.columns[0].scale == wave.near * 3 / 2
     assert isinstance(facts.columns[1].column.mechanism, GaussianNoise)
     with pytest.raises(PlanError, match="reports must be in 1"):
-        forecast_table(facts.plan, 0)
+        table_planner.forecast_table(facts.plan, 0)
 
 
 def test_windows_stay_below_any_limit() -> None:
     """A window's γ is strictly below any limit, or the limit is refused."""
     for limit in (Fraction(19), Fraction(3), Fraction(1001, 1000), Fraction(10**9)):
-        assert design_window(5, limit, optional=True, near=1).amplification < limit
+        assert table_planner.design_window(5, limit, optional=True, near=1).amplification < limit
     with pytest.raises(PlanError, match="almost no information"):
-        design_window(60_000, Fraction(2**20 + 1, 2**20), optional=False, near=1)
+        table_planner.design_window(60_000, Fraction(2**20 + 1, 2**20), optional=False, near=1)
     with pytest.raises(PlanError, match="too weak to protect anything; choose a smaller ε"):
-        design_window(5, Fraction(2**80), optional=False, near=1)
+        table_planner.design_window(5, Fraction(2**80), optional=False, near=1)
 
 
 @pytest.mark.parametrize(

@@ -7,21 +7,13 @@ import numpy as np
 import pytest
 
 from assocpriv.plans.baskets import generator as codes
-from assocpriv.plans.baskets.generator import (
-    Field,
-    Generator,
-    bch_generator,
-    blocks_independent,
-    item_columns,
-    primitive_polynomial,
-    reed_solomon_generator,
-)
+from assocpriv.plans.baskets.generator import Generator, bch_generator, item_columns, reed_solomon_generator
 
 
 def test_polynomials_agree_with_galois() -> None:
     """The polynomials of the table are the Conway polynomials of galois."""
     for field_bits in range(1, len(codes._CONWAY) + 1):
-        assert primitive_polynomial(field_bits) == int(galois.conway_poly(2, field_bits))
+        assert codes.primitive_polynomial(field_bits) == int(galois.conway_poly(2, field_bits))
 
 
 @pytest.mark.parametrize(
@@ -36,7 +28,7 @@ def test_bch_independence_exhaustively(n_items: int, r: int, independent: int) -
     generator = bch_generator(n_items, r, independent)
     columns = item_columns(generator, r, np.arange(n_items))
     assert generator.independent_items(r) >= independent
-    assert blocks_independent(columns, independent, limit=10**6)
+    assert codes.blocks_independent(columns, independent, limit=10**6)
 
 
 @pytest.mark.parametrize(
@@ -45,7 +37,7 @@ def test_bch_independence_exhaustively(n_items: int, r: int, independent: int) -
 def test_reed_solomon_independence_exhaustively(n_items: int, r: int, independent: int) -> None:
     """All sets of the stated number of items have linearly independent blocks."""
     generator = reed_solomon_generator(n_items, r, independent)
-    assert blocks_independent(item_columns(generator, r, np.arange(n_items)), independent, limit=10**6)
+    assert codes.blocks_independent(item_columns(generator, r, np.arange(n_items)), independent, limit=10**6)
 
 
 @pytest.mark.parametrize("kind", ["bch", "reed-solomon"])
@@ -56,7 +48,7 @@ def test_columns_without_tables_are_the_same(
     """Products of field elements and tables give the same columns, also for the items 0 and n − 1."""
     generator = (bch_generator if kind == "bch" else reed_solomon_generator)(n_items, r, independent)
     items = np.array([0, 1, 2, 3, n_items // 2, n_items - 1])
-    field = Field(generator)
+    field = codes.Field(generator)
     monkeypatch.setattr(codes, "tables_pay", lambda *_: False)
     assert (item_columns(generator, r, items) == item_columns(generator, r, items, field)).all()
 
@@ -71,17 +63,17 @@ def test_generators_have_the_smallest_field(make: Callable[[int, int, int], Gene
             assert w == generator.least_field_bits(n_items, r)
             assert generator.capacity(r) >= n_items
             if w > 2:
-                narrower = Generator(generator.kind, w - 1, primitive_polynomial(w - 1), 1)
+                narrower = Generator(generator.kind, w - 1, codes.primitive_polynomial(w - 1), 1)
                 assert narrower.capacity(r) < n_items
 
 
 def test_the_check_rejects_dependent_columns() -> None:
     """One item more than the code of length 15 allows has dependent columns; so have blocks of one degree less."""
     code = item_columns(Generator("bch", 4, 19, 2), 1, np.arange(15))
-    assert blocks_independent(code, 4)
-    assert not blocks_independent(code, 5)
+    assert codes.blocks_independent(code, 4)
+    assert not codes.blocks_independent(code, 5)
     blocks = item_columns(Generator("reed-solomon", 3, 11, 2), 3, np.arange(8))
-    assert not blocks_independent(blocks, 3)
+    assert not codes.blocks_independent(blocks, 3)
 
 
 def test_bch_has_the_published_parity_checks() -> None:

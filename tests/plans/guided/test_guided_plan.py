@@ -9,31 +9,21 @@ import numpy as np
 import pytest
 from naive import ReplayEntropy
 
+from assocpriv import guided
 from assocpriv.client.guided.guided_client import TupleRandomizer, check_guidance, parse_guided, randomize_guided
 from assocpriv.files.plan_files import read_guidance, write_guidance
 from assocpriv.files.report_files import Reports, message_lines, read_messages
 from assocpriv.guarantees.amplification import Guarantee
 from assocpriv.guarantees.errors import FileError, GuidanceError, PrivacyLimitError, WireError
-from assocpriv.plans.guided.guided_plan import (
-    BitMix,
-    Guidance,
-    GuidedPlan,
-    TupleMix,
-    category,
-    class_label,
-    mixing_weight,
-    number,
-    plan_guided,
-    safeguard_for,
-)
+from assocpriv.plans.guided.guided_plan import BitMix, GuidedPlan, TupleMix, mixing_weight, safeguard_for
 from assocpriv.plans.registry import parse_plan
 from assocpriv.records.table_files import read_value
 
-ATTRIBUTES = (category("vote", ["n", "y"]), number("age", [30, 45.5, 60]))
-LABEL = class_label("party", ["left", "right"])
+ATTRIBUTES = (guided.category("vote", ["n", "y"]), guided.number("age", [30, 45.5, 60]))
+LABEL = guided.class_label("party", ["left", "right"])
 GUARANTEE = Guarantee("5%", "50%")
-PLAIN = plan_guided(ATTRIBUTES, LABEL)
-PLANS = [PLAIN, *(plan_guided(ATTRIBUTES, LABEL, guarantee=GUARANTEE, keep=keep) for keep in ("bits", "tuple"))]
+PLAIN = guided.plan_guided(ATTRIBUTES, LABEL)
+PLANS = [PLAIN, *(guided.plan_guided(ATTRIBUTES, LABEL, guarantee=GUARANTEE, keep=keep) for keep in ("bits", "tuple"))]
 
 
 @pytest.mark.parametrize("plan", PLANS)
@@ -46,7 +36,7 @@ def test_the_text_is_the_plan(plan: GuidedPlan) -> None:
 
 def test_numbers_are_cut_at_the_plans_points() -> None:
     """A cut point belongs to the interval above it, for single numbers and in bulk; infinities lie outside."""
-    column = number("x", [0.1, 2, 1e29])
+    column = guided.number("x", [0.1, 2, 1e29])
     values = [-1e308, 0.1, np.nextafter(0.1, 0), 1.9, 2.0, 1e29, 1.7e308]
     wanted = [0, 1, 0, 1, 2, 3, 3]
     assert [column.cell_of(value) for value in values] == wanted
@@ -81,7 +71,7 @@ def test_invalid_reports_are_refused() -> None:
         bad[1, place] = value
         with pytest.raises(WireError, match="report 1 has no guidance's serial number"):
             Reports(PLAIN, bad)
-    many = plan_guided(ATTRIBUTES, class_label("c", [str(place) for place in range(300)]))
+    many = guided.plan_guided(ATTRIBUTES, guided.class_label("c", [str(place) for place in range(300)]))
     packed = many.pack(1, np.array([299]), np.zeros((1, 6), dtype=np.uint8))
     assert packed.tolist() == [[1, 0, 0, 0, 43, 1, 0]]
     assert many.unpack(packed)[1].tolist() == [299]
@@ -89,7 +79,7 @@ def test_invalid_reports_are_refused() -> None:
 
 def test_guidance_reads_back(tmp_path: Path) -> None:
     """Guidance is read back from its file exactly, and the file is not replaced by default."""
-    guidance = Guidance.from_vectors(PLAIN, 3, np.linalg.qr(np.arange(12.0).reshape(6, 2) ** 2)[0])
+    guidance = guided.Guidance.from_vectors(PLAIN, 3, np.linalg.qr(np.arange(12.0).reshape(6, 2) ** 2)[0])
     write_guidance(guidance, tmp_path / "g.json")
     read = read_guidance(tmp_path / "g.json")
     assert (read.plan_id, read.serial, read.level) == (PLAIN.plan_id, 3, 2)
@@ -101,7 +91,7 @@ def test_guidance_reads_back(tmp_path: Path) -> None:
 
 def test_invalid_guidance_is_refused(tmp_path: Path) -> None:
     """A file that is no guidance, or is cut off, is refused with its name."""
-    path, text = tmp_path / "g.json", Guidance.from_vectors(PLAIN, 1, np.eye(6)[:, :1]).canonical_json
+    path, text = tmp_path / "g.json", guided.Guidance.from_vectors(PLAIN, 1, np.eye(6)[:, :1]).canonical_json
     for old, new, problem in (
         ("assocpriv-guidance", "assocpriv-plan", "the format is not"), ('"serial":1', '"serial":"1"', "serial number"),
         ('"level":1', '"level":2,"level":1', "or repeats a field"), (text[-9:], "", "cut off"),
@@ -123,14 +113,14 @@ def test_bad_guidance_is_refused(entry: dict[str, Any]) -> None:
     """Guidance that breaks one rule is refused."""
     plan = VECTOR_PLANS[entry["plan"]]
     with pytest.raises(GuidanceError):
-        check_guidance(Guidance.from_json(entry["guidance"]), plan)
+        check_guidance(guided.Guidance.from_json(entry["guidance"]), plan)
 
 
 @pytest.mark.parametrize("entry", VECTORS["mixing_weights"], ids=lambda entry: f"{entry['plan']}-{entry['guidance']}")
 def test_mixing_weights_agree_with_the_vectors(entry: dict[str, Any]) -> None:
     """The mixing weight equals that of the vectors; it is positive if the guarantee is kept by bits."""
     guidance = GUIDANCE[entry["plan"], entry["guidance"]]
-    assert mixing_weight(Guidance.from_json(guidance), VECTOR_PLANS[entry["plan"]]) == entry["mixing_weight"]
+    assert mixing_weight(guided.Guidance.from_json(guidance), VECTOR_PLANS[entry["plan"]]) == entry["mixing_weight"]
     if entry["plan"].startswith("bits"):
         assert 0 < entry["mixing_weight"] < 1 << 16
     else:
@@ -141,7 +131,7 @@ def test_mixing_weights_agree_with_the_vectors(entry: dict[str, Any]) -> None:
 def test_reports_agree_with_the_vectors(entry: dict[str, Any]) -> None:
     """With equal random words, single and bulk randomization give the bytes of the vectors."""
     plan, content = VECTOR_PLANS[entry["plan"]], GUIDANCE[entry["plan"], entry["guidance"]]
-    guidance, words = Guidance.from_json(content), [int(word, 16) for word in entry["words"]]
+    guidance, words = guided.Guidance.from_json(content), [int(word, 16) for word in entry["words"]]
     record = parse_guided(json.dumps({"values": entry["record"], "guidance": content}).encode())
     entropy = ReplayEntropy(words)
     assert randomize_guided(record, plan, entropy=entropy).hex() == entry["report"]

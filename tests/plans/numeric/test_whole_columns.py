@@ -13,17 +13,9 @@ from naive import exact_transition, released_table
 
 from assocpriv import inspect, randomize, write_plan
 from assocpriv.guarantees.errors import PlanError, RecordError
-from assocpriv.numeric import grow_tree, plan_table, tree_lines
+from assocpriv.numeric import TablePlan, grow_tree, plan_table, tree_lines
 from assocpriv.planning.table_planner import CONFIDENCES
-from assocpriv.plans.numeric.table_plan import (
-    Clear,
-    Mechanism,
-    TablePlan,
-    UniformNoise,
-    WholeColumn,
-    Window,
-    transition,
-)
+from assocpriv.plans.numeric.table_plan import Clear, Mechanism, UniformNoise, WholeColumn, Window, transition
 from assocpriv.records.table_files import CellOptions, column_inputs, read_value
 from assocpriv.server.numeric.confidence_bands import ClassCounts, estimate_moments
 from assocpriv.server.numeric.distributions import _estimate_column
