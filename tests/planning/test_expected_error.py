@@ -1,6 +1,8 @@
-"""Tests of expected errors in whole baskets: basket-size distributions, truncation correction, reference supports."""
+"""Expected errors in whole baskets: sizes, truncation correction and loss, reference supports."""
 
 import math
+from fractions import Fraction
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -17,7 +19,12 @@ from assocpriv.planning.expected_error import (
     reference_support,
     variance,
 )
+from assocpriv.planning.truncation_loss import describe_truncation_loss, measure_truncation_loss
+from assocpriv.plans.baskets.catalogue import Catalogue
 from assocpriv.plans.baskets.operator import transition_matrix
+from assocpriv.records.baskets import Baskets, count_sizes
+
+GUARANTEE = Guarantee("5%", "50%")
 
 
 def test_default_sizes_are_negative_binomial() -> None:
@@ -70,7 +77,7 @@ def test_the_truncation_factor(k: int) -> None:
 @pytest.mark.parametrize("k", [1, 2, 3])
 def test_the_variance_is_that_of_the_transition_matrix(k: int) -> None:
     """N Var ŝ = Σ_l' q² Σ_l P[l',l] P(l) − s², where the other baskets have each item independently."""
-    report_type = planned(200, 4, Guarantee("5%", "50%")).items
+    report_type = planned(200, 4, GUARANTEE).items
     matrix = np.array([[float(x) for x in row] for row in transition_matrix(report_type.operator, k)])
     q = np.linalg.inv(matrix)[-1]
     held = binom.pmf(range(k + 1), k, 0.05)
@@ -89,7 +96,7 @@ def test_the_variance_is_that_of_the_transition_matrix(k: int) -> None:
 
 def test_reference_supports_grow_if_errors_are_too_large() -> None:
     """Reference supports are scaled by 1, 2, 4 or 8: the smallest factor with errors below the supports."""
-    report_type, sizes = planned(200, 4, Guarantee("5%", "50%")).items, BasketSizes.from_mean(200, 5)
+    report_type, sizes = planned(200, 4, GUARANTEE).items, BasketSizes.from_mean(200, 5)
     scales = []
     for reports in (100, 3_000, 30_000, 10**6):
         found = expected_errors(report_type, sizes, reports, 3)
@@ -104,7 +111,7 @@ def test_few_items_have_larger_reference_supports() -> None:
     """If the average item is in more than 5% of baskets, reference supports grow with it, at most ten times."""
     sizes = BasketSizes.from_mean(1000, 5)
     assert [sizes.frequency(n) for n in (1000, 100, 50, 20, 4)] == [1, 1, 2, 5, 10]
-    report_type = planned(50, 4, Guarantee("5%", "50%")).items
+    report_type = planned(50, 4, GUARANTEE).items
     each = expected_error(report_type, sizes, 10_000, 2)
     assert each.support == 2 * reference_support(2)
     expected = variance(report_type, 2, each.support / each.factor, 0.1)
@@ -120,3 +127,34 @@ def test_one_infinite_error_keeps_the_order_of_the_others() -> None:
     assert errors == sorted(errors)
     mean = (2 * 0.1 / 1.1 + 0.5) / 2.5
     assert errors[0] == pytest.approx(math.sqrt(mean / (1 - mean)), rel=1e-6)
+
+
+# ---- the support lost by truncation
+
+
+def test_the_loss_is_that_of_all_samples(rng: np.random.Generator) -> None:
+    """The shares are those of k-itemsets that survive, averaged over all samples of M items of each basket."""
+    chances = np.linspace(0.6, 0.05, 6)
+    sets = [np.flatnonzero(rng.random(6) < chances).tolist() for _ in range(12)]
+    sizes = count_sizes(Baskets.from_sets(sets, Catalogue.numbered(6), empty="keep"))
+    for m in range(3, 7):
+        loss = measure_truncation_loss(sizes, planned(6, m, GUARANTEE))
+        assert (loss.baskets, loss.truncated) == (12, sum(len(items) > m for items in sets))
+        for k in range(1, 4):
+            whole, left = 0, Fraction(0)
+            for items in sets:
+                drawn = list(combinations(items, min(m, len(items))))
+                whole += math.comb(len(items), k)
+                left += Fraction(sum(math.comb(len(sample), k) for sample in drawn), len(drawn))
+            assert loss.shares[k] == pytest.approx(1 - float(left / whole) if whole else 0.0, rel=1e-12)
+
+
+@pytest.mark.parametrize(("sizes", "warnings"), [(None, 1), ("auto", 0)])
+def test_a_warning_without_correction(sizes: str | None, warnings: int) -> None:
+    """Reports about sizes allow a correction; without them there is a warning of a loss above 5%."""
+    plan = planned(20, 3, GUARANTEE, sizes=sizes)
+    baskets = Baskets.from_sets([range(9)], Catalogue.numbered(20))
+    lines, warning = describe_truncation_loss(measure_truncation_loss(count_sizes(baskets), plan))
+    assert "1 of 1 baskets have more than 3 items and are cut to 3" in lines[0]
+    assert len(warning) == warnings
+    assert ("corrects this" in lines[0]) == (not warnings)
