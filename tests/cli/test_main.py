@@ -61,17 +61,6 @@ def test_progress_never_goes_to_stdout(home: Path, tmp_path: Path, monkeypatch: 
     assert "\r" not in result.stdout
 
 
-def test_module_runs_as_a_program(home: Path) -> None:
-    """``python -m assocpriv`` works like the command: results, messages and exit status."""
-    good = python("mine", home / "r.parquet", "--min-support", "20%", "--json")
-    assert good.returncode == 0
-    assert json.loads(good.stdout)["reports"] == N_BASKETS
-    bad = python("mine", home / "none.parquet", "--min-support", "20%")
-    assert (bad.returncode, bad.stdout) == (1, "")
-    assert bad.stderr.startswith("Error: ")
-    assert bad.stderr.count("\n") == 1
-
-
 @pytest.mark.parametrize("arguments", [["--help"], ["inspect", "plan.json"]], ids=str)
 def test_narrow_encodings_do_not_break_text(home: Path, arguments: list[str]) -> None:
     """If the output encoding lacks γ, as in a pipe on Windows, a question mark replaces it."""

@@ -112,18 +112,6 @@ def test_bad_requests_and_schemas(schema: Path, tmp_path: Path) -> None:
         assert message in refused_without_output(tmp_path, "plan", "--schema", *words, status=status)
 
 
-def test_privacy_counts_a_table_among_others(schema: Path, tmp_path: Path) -> None:
-    """privacy prints γ of a table's plan, and the columns outside it."""
-    out = tmp_path / "plan.json"
-    run("plan", "--schema", schema, "-o", out)
-    record = run_json("privacy", out, "--reports-per-person", 2, "--prior", "5%")
-    gamma = read_plan(out).amplification
-    assert gamma is not None
-    assert record["together"]["epsilon"] == pytest.approx(2 * float(np.log(float(gamma))))
-    assert record["plans"][0]["uncovered"] == "columns age, class"
-    assert "and not counted here: columns age, class" in run("privacy", out).stdout
-
-
 CANARY = "7319.25"
 PEOPLE_SCHEMA = """
 [columns.age]

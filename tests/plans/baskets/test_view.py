@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assocpriv.guarantees.errors import PlanError
-from assocpriv.plans.baskets.report_type import VIEWS, ItemsView, SizesView, View
+from assocpriv.plans.baskets.report_type import ItemsView, SizesView, View
 
 BOUNDS = st.sets(st.integers(1, 12), min_size=1, max_size=6).map(lambda bounds: tuple(sorted(bounds)))
 ANY_VIEW = st.just(ItemsView()) | BOUNDS.map(SizesView)
@@ -23,14 +23,6 @@ def test_bulk_entries_equal_single_ones(view: View, transactions: list[list[int]
     starts, entries = view.entries_of_many(offsets[min(skipped, len(transactions)) :], items)
     found = [entries[one:other].tolist() for one, other in pairwise(starts)]
     assert found == [view.entries(each) for each in transactions[skipped:]]
-
-
-@given(ANY_VIEW)
-def test_a_view_survives_its_json(view: View) -> None:
-    """A view is read back by the class of its kind, and has a description."""
-    content = view.to_json()
-    assert VIEWS[content["kind"]].from_json(content) == view
-    assert view.describe(3)
 
 
 @given(BOUNDS, st.integers(0, 15))
