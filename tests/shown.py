@@ -281,8 +281,9 @@ def people() -> pd.DataFrame:
 
 def made(folder: Path) -> dict[str, Path]:
     """Write distributions, also by class, a tree and two suppression reports; return the files by name."""
-    table = people()
-    plan = numeric.plan_table({"columns": COLUMNS}, ap.Guarantee("5%", "95%"), reports=4000)
+    table = people().drop(columns="pay").dropna()
+    columns = {name: COLUMNS[name] for name in table} | {AGE: COLUMNS[AGE] | {"optional": False}}
+    plan = numeric.plan_table({"columns": columns}, ap.Guarantee("5%", "95%"), reports=4000)
     reports = ap.randomize(table, plan)
     files = {name: folder / f"{name}.json" for name in ("plan", "spread", "classes", "tree", "cells", "items")}
     write_plan(plan, files["plan"])
@@ -295,8 +296,7 @@ def made(folder: Path) -> dict[str, Path]:
 
 def _suppressed(folder: Path, files: dict[str, Path], table: pd.DataFrame) -> None:
     """Write the reports of a table and of baskets."""
-    table = table.drop(columns="pay").assign(old=np.where(table[AGE] > 50, "old", "young"))
-    table.to_csv(folder / "table.csv", index=False)
+    table.assign(old=np.where(table[AGE] > 50, "old", "young")).to_csv(folder / "table.csv", index=False)
     (folder / "cells.toml").write_text(
         f'[[template]]\nchannel = ["shop", "old"]\nsensitive = {{ class = ["{CLASSES[0]}"] }}\nconfidence = "60%"\n'
     )

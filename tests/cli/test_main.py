@@ -90,16 +90,14 @@ def test_closed_standard_output(home: Path, arguments: list[str]) -> None:
 
 
 LOOPS = [
-    ["mine", "loop"], ["rules", "loop.csv"], ["randomize", "b.dat", "--plan", "plan.json", "-o", "loop"],
-    ["randomize", "loop", "--layout", "dat", "--plan", "plan.json", "-o", "x.parquet"], ["audit", "loop"],
-    ["report", "--plan", "plan.json", "--ledger", "loop", "--period", "w", "--empty", "keep", "-o", "y"],
-    ["gather", "loop", "--plan", "plan.json", "-o", "x"], ["gather", "b.dat", "--plan", "plan.json", "-o", "loop/x"],
+    "mine loop", "rules loop.csv", "randomize b.dat --plan plan.json -o loop", "audit loop",
+    "randomize loop --layout dat --plan plan.json -o x.parquet", "gather loop --plan plan.json -o x",
+    "report --plan plan.json --ledger loop --period w --empty keep -o y", "gather b.dat --plan plan.json -o loop/x",
 ]  # fmt: skip
 
 
 @pytest.mark.skipif(os.name != "posix", reason="links of POSIX")
-@pytest.mark.parametrize("arguments", LOOPS, ids=" ".join)
-def test_links_in_a_circle(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str]) -> None:
+def test_links_in_a_circle(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A path with a symbolic link loop is an error in one line for every option; nothing is written."""
     for name in ("plan.json", "b.dat", "i.csv"):
         (tmp_path / name).write_bytes((home / name).read_bytes())
@@ -107,8 +105,9 @@ def test_links_in_a_circle(home: Path, tmp_path: Path, monkeypatch: pytest.Monke
         (tmp_path / name).symlink_to(name)
     monkeypatch.chdir(tmp_path)
     before = sorted(tmp_path.iterdir())
-    refused(*arguments)
-    assert sorted(path for path in tmp_path.iterdir() if path.name != "assocpriv-demo") == before
+    for arguments in LOOPS:
+        refused(*arguments.split())
+        assert sorted(tmp_path.iterdir()) == before
 
 
 WRITING = {  # every command that writes, and the extension of what it writes

@@ -27,7 +27,6 @@ def test_each_round_states_its_truncation_loss(shop: Path, tmp_path: Path) -> No
             assert "of 2,000 baskets" in next(line for line in notes.splitlines() if line.startswith(name))
         assert "of 4,000 baskets" not in notes
     for record in (run_json("randomize", *asked, "-o", tmp_path / "json"), run_json("simulate", *asked)):
-        assert [[*loss["expected_support_lost"]] for loss in record["losses"]] == [["1"], ["1", "2", "3"]]
         assert "expected_support_lost" not in record
         lost = sum(loss["truncated_baskets"] for loss in record["losses"])
         assert record.get("truncated_baskets", lost) == lost > 0

@@ -123,21 +123,16 @@ def test_a_page_has_the_figures_of_the_file(reports: Any, plan: TablePlan, tmp_p
     assert "… and more columns" in check(small)
 
 
-@pytest.mark.parametrize(
-    ("names", "message"),
-    [
-        ([AGE], "than their report did, which the guarantee bounds."),
-        (["pay"], "which no guarantee bounds"),
-        ([AGE, "class"], "which the guarantee bounds, except for what it does not cover"),
-    ],
-)
-def test_whether_a_guarantee_covers_a_page(names: list[str], message: str) -> None:
+def test_whether_a_guarantee_covers_a_page() -> None:
     """Average privacy bounds nothing for one report, and raw columns are outside the guarantee; pages state it."""
-    made = numeric.plan_table(
-        {"columns": {name: COLUMNS[name] for name in names}}, None if names == ["pay"] else GUARANTEE
-    )
-    found = ap.reconstruct(ap.randomize(people()[names], made))
-    assert message in str(fragment(table_views.distributions_page(found, made)))
+    for names, guarantee, message in (
+        ([AGE], GUARANTEE, "than their report did, which the guarantee bounds."),
+        (["pay"], None, "which no guarantee bounds"),
+        ([AGE, "class"], GUARANTEE, "which the guarantee bounds, except for what it does not cover"),
+    ):
+        made = numeric.plan_table({"columns": {name: COLUMNS[name] for name in names}}, guarantee)
+        found = ap.reconstruct(ap.randomize(people()[names], made))
+        assert message in str(fragment(table_views.distributions_page(found, made)))
 
 
 def test_a_tree_is_shown_as_lines(reports: Any, plan: TablePlan) -> None:
@@ -154,17 +149,15 @@ def test_a_tree_is_shown_as_lines(reports: Any, plan: TablePlan) -> None:
     assert not any(tag in page for tag in ("<img", "<b>", "<script"))
 
 
-@pytest.mark.parametrize(("low", "doubted"), [(0.5, True), (0.7, False)])
-def test_a_tree_shows_the_interval_of_its_accuracy(low: float, doubted: bool) -> None:
+def test_a_tree_shows_the_interval_of_its_accuracy() -> None:
     """The text has the interval; if it includes the most frequent class's share, the text says so, with a remedy."""
-    model = TreeModel(
-        "risk", ("a", "b"), (NumberInput("age", 0, 1),), (Node(9, (0.6, 0.4)),), "by-class", 7, "", (low, 0.8)
-    )
-    record = table_views.tree(model)
-    output = check(record)
-    assert f"predicts the class of {low:.1%} to 80.0% of people correctly" in output
-    assert ("collect more reports" in output) is doubted
-    assert record.to_json()["accuracy"] == {"low": low, "high": 0.8}
+    inputs, leaf = (NumberInput("age", 0, 1),), Node(9, (0.6, 0.4))
+    for low in (0.5, 0.7):
+        record = table_views.tree(TreeModel("risk", ("a", "b"), inputs, (leaf,), "by-class", 7, "", (low, 0.8)))
+        output = check(record)
+        assert f"predicts the class of {low:.1%} to 80.0% of people correctly" in output
+        assert ("collect more reports" in output) == (low < 0.6)
+        assert record.to_json()["accuracy"] == {"low": low, "high": 0.8}
 
 
 def test_a_simulation_shows_the_truth(plan: TablePlan) -> None:

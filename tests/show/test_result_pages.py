@@ -14,7 +14,7 @@ import pytest
 import shown
 from command_line import program, refused
 from naive import planned
-from shown import HOSTILE, Balanced, reports_of_neighbours
+from shown import AGE, HOSTILE, Balanced, reports_of_neighbours
 
 import assocpriv as ap
 from assocpriv import numeric
@@ -41,10 +41,7 @@ def test_it_answers_first(hostile: tuple[pd.DataFrame, Any]) -> None:
     selected, derived = int(frame["selected"].sum()), ap.association_rules(frame, "20%")
     found = f"20,000 reports: {selected} itemsets selected with a support of at least 5%; expected below this minimum: "
     assert found in text
-    assert (
-        f"{derived['selected'].sum()} rules selected with a confidence of at least 20%; expected below this minimum: "
-        in text
-    )
+    assert f"{derived['selected'].sum()} rules selected with a confidence of at least 20%; expected below " in text
     rules = text.partition('<table id="rules-table"')[2]
     assert rules.count("<td>*") == derived["selected_strict"].sum() > 3
     for message in ("a probability of 5%", "a probability of less than 90%", "γ &lt; ", plan.plan_id):
@@ -122,9 +119,8 @@ def test_chromium_shows_the_page(hostile: tuple[pd.DataFrame, Any], files: dict[
         write_page(path, tmp_path / f"{name}.html")
     script, given = Path(__file__).with_name("mined_page.mjs"), {"CHROMIUM": program("chromium", "chromium")}
     shown = [tmp_path / f"{name}.html" for name in ("page", *files)]
-    done = command_line.run_program(
-        command_line.node(), script, command_line.tools(), *shown, env=os.environ | given | {"TITLE": "Finds <b>"}
-    )
+    options = {"env": os.environ | given | {"TITLE": "Finds <b>"}}
+    done = command_line.run_program(command_line.node(), script, command_line.tools(), *shown, **options)
     assert done.stdout.count("ok: ") == 3, done.stdout + done.stderr
 
 
@@ -163,15 +159,12 @@ def test_bad_input(hostile: tuple[pd.DataFrame, Any], files: dict[str, Path], tm
     ):  # fmt: skip
         with pytest.raises(PlanError, match=message):
             page(given, wrong)
-    flat = json.loads(files["spread"].read_text())
-    flat["columns"] = {
-        name: each | {"edges": [1.0] * len(each["edges"])} for name, each in flat["columns"].items() if "edges" in each
-    }
-    with pytest.raises(EstimateError, match="damaged"):
-        page(flat)
-    joint = json.loads(files["spread"].read_text()) | {"joint": {}}
+    spread = json.loads(files["spread"].read_text())
     with pytest.raises(EstimateError, match="leave out --joint"):
-        page(joint)
+        page(spread | {"joint": {}})
+    spread["columns"][AGE]["edges"] = [1.0] * len(spread["columns"][AGE]["edges"])
+    with pytest.raises(EstimateError, match="damaged"):
+        page(spread)
     broken = tmp_path / "broken.json"
     broken.write_text(json.dumps({"confidence_level": 0.95, "reports": 3, "columns": {"x": {"share": [1]}}}))
     assert "is damaged" in refused("inspect", broken, "--html", tmp_path / "page.html")
