@@ -11,17 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from running_collector import (
-    NUMBER_AT,
-    PLAN,
-    RECORD,
-    Collector,
-    Forks,
-    numbers,
-    read_answer,
-    records,
-    stored,
-)
+from running_collector import NUMBER_AT, PLAN, RECORD, Collector, Forks, numbers, read_answer, records, stored
 
 import assocpriv as ap
 from assocpriv.collect import collector_app, serve
