@@ -89,13 +89,13 @@ class Forks:
 
 
 class Collector:
-    """A collector of ``PLAN`` on one folder, which can be started repeatedly.
+    """A collector of a plan on one folder, which can be started repeatedly.
 
     It closes batches of any size on request, and automatically at ``batch`` reports.
     """
 
     def __init__(
-        self, forks: Forks, home: Path, *options: str, data: Path | None = None, batch: int = 1_000_000
+        self, forks: Forks, home: Path, *options: str, plan: Any = PLAN, data: Path | None = None, batch: int = 10**6
     ) -> None:
         self.home, self.data = home, data or home / "data"
         self._forks, self._options = forks, options
@@ -106,7 +106,7 @@ class Collector:
         self.file_limit = resource.RLIM_INFINITY
         self.open_files, self.stop_seconds = 0, 3.0  # seconds for requests to end, once it stops
         self._sockets = list[socket.socket]()
-        write_plan(PLAN, home / "plan.json", force=True)
+        write_plan(plan, home / "plan.json", force=True)
 
     def __enter__(self) -> Self:
         assert self.start(), self.stderr
@@ -127,8 +127,9 @@ class Collector:
         limits = [(resource.RLIMIT_FSIZE, self.file_limit)]
         if self.open_files:
             limits.append((resource.RLIMIT_NOFILE, self.open_files))
-        streams = str(place / "out"), str(place / "err")
-        self.pid = self._forks("start", self._command(), *streams, limits, self.stop_seconds)
+        self.pid = self._forks(
+            "start", self._command(), str(place / "out"), str(place / "err"), limits, self.stop_seconds
+        )
         self.stderr, printed = "", ""
         while True:
             select.select([self._out], [], [], 20)
@@ -148,9 +149,8 @@ class Collector:
         """Return whether the process has ended: output that is not open yet also reads as ended."""
         time.sleep(0.002)
         try:
-            os.kill(self.pid, 0)
             ended = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
-        except (OSError, ProcessLookupError):
+        except OSError:
             ended = True
         if ended:
             self._reap()
@@ -426,6 +426,11 @@ class Visitor:
         """Send a form, or bytes."""
         body = form if isinstance(form, bytes) else urlencode(form).encode()
         return self.run(self._ask("POST", path, headers, body))
+
+    def send(self, body: bytes, plan: Any = PLAN, **headers: str) -> Answer:
+        """Send records."""
+        own = {"assocpriv_plan": plan.plan_id, "content_type": "application/octet-stream"}
+        return self.post("/reports", body, **own, **headers)
 
     async def _ask(self, method: str, path: str, headers: dict[str, str], body: bytes) -> Answer:
         named = {name.replace("_", "-"): value for name, value in (self.headers | headers).items()}

@@ -17,6 +17,12 @@ def tmp_path() -> Iterator[Path]:
         yield Path(folder)
 
 
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Return a place for a store."""
+    return tmp_path / "collection"
+
+
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[Server]:
     """Yield a server, started by the first test that needs it."""

@@ -187,8 +187,7 @@ def reports(guidance: guided.Guidance, n: int, seed: int) -> np.ndarray:
 def send(visitor: Visitor, packed: np.ndarray) -> None:
     """Send reports, each under a new id."""
     body = b"".join(secrets.token_bytes(16) + bytes(row) for row in packed)
-    answer = visitor.post("/reports", body, assocpriv_plan=GUIDED_PLAN.plan_id, content_type="application/octet-stream")
-    assert answer.status == 200
+    assert visitor.send(body, GUIDED_PLAN).status == 200
 
 
 def begin(folder: Path) -> Path:
@@ -275,8 +274,7 @@ def test_readiness(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         assert readiness() == (200, [])
         broken |= {"closing", "store"}
         for start in (0, 100):
-            headers = {"assocpriv_plan": PLAN.plan_id, "content_type": "application/octet-stream"}
-            assert visitor.post("/reports", records(range(start, start + 100)), **headers).status == 200
+            assert visitor.send(records(range(start, start + 100))).status == 200
         while readiness() != (503, ["closing", "store"]):
             assert visitor.get("/healthz").status == 200
         broken.clear()

@@ -27,12 +27,6 @@ from assocpriv.guarantees.errors import FileError
 Opened = Callable[..., ReportStore]
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    """Return a place for a store."""
-    return tmp_path / "collection"
-
-
 @pytest.fixture(params=["sqlite", "postgresql"])
 def url(request: pytest.FixtureRequest) -> str:
     """Return the URL of a new store."""
@@ -57,8 +51,7 @@ def opened(folder: Path, url: str) -> Iterator[Opened]:
 
 def found(store: ReportStore, folder: Path) -> list[int]:
     """Close all batches, and return the numbers of all reports."""
-    store.rotate(allow_small=True)
-    store.close_pending()
+    close_all_batches(store, allow_small=True)
     return numbers_in(folder)
 
 
@@ -128,8 +121,7 @@ def test_closed_batches_show_neither_ids_nor_order(opened: Opened, folder: Path)
     store = opened()
     for start in (48, 32, 16, 0):
         store.add([upload(range(start, start + 16))])
-    store.rotate(allow_small=True)
-    store.close_pending()
+    close_all_batches(store, allow_small=True)
     (file,) = folder.glob("*.parquet")
     came = next(ap.read_reports(file).batches(100))[:, 0].tolist()
     assert sorted(came) == list(range(64))
@@ -205,19 +197,6 @@ def test_closed_reports_are_removed_by_age(
     assert found(store, folder) == [5, 6, 7, 8, 9, 101]
 
 
-class CrashError(BaseException):
-    """The process ends."""
-
-
-STEPS = {
-    "ids": (batch_closing, "_merge_ids"),
-    "reports": (batch_closing, "write_reports"),
-    "folder": (batch_closing, "sync_folder"),
-    "remove": (batch_closing, "remove_batch"),
-    "drop": (postgres, "_drop_batch"),
-}
-
-
 def test_dates_of_a_wrong_clock(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -242,22 +221,27 @@ def test_dates_of_a_wrong_clock(
     assert "2 reports dated after today" in caplog.text
 
 
-@pytest.mark.parametrize(
-    ("url", "steps"),
-    [("sqlite", ["ids", "reports", "remove"]), ("postgresql", ["reports", "folder", "drop"])],
-    indirect=["url"],
-)
+class CrashError(BaseException):
+    """The process ends."""
+
+
+STEPS = {
+    "sqlite": [(batch_closing, "_merge_ids"), (batch_closing, "write_reports"), (batch_closing, "remove_batch")],
+    "postgresql": [(batch_closing, "write_reports"), (batch_closing, "sync_folder"), (postgres, "_drop_batch")],
+}
+
+
 def test_a_crash_while_closing_neither_loses_nor_doubles(
-    opened: Opened, folder: Path, url: str, steps: list[str], monkeypatch: pytest.MonkeyPatch
+    opened: Opened, folder: Path, url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """After a crash at any step, also between two files, the next start finishes; each report and id is there once."""
     there = 0
-    for step in steps:
-        store, (place, name) = opened(sizes=BatchSizes(1, 1000)), STEPS[step]
+    for place, name in STEPS[url.partition(":")[0]]:
+        store = opened(sizes=BatchSizes(1, 1000))
         store.add([upload(range(there, there + 6), 1), upload(range(there + 6, there + 9))])
         store.rotate(allow_small=True)
         store.add([upload([there + 9])])
-        real, left = getattr(place, name), [step == "reports"]
+        real, left = getattr(place, name), [name == "write_reports"]
 
         def crash(*given: Any, real: Any = real, left: list[bool] = left, **options: Any) -> Any:
             if left.pop() if left else False:
@@ -289,26 +273,13 @@ def test_batches_end_by_their_number_of_reports(opened: Opened, folder: Path) ->
     assert found(store, folder) == list(range(36))
 
 
-def test_a_small_batch_is_rotated_only_if_allowed(opened: Opened) -> None:
-    """Reports of a few people are not closed together unless this is asked for."""
-    store = opened()
-    store.add([upload(range(3))])
-    with pytest.raises(FileError, match="3 report"):
-        store.rotate()
-    assert store.status().open == 3
-
-
 def test_a_quota_is_exact(opened: Opened) -> None:
     """Up to it all is accepted, beyond it nothing of a request; repeats are free; it outlives closing and restart."""
     store = opened()
-    assert results(store, upload(range(6), 1, 10), upload(range(6, 12), 1, 10), upload(range(6, 9), 1, 10)) == [
-        6,
-        "quota",
-        3,
-    ]
+    sent = [upload(range(*part), 1, 10) for part in ((6,), (6, 12), (6, 9))]
+    assert results(store, *sent) == [6, "quota", 3]
     assert results(store, upload(range(9), 1, 10), upload([9, 10], 1, 10), upload([9], 2, 1)) == [0, "quota", 1]
-    store.rotate(allow_small=True)
-    store.close_pending()
+    close_all_batches(store, allow_small=True)
     store = opened()
     (refusal,) = store.add([upload([10, 11], 1, 10)])
     assert isinstance(refusal, RequestRefused)
@@ -321,8 +292,7 @@ def test_setting_one_source_aside(opened: Opened, folder: Path, url: str) -> Non
     """Its reports leave the collection and come back; its quota stays used, and reports of other keys stay."""
     store = opened(sizes=BatchSizes(1))
     store.add([upload(range(5), 1, 10), upload(range(5, 8), 2), upload(range(8, 10))])
-    store.rotate(allow_small=True)
-    store.close_pending()
+    close_all_batches(store, allow_small=True)
     store.add([upload(range(10, 13), 1, 10)])
     store.close()
     assert set_aside(folder, 1, store=url) == 8

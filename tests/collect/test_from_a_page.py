@@ -14,7 +14,6 @@ from naive import small_plan
 from running_collector import Collector, Forks, free_port
 
 import assocpriv as ap
-from assocpriv.files.plan_files import write_plan
 from assocpriv.plans.baskets.catalogue import Catalogue
 
 BUNDLE = Path(ap.__file__).parent / "pages" / "bundle"
@@ -46,9 +45,7 @@ def test_the_client_is_served(collector: Collector) -> None:
 def test_from_a_page_to_a_collector(forks: Forks, tmp_path: Path) -> None:
     """Each report is stored once after double clicks, lost answers, closed pages, offline; the queue is encrypted."""
     chromium, port = program("chromium", "chromium"), free_port()
-    collector = Collector(forks, tmp_path, "--allow-origin", f"http://127.0.0.1:{port}")
-    write_plan(PLAN, tmp_path / "plan.json", force=True)
-    with collector:
+    with Collector(forks, tmp_path, "--allow-origin", f"http://127.0.0.1:{port}", plan=PLAN) as collector:
         done = command_line.run_program(
             command_line.node(), command_line.tools() / "test/flow-chromium.js", str(port),
             f"http://127.0.0.1:{collector.port}", "milk", env=os.environ | {"CHROMIUM": chromium},
@@ -62,14 +59,12 @@ def test_from_a_page_to_a_collector(forks: Forks, tmp_path: Path) -> None:
 def test_the_examples_send(forks: Forks, tmp_path: Path) -> None:
     """The examples of a shop's page and a till send one report each; an error is one line."""
     chromium, port = program("chromium", "chromium"), free_port()
-    collector = Collector(forks, tmp_path, "--allow-origin", f"http://127.0.0.1:{port}")
-    write_plan(PLAN, tmp_path / "plan.json", force=True)
     sources = command_line.CLIENT / "src"
     till = (EXAMPLES / "till.mjs").read_text(encoding="utf-8")
     for name, path in (("assocpriv/node", sources / "node/index.js"), ("assocpriv", sources / "index.js")):
         till = till.replace(f'"{name}"', f'"{path.as_uri()}"')
     (tmp_path / "till.mjs").write_text(till)
-    with collector:
+    with Collector(forks, tmp_path, "--allow-origin", f"http://127.0.0.1:{port}", plan=PLAN) as collector:
         url = f"http://127.0.0.1:{collector.port}"
         page = command_line.tools() / "test/example-chromium.js"
         shop = command_line.run_program(

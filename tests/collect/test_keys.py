@@ -5,7 +5,7 @@ import json
 import os
 import shutil
 import signal
-import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -17,8 +17,6 @@ from assocpriv.collect.sqlite import SqliteStore
 from assocpriv.collect.store import FolderLock, RequestRefused
 from assocpriv.files.report_files import read_reports
 from assocpriv.guarantees.errors import FileError, WireError
-
-SENT = {"assocpriv_plan": PLAN.plan_id, "content_type": "application/octet-stream"}
 
 
 def shown(secret: str) -> list[tuple[bytes, bytes]]:
@@ -119,28 +117,24 @@ def test_root_changes_no_folder_of_another_user(tmp_path: Path) -> None:
 
 def test_keys_made_at_the_same_time(tmp_path: Path) -> None:
     """Several programs that add keys wait for each other: none is lost, and numbers differ."""
-    threads = [threading.Thread(target=add_key, args=(tmp_path, f"till {each}")) for each in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda each: add_key(tmp_path, f"till {each}"), range(8)))
     assert sorted(key.number for key in read_keys(tmp_path)) == list(range(1, 9))
 
 
 def test_the_service_requires_keys(tmp_path: Path) -> None:
     """401 names the header; the number is stored, as GET /status and GET /plan state; 429 beyond the quota."""
     _, secret = add_key(tmp_path, "till 7", 2)
-    sent = dict(SENT)
     with Visitor(make_service(PLAN, tmp_path, admin=False)) as visitor:
-        without = visitor.post("/reports", records([1]), **sent)
+        without = visitor.send(records([1]))
         assert (without.status, without.json["error"]) == (401, "no-key")
         assert "unknown or revoked" in without.json["message"]
         assert without.headers["www-authenticate"] == "Bearer"
-        sent["authorization"] = f"Bearer {secret}"
-        assert visitor.post("/reports", records([1, 2]), **sent).json["accepted"] == 2
-        again = visitor.post("/reports", records([1, 2]), **sent)
+        visitor.headers["authorization"] = f"Bearer {secret}"
+        assert visitor.send(records([1, 2])).json["accepted"] == 2
+        again = visitor.send(records([1, 2]))
         assert (again.status, again.json) == (200, {"accepted": 0, "duplicates": 2})
-        beyond = visitor.post("/reports", records([2, 3]), **sent)
+        beyond = visitor.send(records([2, 3]))
         assert (beyond.status, beyond.json["error"]) == (429, "quota")
         assert (beyond.json["quota"], beyond.json["remaining"]) == (2, 0)
         status = visitor.get("/status").json
@@ -154,7 +148,7 @@ def test_the_service_requires_keys(tmp_path: Path) -> None:
 def test_keys_are_required_before_there_are_any(tmp_path: Path) -> None:
     """A collector that is started with keys accepts no report before there is one."""
     with Visitor(make_service(PLAN, tmp_path / "collection", keys=True, admin=False)) as visitor:
-        assert visitor.post("/reports", records([1]), **SENT).status == 401
+        assert visitor.send(records([1])).status == 401
 
 
 def test_the_first_key_applies_from_the_next_request_on(collector: Collector) -> None:
@@ -180,14 +174,14 @@ def test_the_first_key_applies_from_the_next_request_on(collector: Collector) ->
         make_service(PLAN, collector.data, admin=False)
     (collector.data / "keys.json").write_bytes(kept)
     with Visitor(make_service(PLAN, collector.data, admin=False)) as visitor:
-        assert visitor.post("/reports", records([8]), **SENT).status == 401
+        assert visitor.send(records([8])).status == 401
 
 
 def test_a_public_collection_states_it_until_it_ends(tmp_path: Path) -> None:
     """Without keys everybody may send. Once ended, it accepts no more, its batches are closed, and ids are deleted."""
     folder = tmp_path / "collection"
     with Visitor(make_service(PLAN, folder, admin=False)) as visitor:
-        assert visitor.post("/reports", records([1]), **SENT).status == 200
+        assert visitor.send(records([1])).status == 200
         status = visitor.get("/status").json
         assert (status["keys"], status["public"]) == (False, True)
         assert visitor.get("/plan").headers["assocpriv-keys"] == "none"
@@ -208,7 +202,7 @@ def test_a_public_collection_states_it_until_it_ends(tmp_path: Path) -> None:
     assert list((folder / "ids").iterdir()) == []
     assert end_collection(folder) == 0
     with Visitor(make_service(PLAN, folder, admin=False)) as visitor:
-        late = visitor.post("/reports", records([2]), **SENT)
+        late = visitor.send(records([2]))
         assert (late.status, late.json["error"]) == (410, "ended")
         plan = visitor.get("/plan")  # a device must not spend privacy budget on it
         assert (plan.status, plan.json["error"]) == (410, "ended")

@@ -22,12 +22,6 @@ from assocpriv.files.open_batches import batch_files, open_database
 from assocpriv.guarantees.errors import FileError, WireError
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    """Return a place for a store."""
-    return tmp_path / "collection"
-
-
 def test_ids_of_batches_are_merged(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Sorted in one file, so that no id is linked to a batch; a full file stays, and another begins."""
     monkeypatch.setattr(batch_closing, "_IDS_A_FILE", 6)
@@ -50,8 +44,7 @@ def test_ids_that_begin_alike(folder: Path) -> None:
     store = SqliteStore(folder, PLAN)
     alike = [bytes(15) + bytes([last]) + bytes(PLAN.report_bytes) for last in range(0, 200, 2)]
     store.add([read_upload(b"".join(alike), PLAN)])
-    store.rotate(allow_small=True)
-    store.close_pending()
+    close_all_batches(store, allow_small=True)
     odd = [each[:15] + bytes([each[15] + 1]) + each[16:] for each in alike]
     assert store.add([read_upload(b"".join(odd + alike), PLAN)]) == [100]
     store.close()
@@ -90,13 +83,12 @@ def test_closing_continues_after_a_failure(folder: Path, monkeypatch: pytest.Mon
         return now(*arguments, **options)
 
     monkeypatch.setattr(mmap, "mmap", mapped)
-    sent = {"assocpriv_plan": PLAN.plan_id, "content_type": "application/octet-stream"}
     with Visitor(make_service(PLAN, folder, batch_reports=(1, 1), allow_small=True, admin=False)) as visitor:
-        taken = [visitor.post("/reports", records([0]), **sent).status == 200]
+        taken = [visitor.send(records([0])).status == 200]
         while not visitor.get("/status").json["batches_closed"]:
             assert len(taken) < 3000
             visitor.run(asyncio.sleep(0.1))
-            taken.append(visitor.post("/reports", records([len(taken)]), **sent).status == 200)
+            taken.append(visitor.send(records([len(taken)])).status == 200)
     assert numbers_in(folder) == [number for number, is_taken in enumerate(taken) if is_taken]
 
 
@@ -121,8 +113,7 @@ def test_other_tables_in_the_folder_are_not_counted(folder: Path) -> None:
     """Rules and other tables in the folder are no reports with missing ids."""
     store = SqliteStore(folder, PLAN)
     store.add([upload(range(5))])
-    store.rotate(allow_small=True)
-    store.close_pending()
+    close_all_batches(store, allow_small=True)
     store.close()
     pq.write_table(pa.table({"confidence": [0.5, 0.6]}), folder / "rules.parquet")
     store = SqliteStore(folder, PLAN)
@@ -165,8 +156,7 @@ def test_reading_while_a_collector_runs(folder: Path) -> None:
     store.add([upload(range(5))])
     reports = ap.read_reports(folder)
     store.add([upload(range(5, 9))])
-    store.rotate(allow_small=True)
-    store.close_pending()
+    close_all_batches(store, allow_small=True)
     assert len(reports) == 5
     assert sum(map(len, reports.batches(2))) == 5
     assert numbers_in(folder) == list(range(9))
@@ -198,8 +188,7 @@ def test_missing_ids_are_noticed(folder: Path, lost: int) -> None:
     """A folder in which ids of closed reports are missing is not served: retries would count twice."""
     store = SqliteStore(folder, PLAN)
     store.add([upload(range(5))])
-    store.rotate(allow_small=True)
-    store.close_pending()
+    close_all_batches(store, allow_small=True)
     store.close()
     (ids,) = (folder / "ids").iterdir()
     kept = ids.read_bytes()[: (5 - lost) * 16]

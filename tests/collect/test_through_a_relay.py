@@ -170,9 +170,8 @@ def test_the_relay_stops_on_a_signal(forks: Forks, tmp_path: Path) -> None:
 def gateway(forks: Forks, tmp_path: Path) -> Iterator[tuple[Collector, int]]:
     """Yield a collector that accepts reports only through a relay, and the port of a site that it allows."""
     port = free_port()
-    collector = Collector(forks, tmp_path, "--oblivious=only", "--allow-origin", f"http://127.0.0.1:{port}")
-    write_plan(PLAN, tmp_path / "plan.json", force=True)
-    with collector:
+    origin = f"http://127.0.0.1:{port}"
+    with Collector(forks, tmp_path, "--oblivious=only", "--allow-origin", origin, plan=PLAN) as collector:
         yield collector, port
 
 

@@ -34,8 +34,7 @@ REPORT_TYPES = replace(PLAN, report_types=(*PLAN.report_types, SIZES))
 def test_a_visit_from_page_to_rules(tmp_path: Path) -> None:
     """Two tabs, no network, cleared storage, other plans, axe; a silent console, and no other host."""
     chromium, tools, forks, port = program("chromium", "chromium"), command_line.tools(), Forks(), free_port()
-    collector = Collector(forks, tmp_path, "--demo", "--listen", str(port))
-    write_plan(PLAN, tmp_path / "plan.json", force=True)
+    collector = Collector(forks, tmp_path, "--demo", "--listen", str(port), plan=PLAN)
     write_plan(REPORT_TYPES, tmp_path / "report_types.json")
     with collector, subprocess.Popen(
         [command_line.node(), tools / "test/demo-chromium.js", f"http://127.0.0.1:{port}", tmp_path],
@@ -91,9 +90,7 @@ def test_reports_of_people_are_no_demonstration(tmp_path: Path) -> None:
     for closed in (False, True):
         folder = tmp_path / str(closed)
         with Visitor(make_service(PLAN, folder, admin=False, batch_reports=(1, 9), allow_small=True)) as device:
-            body = bytes(16) + ap.randomize(["milk"], PLAN)
-            sent = device.post("/reports", body, assocpriv_plan=PLAN.plan_id, content_type="application/octet-stream")
-            assert sent.json == {"accepted": 1, "duplicates": 0}
+            assert device.send(bytes(16) + ap.randomize(["milk"], PLAN), PLAN).json == {"accepted": 1, "duplicates": 0}
             if closed:
                 assert device.run(device.application.close_batches()) == 1
         with pytest.raises(FileError, match=r"holds reports of people; name a new folder for the demonstration"):
