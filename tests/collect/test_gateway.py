@@ -324,3 +324,9 @@ def test_postgresql_is_refused(database: Server, tmp_path: Path) -> None:
     """Its log shows the order."""
     with pytest.raises(PlanError, match="PostgreSQL"):
         make_service(PLAN, tmp_path / "data", oblivious="only", store=database.url)
+
+
+def test_days_are_those_of_coordinated_universal_time() -> None:
+    """Keys are renewed by them."""
+    before = time.time()
+    assert before // 86400 <= key_files.today() <= time.time() // 86400
