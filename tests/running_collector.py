@@ -280,43 +280,18 @@ def upload(numbers: Iterable[int], key: int = 0, quota: int | None = None) -> Up
 QUICK_JAVA = "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"  # a process of seconds is not worth optimizing its code
 
 
-def send_with_offers(url: str, authority: Path | None = None) -> list[str]:
-    """Return the answers to reports that curl and Java send, each whole and in two pieces, while offering HTTP/2.
-
-    ``authority`` is the certificate that they trust. Without a Java compiler only curl sends.
-    """
-    bodies = [bytes([number % 2]) + os.urandom(15) + bytes(PLAN.report_bytes) for number in range(4)]
-    curl = ["curl", "-sS", "--http2", *(f"-H{name}: {value}" for name, value in HEADERS.items()), url]
-    curl += ["--cacert", str(authority)] if authority else []
-    answers = [
-        subprocess.run([*curl, "--data-binary", "@-"], input=bodies[0], capture_output=True, check=True).stdout.decode()
-    ]
+def send_by_curl(url: str, *options: str) -> list[bytes]:
+    """Return the answers to two reports that curl sends, one whole and one in two pieces, while offering HTTP/2."""
+    whole, pieces = (os.urandom(16) + bytes(PLAN.report_bytes) for _ in range(2))
+    curl = ["curl", "-sS", "--http2", *(f"-H{name}: {value}" for name, value in HEADERS.items()), url, *options]
+    done = subprocess.run([*curl, "--data-binary", "@-"], input=whole, capture_output=True, check=True)
     with subprocess.Popen([*curl, "-X", "POST", "-T", "-"], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as sending:
         assert sending.stdin is not None
-        for piece in (bodies[1][:7], bodies[1][7:]):
+        for piece in (pieces[:7], pieces[7:]):
             sending.stdin.write(piece)
             sending.stdin.flush()
             time.sleep(0.2)
-        answers.append(sending.communicate()[0].decode())
-    if shutil.which("javac"):
-        with tempfile.TemporaryDirectory() as place:
-            trust = list[str]()
-            if authority:
-                store = f"{place}/trusted"
-                words = ["-importcert", "-noprompt", "-file", authority, "-keystore", store, "-storepass", "changeit"]
-                subprocess.run(
-                    ["keytool", *(f"-J{each}" for each in QUICK_JAVA), *words], capture_output=True, check=True
-                )
-                trust = [f"-Djavax.net.ssl.trustStore={store}", "-Djavax.net.ssl.trustStorePassword=changeit"]
-            program = [*trust, Path(__file__).parent / "collect" / "Offers.java", url, PLAN.plan_id]
-            done = subprocess.run(
-                ["java", *QUICK_JAVA, *map(str, program), *(body.hex() for body in bodies[2:])],
-                capture_output=True,
-                text=True,
-                check=True,
-            )
-        answers += [line.removeprefix("200 ") for line in done.stdout.splitlines()]
-    return answers
+        return [done.stdout, sending.communicate()[0]]
 
 
 # ---- stored reports

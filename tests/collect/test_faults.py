@@ -1,5 +1,6 @@
 """Faults that a collector survives: kill −9, a full disk, torn databases, slow clients, and a second collector."""
 
+import asyncio
 import json
 import os
 import random
@@ -118,8 +119,6 @@ def test_half_open_requests_do_not_block_others(forks: Forks, tmp_path: Path) ->
 
 def test_slow_requests_are_ended(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """A body that is not complete in time is answered 408, and the connection is closed."""
-    import asyncio
-
     monkeypatch.setattr(collector_app, "_BODY_SECONDS", 0.05)
 
     async def never() -> dict[str, Any]:
@@ -138,8 +137,6 @@ def test_slow_requests_are_ended(monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 
 def test_memory_of_slow_requests_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """The bytes held of all incomplete large requests are bounded; a request beyond the bound gets 503."""
-    import asyncio
-
     monkeypatch.setattr(collector_app, "_COMING_BYTES", 25)
 
     async def sent(*parts: bytes) -> Any:

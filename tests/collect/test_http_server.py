@@ -5,9 +5,11 @@ import logging
 import os
 import re
 import resource
+import shutil
 import signal
 import socket
 import stat
+import subprocess
 import threading
 import time
 from collections.abc import Iterator
@@ -17,7 +19,7 @@ from pathlib import Path
 import click
 import pytest
 from naive import small_plan
-from running_collector import HEADERS, PLAN, Collector, Forks, numbers, read_answer, records, send_with_offers, stored
+from running_collector import HEADERS, PLAN, QUICK_JAVA, Collector, Forks, read_answer, records, send_by_curl, stored
 
 import assocpriv as ap
 from assocpriv import collect, guided
@@ -112,11 +114,16 @@ def test_offers_of_other_protocols_are_ignored(collector: Collector, offer: str)
 
 
 def test_reports_of_clients_that_offer_http_2(collector: Collector) -> None:
-    """curl and OpenJDK's HttpClient send reports, whole and in two pieces."""
-    first = collector.reports()
-    answers = send_with_offers(f"http://127.0.0.1:{collector.port}/reports")
-    assert answers == ['{"accepted": 1, "duplicates": 0}'] * len(answers)
-    assert collector.reports() == first + len(answers)
+    """curl and, where it is installed, OpenJDK's HttpClient send reports, whole and in two pieces."""
+    url = f"http://127.0.0.1:{collector.port}/reports"
+    answers = send_by_curl(url)
+    if shutil.which("javac"):
+        bodies = [(bytes([pieces]) + records([1])[1:]).hex() for pieces in (0, 1)]
+        program = [str(Path(__file__).parent / "Offers.java"), url, PLAN.plan_id, *bodies]
+        done = subprocess.run(["java", *QUICK_JAVA, *program], capture_output=True, check=True)
+        answers += [line.removeprefix(b"200 ") for line in done.stdout.splitlines()]
+    assert answers == [b'{"accepted": 1, "duplicates": 0}'] * len(answers)
+    assert collector.reports() == len(answers)
 
 
 @pytest.mark.parametrize("where", ["one header", "many headers", "address", "trailer"])
@@ -214,21 +221,15 @@ def test_exhausted_descriptors_are_logged(monkeypatch: pytest.MonkeyPatch, caplo
 
 def test_the_operators_paths_have_their_own_port(forks: Forks, tmp_path: Path) -> None:
     """With --admin-port the page, counts and metrics are only at that port, and devices' paths only at the other."""
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        admin_port = listener.getsockname()[1]
-    with Collector(forks, tmp_path, "--admin-port", str(admin_port)) as collector:
+    with Collector(forks, tmp_path, "--admin-port", "0") as collector:
         paths = ("/plan", "/healthz", "/admin", "/metrics", "/status")
-        public = {path: collector.ask("GET", path)[0] for path in paths}
-        assert public == {"/plan": 200, "/healthz": 200, "/admin": 404, "/metrics": 404, "/status": 404}
+        assert [collector.ask("GET", path)[0] for path in paths] == [200, 200, 404, 404, 404]
         assert collector.send(records([1]))[0] == 200
-        devices, collector.port = collector.port, admin_port
-        own = {path: collector.ask("GET", path)[0] for path in paths}
-        assert own == {"/plan": 404, "/healthz": 200, "/admin": 401, "/metrics": 200, "/status": 200}
+        assert collector.unexpected_log() == ""
+        [collector.port] = map(int, re.findall(r"http://127\.0\.0\.1:(\d+)/admin", collector.stderr))
+        assert [collector.ask("GET", path)[0] for path in paths] == [404, 200, 401, 200, 200]
         assert collector.send(records([2]))[0] == 404
         assert collector.reports() == 1
-        assert collector.unexpected_log() == ""
-        assert f"http://127.0.0.1:{admin_port}/admin" in collector.stderr
-        collector.port = devices
 
 
 def test_listening_to_the_network_is_warned_of(forks: Forks, tmp_path: Path) -> None:
@@ -242,7 +243,7 @@ def test_listening_to_the_network_is_warned_of(forks: Forks, tmp_path: Path) -> 
             assert ("give them their own admin_port" in logged) == (warnings == 2)
 
 
-@pytest.mark.parametrize("given", ["", "x", "8360x", "localhost", "1.2.3.4:99999"])
+@pytest.mark.parametrize("given", ["", "8360x", "1.2.3.4:99999"])
 def test_malformed_ports_are_refused(given: str) -> None:
     """As a usage error."""
     with pytest.raises(click.BadParameter, match="is no port"):
@@ -279,11 +280,9 @@ def test_the_log_has_time_event_and_version(forks: Forks, tmp_path: Path) -> Non
         lines = [line for line in collector.stderr.splitlines() if "operator's page" not in line]
     begins = re.compile(rf"\d{{4}}-\d\d-\d\dT\d\d:\d\d:\d\d[+-]\d{{4}} INFO assocpriv/{re.escape(ap.__version__)} ")
     assert all(begins.match(line) for line in lines)
-    events = [begins.sub("", line) for line in lines]
-    assert events[0].startswith(f"plan {PLAN.plan_id[:12]} is collected at http://127.0.0.1:")
-    assert events[1] == "1 batch closed"
-    assert events[2].startswith("stopping")
-    assert events[3] == "stopped"
+    start, *events = [begins.sub("", line).partition(";")[0] for line in lines]
+    assert start.startswith(f"plan {PLAN.plan_id[:12]} is collected at http://127.0.0.1:")
+    assert events == ["1 batch closed", "stopping", "stopped"]
 
 
 def test_a_repeated_message_is_logged_once_a_minute() -> None:
@@ -336,4 +335,4 @@ def test_an_upload_in_progress_is_answered_at_the_stop(forks: Forks, tmp_path: P
         assert (status, json.loads(answer)["error"]) == (503, "stopping")
         assert collector._reap() == 0
         assert collector.unexpected_log() == ""
-        assert numbers(stored(collector.data)) == [2]
+        assert stored(collector.data) == [(2, 0)]

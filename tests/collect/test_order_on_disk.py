@@ -9,6 +9,7 @@ import re
 import shutil
 import subprocess
 import sys
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -26,11 +27,14 @@ CHILD = """
 import sys
 from pathlib import Path
 from collect.test_order_on_disk import store_in_order
-stores = [store_in_order(Path(sys.argv[1]) / each, int(each)) for each in sys.argv[2:]]
+data, sizes = Path(sys.argv[1]), sys.argv[2:]
+killed, stopped = [[store_in_order(data / end / size, int(size)) for size in sizes] for end in ("kill", "stop")]
 print("stored", flush=True)
 input()
-for store in stores:
+for store in stopped:
     store.close()
+print("stopped", flush=True)
+input()
 """
 SIZES = 60, 1000, 20_000
 
@@ -62,25 +66,26 @@ def deviations(order: list[int]) -> float:
     return float(np.corrcoef(order, np.arange(len(order)))[0, 1]) * (len(order) - 1) ** 0.5
 
 
-@pytest.mark.parametrize("end", ["stop", "kill"])
-def test_no_file_shows_the_order(tmp_path: Path, end: str) -> None:
+def test_no_file_shows_the_order(tmp_path: Path) -> None:
     """All reports are in one file, in an order that is unrelated to their arrival; its time is midnight."""
     data, seen = tmp_path / "data", tmp_path / "seen"
-    data.mkdir()
+    for end in ("kill", "stop"):
+        (data / end).mkdir(parents=True)
     command = [sys.executable, "-c", CHILD, str(data), *map(str, SIZES)]
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env={"PYTHONPATH": ":".join(sys.path)}
     ) as child:
+        assert child.stdin is not None
         assert child.stdout is not None
         assert child.stdout.readline() == b"stored\n"
         shutil.copytree(data, seen)
-        if end == "kill":
-            child.kill()
-        else:
-            child.communicate(b"\n")
-    for reports in SIZES:
-        folder = data / str(reports)
-        for place in (seen / str(reports), folder):
+        child.stdin.write(b"\n")
+        child.stdin.flush()
+        assert child.stdout.readline() == b"stopped\n"
+        child.kill()
+    for end, reports in product(("kill", "stop"), SIZES):
+        folder = data / end / str(reports)
+        for place in (seen / end / str(reports), folder):
             (order,) = orders(place)
             assert sorted(order) == list(range(reports))
             assert abs(deviations(order)) < 4.9

@@ -17,6 +17,7 @@ from typing import Any
 
 import command_line
 import pytest
+from collect.nginx_config import nginx_command
 from collect.sealed_messages import OUTER, opened, sealed_report
 from command_line import program
 from naive import small_plan
@@ -54,28 +55,14 @@ def nginx(_: Forks, home: Path, to: int) -> Iterator[str]:
     home, port, shared = home / "nginx", free_port(), "add_header Access-Control-Allow-"
     home.mkdir()
     [block] = re.findall(r"```nginx\n(.*?)```", DOCS.read_text(), flags=re.DOTALL)
-    for original, here in (
-        ("listen 443 ssl;", f"listen 127.0.0.1:{port};"),
-        ("https://collector.example", f"http://127.0.0.1:{to}"),
-        ("/var/cache/nginx/keys", str(home / "keys")),
-        ("rate=2r/s", "rate=1000r/s"),
-        (
-            "proxy_cache keys;",  # and the headers for pages of other origins, which the text below it describes
-            f"proxy_cache keys; {shared}Origin * always; "
-            f"if ($request_method = OPTIONS) {{ {shared}Origin *; {shared}Headers Content-Type; return 204; }}",
-        ),
-    ):
-        assert original in block
-        block = block.replace(original, here)
-    places = "".join(
-        f"{name}_temp_path {home / name};" for name in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
-    )
-    user = "user root;" if os.geteuid() == 0 else ""  # else its workers cannot read the folder
-    config = f"{user} daemon off; pid {home / 'pid'}; error_log stderr; events {{}} http {{ {places}\n{block} }}"
-    (home / "nginx.conf").write_text(config)
-    with running(
-        program("nginx", "nginx-light", "/usr/sbin/nginx"), "-e", "stderr", "-p", home, "-c", home / "nginx.conf"
-    ):
+    changes = {
+        "listen 443 ssl;": f"listen 127.0.0.1:{port};", "https://collector.example": f"http://127.0.0.1:{to}",
+        "/var/cache/nginx/keys": str(home / "keys"), "rate=2r/s": "rate=1000r/s",
+        # and the headers for pages of other origins, which the text below it describes
+        "proxy_cache keys;": f"proxy_cache keys; {shared}Origin * always; "
+        f"if ($request_method = OPTIONS) {{ {shared}Origin *; {shared}Headers Content-Type; return 204; }}",
+    }  # fmt: skip
+    with running(*nginx_command(home, block, changes)):
         while True:
             with suppress(OSError), socket.create_connection(("127.0.0.1", port)):
                 break
