@@ -6,7 +6,8 @@ import signal
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import closing, suppress
+from itertools import permutations
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -26,6 +27,7 @@ from assocpriv.collect.store import BatchSizes, FolderLock
 from assocpriv.files.open_batches import write_note
 from assocpriv.files.plan_files import write_plan
 from assocpriv.files.report_files import LEDGER_NAME, PLAN_KEY, read_reports
+from assocpriv.guarantees.entropy import SystemEntropy
 from assocpriv.guarantees.errors import FileError, PlanError
 
 PLAN = small_plan("none", 125, 2, 2)  # 127 bits: reports of 16 bytes, whose highest bit is 0
@@ -82,9 +84,8 @@ def test_an_inbox_becomes_a_collection(inbox: Path, out: Path) -> None:
     """Reports that devices wrote are gathered and closed, their files are removed, and a later run adds more."""
     steps = list[tuple[str, int, int]]()
     done = ap.gather(inbox, PLAN, out, progress=lambda *given: steps.append(given))
-    assert (done.gathered, done.repeated, done.refused_count) == (5, 0, 0)
+    assert (done.gathered, done.repeated, done.refused_count, names(inbox)) == (5, 0, 0, [])
     assert [(each.plan, each.path, each.gathered, each.reports) for each in done.collections] == [(PLAN, out, 5, 5)]
-    assert names(inbox) == []
     assert steps == [*(("gathering", at, 5) for at in range(5)), ("gathering", 5, 5)]
     fill(inbox, range(5, 7))
     again = ap.gather(str(inbox), PLAN, str(out)).collections[0]
@@ -97,8 +98,7 @@ def test_a_file_that_comes_again_counts_once(inbox: Path, out: Path) -> None:
     """A name is known in later runs, in another inbox and with other bytes: the first report stays."""
     ap.gather(inbox, PLAN, out)
     fill(inbox, [0, 5])
-    other = inbox.with_name("other")
-    other.mkdir()
+    fill(other := inbox.with_name("other"), [])
     (other / "r1.bin").write_bytes(report(9))
     done = ap.gather([inbox, other], PLAN, out)
     assert (done.gathered, done.repeated, names(inbox), names(other)) == (1, 2, [], [])
@@ -110,9 +110,8 @@ def test_a_file_that_comes_again_counts_once(inbox: Path, out: Path) -> None:
 def test_gathered_and_sent_reports_are_one_collection(inbox: Path, out: Path) -> None:
     """Sent and gathered reports are counted, read and closed together; those of a key stay separate."""
     ap.gather(inbox, PLAN, out)
-    store = SqliteStore(out, PLAN)
-    store.add([gather.read_upload(bytes([1]) * 16 + report(7), PLAN, 3)])
-    store.close()
+    with closing(SqliteStore(out, PLAN)) as store:
+        store.add([gather.read_upload(bytes([1]) * 16 + report(7), PLAN, 3)])
     fill(inbox, [5])
     assert ap.gather(inbox, PLAN, out).collections[0].reports == 7
     assert set_aside(out, 3) == 1
@@ -121,8 +120,7 @@ def test_gathered_and_sent_reports_are_one_collection(inbox: Path, out: Path) ->
 
 def test_an_empty_inbox_makes_nothing(inbox: Path, out: Path) -> None:
     """Without a report nothing is written."""
-    bad = inbox / "bad"
-    bad.write_bytes(b"bad")
+    (bad := inbox / "bad").write_bytes(b"bad")
     assert ap.gather(bad, PLAN, out).refused_count == 1
     assert not out.exists()
     ap.gather(inbox, PLAN, out)
@@ -144,11 +142,10 @@ def test_files_that_are_no_reports_stay(inbox: Path, out: Path, caplog: pytest.L
     }
     for name, (content, _) in bad.items():
         (inbox / name).write_bytes(content)
-    (inbox / ".hidden").write_bytes(report(9))
-    (inbox / "coming.tmp").write_bytes(report(9))
-    caplog.set_level("INFO")
     (inbox / "below").mkdir()
-    (inbox / "below" / "deep.bin").write_bytes(report(9))
+    for name in (".hidden", "coming.tmp", "below/deep.bin"):
+        (inbox / name).write_bytes(report(9))
+    caplog.set_level("INFO")
     (inbox / "link").symlink_to(inbox / "below" / "deep.bin")
     os.mkfifo(inbox / "pipe")
     stay = sorted([*bad, ".hidden", "coming.tmp", "below", "below/deep.bin", "link", "pipe"])
@@ -233,9 +230,8 @@ def test_no_name_time_or_order_survives(tmp_path: Path, out: Path) -> None:
     """The collection holds neither names, dates nor order of the files, and of names only a keyed hash."""
     inbox = tmp_path / "inbox"
     fill(inbox, range(64))
-    marked = [inbox / f"till-CANARY-{number}" for number in range(64)]
+    marked = [(inbox / f"r{number}.bin").rename(inbox / f"till-CANARY-{number}") for number in range(64)]
     for number, path in enumerate(marked):
-        os.rename(inbox / f"r{number}.bin", path)
         os.utime(path, (1_234_567_890 + number,) * 2)
     ap.gather(inbox, PLAN, out)
     (file,) = out.glob("*.parquet")
@@ -243,9 +239,7 @@ def test_no_name_time_or_order_survives(tmp_path: Path, out: Path) -> None:
     names_of = (b"batch", b"minimum_batch_size", b"closed")
     assert set(pq.read_schema(file).metadata) == {PLAN_KEY, *(b"assocpriv." + each for each in names_of)}
     assert not any(b"CANARY" in path.read_bytes() for path in out.rglob("*") if path.is_file())
-    order = rows(out)
-    assert sorted(order) == list(range(64))
-    assert order != list(range(64))  # equal with chance 1/64!
+    assert rows(out) != sorted(rows(out)) == list(range(64))  # equal with chance 1/64!
     (ids,) = (out / "ids").glob("*.ids")
     key = (out / "ids" / "names.key").read_bytes()
     assert ids.read_bytes() == b"".join(sorted(gather.submission_id(path.name, key) for path in marked))
@@ -256,14 +250,10 @@ def test_no_name_time_or_order_survives(tmp_path: Path, out: Path) -> None:
 
 def test_all_orders_are_equally_likely(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each order of the random sort keys gives another order of the reports: all 6 of 3 reports."""
-    given = np.arange(3, dtype=np.uint8)[:, None]
     found = set()
-    for keys in [(a, b, 3 - a - b) for a in range(3) for b in range(3) if a != b]:
-        monkeypatch.setattr(
-            "assocpriv.guarantees.entropy.SystemEntropy.words",
-            lambda _, count, keys=keys: np.array(keys, dtype=np.uint64),
-        )
-        found.add(tuple(shuffle_rows(given)[:, 0].tolist()))
+    for keys in permutations(range(3)):
+        monkeypatch.setattr(SystemEntropy, "words", lambda _, count, keys=keys: np.array(keys, dtype=np.uint64))
+        found.add(tuple(shuffle_rows(np.arange(3, dtype=np.uint8)[:, None])[:, 0].tolist()))
     assert len(found) == 6
 
 

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import click
 import pytest
-from naive import small_plan
+from naive import guided_plan, small_plan
 from running_collector import HEADERS, PLAN, QUICK_JAVA, Collector, Forks, read_answer, records, send_by_curl, stored
 
 import assocpriv as ap
@@ -57,12 +57,11 @@ def test_devices_answer_plans(tmp_path: Path) -> None:
     with served(tmp_path / "baskets", plan) as port:
         states = [collect.send_report(each, f"http://127.0.0.1:{port}", **baskets).state for each in (["1"], [])]
         assert states == ["sent", "already sent"]
-    columns = [guided.category("a", ["x", "y"]), guided.category("b", ["x", "y", "z"])]
-    plan = guided.plan_guided(columns, guided.class_label("c", ["no", "yes"]))
+    plan = guided_plan()
     guided.write_state(start_empty(plan, 1), tmp_path / "state.json")
     with served(tmp_path / "guided", plan) as port:
         guided.publish_file(tmp_path / "state.json", tmp_path / "guided" / "guidance.json")
-        values, url = {"a": "x", "b": "z", "c": "no"}, f"http://127.0.0.1:{port}"
+        values, url = {"vote": "y", "age": 31, "class": "no"}, f"http://127.0.0.1:{port}"
         assert collect.send_report(values, url, ledger=tmp_path / "g", period="w").state == "sent"
         assert collect.send_queued(url, ledger=tmp_path / "g").sent == 0
     assert [len(ap.read_reports(tmp_path / name)) for name in ("baskets", "guided")] == [1, 1]

@@ -62,13 +62,13 @@ def test_a_running_collector_applies_changes(tmp_path: Path) -> None:
     assert add_key(tmp_path, "till 8")[0].number == 2  # numbers are never reused
 
 
-@pytest.mark.parametrize("wrong", ["", "x", "Basic {}", "Bearer", "Bearer {}x", "Bearer ", "Bearer {} {}"])
-def test_invalid_keys_are_refused(tmp_path: Path, wrong: str) -> None:
+def test_invalid_keys_are_refused(tmp_path: Path) -> None:
     """Another scheme, a longer key, its hash, or two headers: all get the same refusal."""
     _, secret = add_key(tmp_path, "till 7")
     ring = Keyring(tmp_path, required=True)
     ring.key_of([(b"authorization", f"bearer  {secret}".encode())])  # schemes are of any case
-    assert refused(ring, [(b"authorization", wrong.format(secret, secret).encode())])
+    for wrong in ("", "x", f"Basic {secret}", "Bearer", f"Bearer {secret}x", "Bearer ", f"Bearer {secret} {secret}"):
+        assert refused(ring, [(b"authorization", wrong.encode())])
     assert refused(ring, shown(secret) * 2)
     assert refused(ring, shown(read_keys(tmp_path)[0].sha256))
 

@@ -27,9 +27,8 @@ def test_prometheus_reads_the_metrics(tmp_path: Path) -> None:
     now[0] = 8.0
     metrics.record_upload(5, 2, 0.02)
     metrics.record_upload(1, 0, 0.5)
-    metrics.record_refusal("busy")
-    metrics.record_refusal("busy")
-    metrics.record_refusal("no-plan")
+    for reason in ("busy", "busy", "no-plan"):
+        metrics.record_refusal(reason)
     for seconds in (0.0005, 0.001, 0.03, 9.0):
         metrics.record_commit(seconds)
     text = generate_latest(metrics).decode()
@@ -66,9 +65,9 @@ def test_prometheus_reads_the_metrics(tmp_path: Path) -> None:
     }
     assert values["assocpriv_disk_free_bytes",] > 0
     buckets = [sample for sample in families["assocpriv_commit_seconds"].samples if sample.name.endswith("bucket")]
-    assert [each.value for each in buckets] == sorted(each.value for each in buckets)
-    assert (buckets[0].labels["le"], buckets[0].value) == ("0.001", 2)
-    assert (buckets[-1].labels["le"], buckets[-1].value) == ("+Inf", 4)
+    counts = [(each.labels["le"], each.value) for each in buckets]
+    assert [count for _, count in counts] == sorted(count for _, count in counts)
+    assert (counts[0], counts[-1]) == (("0.001", 2), ("+Inf", 4))
     labels = {name for each in families.values() for sample in each.samples for name in sample.labels}
     assert labels == {"le", "reason", "version"}
     assert values["process_resident_memory_bytes",] > 1e6

@@ -110,29 +110,28 @@ def test_a_refusal_of_the_gateway_is_returned(gateway: Gateway, status: int) -> 
 
 def test_refusals(gateway: Gateway, monkeypatch: pytest.MonkeyPatch) -> None:
     """Wrong types, long messages, overload, and a false, unreachable or silent gateway: each has its reason."""
+
+    def refused(visitor: Visitor, body: bytes = b"sealed", **headers: str) -> tuple[int, str]:
+        answer = visitor.post(GATEWAY_PATH, body, **(OUTER | headers))
+        return answer.status, answer.json["error"]
+
     with Visitor(relay_app.Relay(gateway.url, 0)) as visitor:
-
-        def refused(body: bytes = b"sealed", **headers: str) -> tuple[int, str]:
-            answer = visitor.post(GATEWAY_PATH, body, **{**OUTER, **headers})
-            return answer.status, answer.json["error"]
-
-        assert refused(**{"content-type": "text/plain"}) == (415, "content-type")
-        assert refused(bytes(MOST_REQUEST_BYTES + 1)) == (413, "too-large")
+        assert refused(visitor, **{"content-type": "text/plain"}) == (415, "content-type")
+        assert refused(visitor, bytes(MOST_REQUEST_BYTES + 1)) == (413, "too-large")
         assert gateway.bodies == []
         gateway.kind = "text/html"
-        assert refused() == (502, "no-gateway")
+        assert refused(visitor) == (502, "no-gateway")
         visitor.application._to = f"http://127.0.0.1:{free_port()}"
-        assert refused() == (502, "no-gateway")
+        assert refused(visitor) == (502, "no-gateway")
         monkeypatch.setattr(relay_app, "_WAITING_BYTES", -1)
-        assert refused() == (503, "busy")
+        assert refused(visitor) == (503, "busy")
         assert visitor.get("/elsewhere").status == 404
         assert visitor.get("/healthz").status == 200
     monkeypatch.setattr(relay_app, "_WAITING_BYTES", 100)
     monkeypatch.setattr(relay_app, "_GATEWAY_SECONDS", 0.05)
     gateway.may_answer.clear()
     with Visitor(relay_app.Relay(gateway.url, 0)) as visitor:
-        answer = visitor.post(GATEWAY_PATH, b"sealed", **OUTER)
-        assert (answer.status, answer.json["error"]) == (504, "slow-gateway")
+        assert refused(visitor) == (504, "slow-gateway")
         gateway.may_answer.set()
 
 
