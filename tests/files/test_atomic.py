@@ -33,12 +33,8 @@ def _write(path: Path) -> None:
 def _begin(path: Path) -> "subprocess.Popen[bytes]":
     """Start a process that is in the middle of writing a file."""
     pytest.importorskip("fcntl")
-    writer = subprocess.Popen(
-        [sys.executable, "-c", _WRITER, str(path)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    )
+    pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+    writer = subprocess.Popen([sys.executable, "-c", _WRITER, str(path)], **pipes)
     assert writer.stdout is not None
     assert writer.stdout.readline() == b"writes\n"
     return writer

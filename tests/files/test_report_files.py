@@ -2,6 +2,7 @@
 
 import contextlib
 import errno
+import io
 import os
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -68,7 +69,7 @@ def test_output_appears_when_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         monkeypatch.setattr(atomic.os, "link", full_disk)
 
 
-@pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt, GeneratorExit, PlanError])
+@pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt])
 @pytest.mark.parametrize("existing", [[], ["out.pq"]])
 def test_error_in_the_block_leaves_nothing(tmp_path: Path, error: type[BaseException], existing: list[str]) -> None:
     """Whatever the block raises goes through; the final name keeps what it had and no unfinished file stays."""
@@ -86,32 +87,14 @@ def full_disk(*_args: Any) -> None:
     raise OSError(errno.ENOSPC, "No space left on device")
 
 
-def full_files(capacity: int) -> Callable[..., Any]:
-    """Return an ``open`` whose files take that many bytes."""
+class NearlyFull(io.FileIO):
+    """A file on a disk with room for 300 bytes."""
 
-    class Full:
-        """A file on a nearly full disk."""
-
-        def __init__(self, path: Path, mode: str) -> None:
-            self.file, self.left = open(path, mode), capacity  # noqa: SIM115 - closed below
-
-        def __enter__(self) -> "Full":
-            return self
-
-        def __exit__(self, *_error: object) -> None:
-            self.file.close()
-
-        def __getattr__(self, name: str) -> Any:
-            return getattr(self.file, name)
-
-        def write(self, data: Any) -> int:
-            """Write until the disk is full."""
-            self.left -= len(data)
-            if self.left < 0:
-                full_disk()
-            return self.file.write(data)
-
-    return Full
+    def write(self, data: Any) -> int:
+        """Write until the disk is full."""
+        if self.tell() + len(data) > 300:
+            full_disk()
+        return super().write(data)
 
 
 MANY = packed_reports(WIDE, 5000)
@@ -123,15 +106,14 @@ WRITERS: dict[str, Callable[..., Any]] = {  # everything here that writes a file
 
 
 @pytest.mark.parametrize("writer", WRITERS)
-@pytest.mark.parametrize("place", ["write at once", "write later", "fsync"])
+@pytest.mark.parametrize("place", ["write", "fsync"])
 def test_full_disk_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, writer: str, place: str) -> None:
     """A full disk gives FileError and leaves the earlier file, whichever write or sync meets it."""
-    target = tmp_path / "out.pq"
-    target.write_bytes(b"before")
+    (target := tmp_path / "out.pq").write_bytes(b"before")
     if place == "fsync":
         monkeypatch.setattr(atomic.os, "fsync", full_disk)
     else:
-        monkeypatch.setattr(atomic, "open", full_files(0 if place == "write at once" else 300), raising=False)
+        monkeypatch.setattr(atomic, "open", NearlyFull, raising=False)
     with pytest.raises(FileError, match=r"cannot write .*out.pq: No space left on device; no partial output remains"):
         WRITERS[writer](target, force=True)
     assert target.read_bytes() == b"before"
@@ -149,8 +131,7 @@ def test_failing_rename_leaves_nothing(tmp_path: Path, monkeypatch: pytest.Monke
 @pytest.mark.parametrize("writer", WRITERS)
 def test_existing_output_needs_force(tmp_path: Path, writer: str) -> None:
     """An existing file is kept unless force is given."""
-    target = tmp_path / "out.pq"
-    target.write_bytes(b"before")
+    (target := tmp_path / "out.pq").write_bytes(b"before")
     with pytest.raises(FileError, match="exists already; choose another name or pass force=True"):
         WRITERS[writer](target)
     assert target.read_bytes() == b"before"
@@ -170,20 +151,18 @@ def test_output_that_appears_meanwhile_is_kept(tmp_path: Path) -> None:
 @pytest.mark.parametrize("force", [False, True])
 def test_output_must_be_a_file_in_a_folder(tmp_path: Path, force: bool) -> None:
     """A folder as output and a missing folder around it are refused before any work."""
+    (tmp_path / "file").write_bytes(b"")
     with pytest.raises(FileError, match="is a folder; name a file to write"):
         check_writable(tmp_path, force=force)
-    with pytest.raises(FileError, match="does not exist; make it first"):
-        check_writable(tmp_path / "no" / "out", force=force)
-    (tmp_path / "file").write_bytes(b"")
-    with pytest.raises(FileError, match="does not exist; make it first"):
-        check_writable(tmp_path / "file" / "out", force=force)
+    for folder in ("no", "file"):
+        with pytest.raises(FileError, match="does not exist; make it first"):
+            check_writable(tmp_path / folder / "out", force=force)
     assert os.listdir(tmp_path) == ["file"]
 
 
 def test_force_does_not_replace_a_device(tmp_path: Path) -> None:
     """A pipe (or /dev/null) named as output with force is written to or refused, not replaced by a file."""
-    pipe = tmp_path / "pipe"
-    os.mkfifo(pipe)
+    os.mkfifo(pipe := tmp_path / "pipe")
     with pytest.raises(FileError), atomic_output(pipe, force=True) as stream:
         stream.write(b"x")
     assert pipe.is_fifo()
@@ -192,7 +171,7 @@ def test_force_does_not_replace_a_device(tmp_path: Path) -> None:
 # ---- plan files and catalogues
 
 
-@pytest.mark.parametrize("plan", [PLAN, OTHER, WIDE], ids=["names", "numbered", "wide"])
+@pytest.mark.parametrize("plan", [PLAN, OTHER], ids=["names", "numbered"])
 def test_plan_file_round_trip(tmp_path: Path, plan: Plan) -> None:
     """A plan file gives the same plan back and is ASCII, one field per line."""
     path = tmp_path / "p.json"
@@ -206,18 +185,15 @@ def test_plan_file_round_trip(tmp_path: Path, plan: Plan) -> None:
 def test_bad_plan_file_is_refused_by_name(tmp_path: Path) -> None:
     """A missing, binary, truncated, oversized or guarantee-breaking plan file raises PlanError with its name."""
     path = tmp_path / "p.json"
-    with pytest.raises(PlanError, match=r"cannot read the plan .*p\.json: No such file"):
-        read_plan(path)
-    with pytest.raises(PlanError, match="cannot read the plan"):
-        read_plan(tmp_path)
+    for missing, message in ((path, r".*p\.json: No such file"), (tmp_path, "")):
+        with pytest.raises(PlanError, match=f"cannot read the plan {message}"):
+            read_plan(missing)
     write_plan(PLAN, path)
     whole = path.read_text(encoding="ascii")
-    path.write_bytes(b"\xff\xfe")
-    with pytest.raises(PlanError, match=r"p\.json is not a plan: it is not UTF-8 text"):
-        read_plan(path)
-    path.write_bytes(b"PAR1\xff\xfe")
-    with pytest.raises(PlanError, match=r"p\.json is not a plan: it is a Parquet file"):
-        read_plan(path)
+    for content, message in ((b"\xff\xfe", "it is not UTF-8 text"), (b"PAR1\xff\xfe", "it is a Parquet file")):
+        path.write_bytes(content)
+        with pytest.raises(PlanError, match=rf"p\.json is not a plan: {message}"):
+            read_plan(path)
     for cut in range(0, len(whole) - 3, 11):
         path.write_text(whole[:cut], encoding="ascii")
         with pytest.raises(PlanError, match=r"p\.json: not a plan: the text is not valid JSON"):
@@ -282,8 +258,7 @@ def test_report_file_round_trip(tmp_path: Path, plan: Plan, count: int) -> None:
     path, rows = tmp_path / "r.parquet", packed_reports(plan, count)
     assert write_reports([rows[:7], rows[7:]], plan, path) == count
     read = read_reports(path)
-    assert read.plan == plan
-    assert len(read) == count
+    assert (read.plan, len(read)) == (plan, count)
     assert np.array_equal(all_rows(read), rows)
     read.write(tmp_path / "again.parquet")
     assert np.array_equal(all_rows(read_reports(tmp_path / "again.parquet")), rows)
@@ -306,9 +281,7 @@ def test_folder_is_one_collection(tmp_path: Path) -> None:
         write_reports([part], PLAN, tmp_path / name)
     for name in (".a.parquet.0.part", ".x.parquet", "notes.txt"):
         (tmp_path / name).write_bytes(b"no")
-    read = read_reports(tmp_path)
-    assert len(read) == 9
-    assert np.array_equal(all_rows(read), rows)
+    assert np.array_equal(all_rows(read_reports(tmp_path)), rows)
 
 
 def test_copies_do_not_count_twice(tmp_path: Path) -> None:
@@ -340,7 +313,7 @@ def test_no_reports_are_refused(tmp_path: Path) -> None:
 
 
 def test_single_reports_are_checked() -> None:
-    """A report of another length or with an unused bit is refused with its position."""
+    """A report of another length or with an unused bit is refused with its position, also in an array."""
     good = packed_reports(WIDE, 1)[0].tobytes()
     assert len(Reports.from_bytes([good, good], WIDE)) == 2
     assert len(Reports.from_bytes([], WIDE)) == 0
@@ -348,6 +321,8 @@ def test_single_reports_are_checked() -> None:
         Reports.from_bytes([good, good[:2]], WIDE)
     with pytest.raises(WireError, match="report 2 has a bit set beyond the plan's 20"):
         Reports.from_bytes([good, good, b"\x00\x00\x10"], WIDE)
+    with pytest.raises(WireError, match="report 0 has a bit set beyond"):
+        Reports(PLAN, np.full((1, PLAN.report_bytes), 255, np.uint8))
 
 
 def test_unused_bits_in_files_are_found(tmp_path: Path) -> None:
@@ -377,14 +352,10 @@ WRONG_FILES = {
     "a bad plan": (table({"report": GOOD}, "{}"), PlanError, "not a plan"),
     "a plan that is no text": (table({"report": GOOD}, b"\xff\xfe"), PlanError, "its plan is not UTF-8 text"),
     "another width": (table({"report": of_width(2, [b"ab"])}), WireError, r"column 'report' of fixed_size_binary\[3\]"),
-    "text": (table({"report": ["abc"]}), WireError, "one column 'report'"),
     "variable width": (table({"report": [b"abc"]}), WireError, "one column 'report'"),
-    "numbers": (table({"report": [1]}), WireError, "one column 'report'"),
     "another name": (table({"reports": GOOD}), WireError, "one column 'report'"),
     "one column more": (table({"report": GOOD, "user": ["a", "b"]}), WireError, "one column 'report'"),
-    "no column": (table({}), WireError, "one column 'report'"),
     "a null": (table({"report": of_width(3, [b"\0\0\0", None])}), WireError, "1 missing reports"),
-    "nulls alone": (table({"report": of_width(3, [None, None])}), WireError, "2 missing reports"),
 }
 
 
@@ -436,13 +407,6 @@ def test_arrays_that_are_no_reports_are_refused(shape: tuple[Any, ...]) -> None:
         Reports(PLAN, np.zeros(shape, dtype))
 
 
-def test_bits_beyond_the_plan_are_refused_in_memory() -> None:
-    """A bit that no report of the plan has is refused, as in files."""
-    assert PLAN.items.report_bits % 8
-    with pytest.raises(WireError, match="report 0 has a bit set beyond"):
-        Reports(PLAN, np.full((1, PLAN.report_bytes), 255, np.uint8))
-
-
 @pytest.mark.parametrize("sizes", [[3] * 40, [0, 1, 64, 1, 0, 63, 64, 2], [64], [], [200, 1, 1]])
 def test_small_files_come_in_large_batches(tmp_path: Path, sizes: list[int]) -> None:
     """All reports come in order, in batches of at most the requested size, few of them small."""
@@ -460,11 +424,10 @@ def test_small_files_come_in_large_batches(tmp_path: Path, sizes: list[int]) -> 
 def test_reading_holds_no_more_than_a_batch(tmp_path: Path) -> None:
     """Reading batch by batch needs little memory, whatever the file's size."""
     some = packed_reports(PLAN, 100_000)
-    path, most = tmp_path / "large.parquet", 0
+    path = tmp_path / "large.parquet"
     write_reports((some for _ in range(150)), PLAN, path)
     before = pa.total_allocated_bytes()
-    for _ in read_reports(path).batches(10_000):
-        most = max(most, pa.total_allocated_bytes() - before)
+    most = max(pa.total_allocated_bytes() - before for _ in read_reports(path).batches(10_000))
     assert path.stat().st_size > 15_000_000
     assert 0 < most < 5_000_000
 
