@@ -26,7 +26,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
-from urllib.parse import quote, urlencode
+from urllib.parse import quote
 
 import pyarrow.parquet as pq
 from naive import planned
@@ -397,9 +397,8 @@ class Visitor:
             self.run(asyncio.sleep(0.01))
         raise AssertionError(f"{path} was not computed within a minute")
 
-    def post(self, path: str, form: dict[str, str] | bytes = b"", **headers: str) -> Answer:
-        """Send a form, or bytes."""
-        body = form if isinstance(form, bytes) else urlencode(form).encode()
+    def post(self, path: str, body: bytes = b"", **headers: str) -> Answer:
+        """Send bytes."""
         return self.run(self._ask("POST", path, headers, body))
 
     def send(self, body: bytes, plan: Any = PLAN, **headers: str) -> Answer:

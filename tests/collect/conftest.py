@@ -1,13 +1,17 @@
 """Fixtures of the collector's tests: one PostgreSQL server for all, and collectors as processes."""
 
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from collect.postgres_server import Server
 from command_line import program
-from running_collector import MEMORY, Collector, Forks
+from running_collector import MEMORY, PLAN, Collector, Forks
+
+from assocpriv.collect.folder import open_store
+from assocpriv.collect.store import ReportStore
 
 
 @pytest.fixture
@@ -21,6 +25,28 @@ def tmp_path() -> Iterator[Path]:
 def folder(tmp_path: Path) -> Path:
     """Return a place for a store."""
     return tmp_path / "collection"
+
+
+@pytest.fixture
+def url() -> str:
+    """Return the URL of a store."""
+    return "sqlite"
+
+
+@pytest.fixture
+def opened(folder: Path, url: str) -> Iterator[Callable[..., ReportStore]]:
+    """Yield a function that opens the store, also repeatedly; the last one is closed at the end."""
+    stores: list[ReportStore] = []
+
+    def open_it(**options: Any) -> ReportStore:
+        while stores:
+            stores.pop().close()
+        stores.append(open_store(folder, PLAN, url, **options))
+        return stores[-1]
+
+    yield open_it
+    for store in stores:
+        store.close()
 
 
 @pytest.fixture(scope="session")

@@ -1,7 +1,7 @@
 """Tests of both stores, SQLite and PostgreSQL: each report counts once, quotas, closing."""
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
@@ -31,22 +31,6 @@ Opened = Callable[..., ReportStore]
 def url(request: pytest.FixtureRequest) -> str:
     """Return the URL of a new store."""
     return "sqlite" if request.param == "sqlite" else str(request.getfixturevalue("database").url)
-
-
-@pytest.fixture
-def opened(folder: Path, url: str) -> Iterator[Opened]:
-    """Yield a function that opens the store, also repeatedly; the last one is closed at the end."""
-    stores: list[ReportStore] = []
-
-    def open_it(**options: Any) -> ReportStore:
-        while stores:
-            stores.pop().close()
-        stores.append(open_store(folder, PLAN, url, **options))
-        return stores[-1]
-
-    yield open_it
-    for store in stores:
-        store.close()
 
 
 def found(store: ReportStore, folder: Path) -> list[int]:

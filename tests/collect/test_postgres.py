@@ -6,6 +6,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -158,9 +159,9 @@ def test_unsafe_server_settings_are_refused(tmp_path: Path, database: Server) ->
     store.close()
 
 
-def test_a_full_disk_stores_nothing_of_a_group(tmp_path: Path, database: Server) -> None:
+def test_a_full_disk_stores_nothing_of_a_group(two: tuple[PostgresStore, PostgresStore], database: Server) -> None:
     """PostgreSQL's error also rolls back the ids: the same reports, sent again, are new."""
-    store = front_end(tmp_path / "one", database)
+    store, _ = two
     schema = f"assocpriv_{PLAN.plan_id[:12]}"
     database.ask(
         f"CREATE FUNCTION {schema}.full() RETURNS trigger LANGUAGE plpgsql AS "
@@ -172,7 +173,6 @@ def test_a_full_disk_stores_nothing_of_a_group(tmp_path: Path, database: Server)
     database.ask(f"DROP TRIGGER full_disk ON {schema}.reports")
     assert store.add([upload(range(5), 1, 9), upload(range(5, 10), 1, 9)])[0] == 5
     assert store.counts_by_key() == {1: 5}
-    store.close()
 
 
 def test_the_password_is_shown_nowhere(
@@ -181,8 +181,9 @@ def test_the_password_is_shown_nowhere(
     """Not in errors on a wrong password or a malformed URL, nor in texts of objects, logs and files."""
     caplog.set_level(logging.DEBUG)
     shown = [repr(PostgresUrl(database.url))]
-    bad = ["postgresql://u:CANARY%zz@h/d", "CANARY", "postgresql://u:CANARY@h/d?nonsense=1", "postgresql://[CANARY"]
-    for url in bad:
+    for url in (
+        "postgresql://u:CANARY%zz@h/d", "CANARY", "postgresql://u:CANARY@h/d?nonsense=1", "postgresql://[CANARY",
+    ):  # fmt: skip
         with pytest.raises(PlanError) as refused:
             PostgresUrl(url)
         shown.append(str(refused.value))
@@ -193,17 +194,15 @@ def test_the_password_is_shown_nowhere(
         shown.append(str(refused_server.value).replace('"CANARY"', ""))  # a database's name may be shown
     assert not (tmp_path / "none").exists()
     (tmp_path / "url").write_text(database.url + "\n")
-    store = open_store(tmp_path / "one", PLAN, f"@{tmp_path / 'url'}")
-    store.add([upload(range(3))])
-    store.close()
+    with closing(open_store(tmp_path / "one", PLAN, f"@{tmp_path / 'url'}")) as store:
+        store.add([upload(range(3))])
     shown += [path.read_bytes().decode("latin-1") for path in (tmp_path / "one").rglob("*") if path.is_file()]
     assert "CANARY" not in "".join(shown) + caplog.text
     assert collection_status(tmp_path / "one").in_database == 3
     assert close_batches(tmp_path / "one", allow_small=True) == 3  # with the file noted in the folder
     (tmp_path / "url").unlink()
-    store = open_store(tmp_path / "one", PLAN, database.url)
-    store.add([upload([3])])
-    store.close()
+    with closing(open_store(tmp_path / "one", PLAN, database.url)) as store:
+        store.add([upload([3])])
     (tmp_path / "pass").write_text(f"*:*:*:*:{PASSWORD}\n".replace(":pw", "\\:pw"))
     (tmp_path / "pass").chmod(0o600)
     monkeypatch.setenv("PGPASSFILE", str(tmp_path / "pass"))

@@ -3,7 +3,7 @@
 import asyncio
 import mmap
 import os
-from contextlib import closing
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -22,11 +22,13 @@ from assocpriv.files import open_batches
 from assocpriv.files.open_batches import batch_files, open_database
 from assocpriv.guarantees.errors import FileError, WireError
 
+Opened = Callable[..., SqliteStore]
 
-def test_ids_of_batches_are_merged(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+
+def test_ids_of_batches_are_merged(opened: Opened, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Sorted in one file, so that no id is linked to a batch; a full file stays, and another begins."""
     monkeypatch.setattr(batch_closing, "_IDS_A_FILE", 6)
-    store = SqliteStore(folder, PLAN)
+    store = opened()
     for numbers in ([5, 1, 3], [4, 0, 2], [7, 6], [8]):
         store.add([upload(numbers)])
         close_all_batches(store, allow_small=True)
@@ -35,25 +37,22 @@ def test_ids_of_batches_are_merged(folder: Path, monkeypatch: pytest.MonkeyPatch
     assert all(path.stat().st_mtime % 86_400 == 0 for path in (folder / "ids").iterdir())
     for _ in range(2):
         assert store.add([upload(range(9))]) == [0]
-        store.close()
-        store = SqliteStore(folder, PLAN)
-    store.close()
+        store = opened()
 
 
-def test_ids_that_begin_alike(folder: Path) -> None:
+def test_ids_that_begin_alike(opened: Opened, folder: Path) -> None:
     """Sorted files are searched by all 16 bytes."""
-    store = SqliteStore(folder, PLAN)
+    store = opened()
     alike = [bytes(15) + bytes([last]) + bytes(PLAN.report_bytes) for last in range(0, 200, 2)]
     store.add([read_upload(b"".join(alike), PLAN)])
     close_all_batches(store, allow_small=True)
     odd = [each[:15] + bytes([each[15] + 1]) + each[16:] for each in alike]
     assert store.add([read_upload(b"".join(odd + alike), PLAN)]) == [100]
-    store.close()
 
 
-def test_a_full_disk_stores_nothing_of_a_group(folder: Path) -> None:
+def test_a_full_disk_stores_nothing_of_a_group(opened: Opened, folder: Path) -> None:
     """Ids of reports that were not written are unknown: the same reports, sent again, are new."""
-    store = SqliteStore(folder, PLAN)
+    store = opened()
     store.add([upload(range(10))])
     database = store._open.database
     database.execute(f"PRAGMA max_page_count = {database.execute('PRAGMA page_count').fetchone()[0]}")
@@ -62,7 +61,6 @@ def test_a_full_disk_stores_nothing_of_a_group(folder: Path) -> None:
     database.execute("PRAGMA max_page_count = 1000000")
     assert store.add([upload(range(9, 5000))]) == [4990]
     assert numbers_in(folder) == list(range(5000))
-    store.close()
 
 
 def test_a_disk_that_is_full_at_the_start(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -93,10 +91,10 @@ def test_closing_continues_after_a_failure(folder: Path, monkeypatch: pytest.Mon
     assert numbers_in(folder) == [number for number, is_taken in enumerate(taken) if is_taken]
 
 
-def test_only_the_owner_reads_ids_and_order(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_the_owner_reads_ids_and_order(opened: Opened, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also in a folder that others may list; readers without permission for open batches get an error, not a part."""
     folder.mkdir(mode=0o755)
-    store = SqliteStore(folder, PLAN)
+    store = opened()
     store.add([upload([1])])
     assert [(folder / name).stat().st_mode & 0o777 for name in ("open", "ids")] == [0o700] * 2
 
@@ -107,17 +105,15 @@ def test_only_the_owner_reads_ids_and_order(folder: Path, monkeypatch: pytest.Mo
         patch.setattr(open_batches.os, "listdir", refused)
         with pytest.raises(FileError, match=r"cannot read .*open: .*; run this as the collector's user"):
             ap.read_reports(folder)
-    store.close()
 
 
-def test_other_tables_in_the_folder_are_not_counted(folder: Path) -> None:
+def test_other_tables_in_the_folder_are_not_counted(opened: Opened, folder: Path) -> None:
     """Rules and other tables in the folder are no reports with missing ids."""
-    with closing(SqliteStore(folder, PLAN)) as store:
-        store.add([upload(range(5))])
-        close_all_batches(store, allow_small=True)
+    store = opened()
+    store.add([upload(range(5))])
+    close_all_batches(store, allow_small=True)
     pq.write_table(pa.table({"confidence": [0.5, 0.6]}), folder / "rules.parquet")
-    with closing(SqliteStore(folder, PLAN)) as store:
-        assert (store.status().closed, collection_status(folder).reports) == (5, 5)
+    assert (opened().status().closed, collection_status(folder).reports) == (5, 5)
 
 
 def test_files_without_a_day_stay(folder: Path) -> None:
@@ -146,9 +142,9 @@ def test_a_crash_while_a_folder_is_made(folder: Path) -> None:
     assert sorted(each.name for each in folder.iterdir()) == ["ids", "lock", "open", "plan.json"]
 
 
-def test_reading_while_a_collector_runs(folder: Path) -> None:
+def test_reading_while_a_collector_runs(opened: Opened, folder: Path) -> None:
     """Readers see the reports stored when they opened the folder, also on repeated reads; an empty folder has none."""
-    store = SqliteStore(folder, PLAN)
+    store = opened()
     assert len(ap.read_reports(folder)) == 0
     store.add([upload(range(5))])
     reports = ap.read_reports(folder)
@@ -161,33 +157,32 @@ def test_reading_while_a_collector_runs(folder: Path) -> None:
     both = ap.read_reports(folder)  # closed and open batches
     assert (len(both), len(both.in_memory)) == (12, 3)
     assert np.array_equal(both.packed, np.concatenate(list(both.batches(5))))
-    store.close()
     other = planned(items=21, transaction_size=3, guarantee=ap.Guarantee("5%", "50%"))
     SqliteStore(folder.with_name("other"), other).close()
     with pytest.raises(WireError, match="different plans"):
         ap.read_reports([folder, folder.with_name("other")])
 
 
-def test_databases_are_durable(folder: Path) -> None:
+def test_databases_are_durable(opened: Opened, folder: Path) -> None:
     """An acknowledgement relies on the journal and its syncing."""
-    store = SqliteStore(folder, PLAN)
-    assert store._open.database.execute("PRAGMA journal_mode").fetchone() == ("wal",)
-    assert store._open.database.execute("PRAGMA synchronous").fetchone() == (2,)
-    store.close()
+    store = opened()
+    asked = [store._open.database.execute(f"PRAGMA {name}").fetchone() for name in ("journal_mode", "synchronous")]
+    assert asked == [("wal",), (2,)]
     with open_database(batch_files(folder)[0]) as database, pytest.raises(Exception, match="readonly"):
         database.execute("DELETE FROM uploads")
 
 
 @pytest.mark.parametrize("lost", [1, 5])
-def test_missing_ids_are_noticed(folder: Path, lost: int) -> None:
+def test_missing_ids_are_noticed(opened: Opened, folder: Path, lost: int) -> None:
     """A folder in which ids of closed reports are missing is not served: retries would count twice."""
-    with closing(SqliteStore(folder, PLAN)) as store:
-        store.add([upload(range(5))])
-        close_all_batches(store, allow_small=True)
+    store = opened()
+    store.add([upload(range(5))])
+    close_all_batches(store, allow_small=True)
+    store.close()
     (ids,) = (folder / "ids").iterdir()
     if lost == 5:
         ids.unlink()
     else:
         os.truncate(ids, (5 - lost) * 16)
     with pytest.raises(FileError, match=f"lacks submission ids of {lost} closed report"):
-        SqliteStore(folder, PLAN)
+        opened()
