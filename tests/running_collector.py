@@ -32,7 +32,7 @@ import pyarrow.parquet as pq
 from naive import planned
 
 import assocpriv as ap
-from assocpriv.collect.store import Upload, read_upload
+from assocpriv.collect.store import ReportStore, Upload, read_upload
 from assocpriv.files.open_batches import write_note
 from assocpriv.files.plan_files import write_plan
 
@@ -41,6 +41,7 @@ RECORD = 16 + PLAN.report_bytes
 MEMORY = "/dev/shm" if Path("/dev/shm").is_dir() else None  # syncing takes no time there
 NUMBER_AT = 7  # position of a record's number in its id, in 4 bytes
 HEADERS = {"Assocpriv-Plan": PLAN.plan_id, "Content-Type": "application/octet-stream"}
+Opened = Callable[..., ReportStore]  # the fixture that opens stores
 _FORKING = """
 import json, os, resource, sys
 import uvicorn, uvloop, httptools, jinja2, starlette.applications, pyarrow.parquet

@@ -1,14 +1,14 @@
 """Fixtures of the collector's tests: one PostgreSQL server for all, and collectors as processes."""
 
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from collect.postgres_server import Server
 from command_line import program
-from running_collector import MEMORY, PLAN, Collector, Forks
+from running_collector import MEMORY, PLAN, Collector, Forks, Opened
 
 from assocpriv.collect.folder import open_store
 from assocpriv.collect.store import ReportStore
@@ -34,7 +34,7 @@ def url() -> str:
 
 
 @pytest.fixture
-def opened(folder: Path, url: str) -> Iterator[Callable[..., ReportStore]]:
+def opened(folder: Path, url: str) -> Iterator[Opened]:
     """Yield a function that opens the store, also repeatedly; the last one is closed at the end."""
     stores: list[ReportStore] = []
 

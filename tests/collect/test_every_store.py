@@ -1,7 +1,6 @@
 """Tests of both stores, SQLite and PostgreSQL: each report counts once, quotas, closing."""
 
 import os
-from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
@@ -9,22 +8,13 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
-from running_collector import PLAN, numbers_in, records, upload
+from running_collector import PLAN, Opened, numbers_in, read_upload, records, upload
 
 import assocpriv as ap
 from assocpriv.collect import batch_closing, collection_status, postgres, remove_reports, set_aside
 from assocpriv.collect.folder import open_store
-from assocpriv.collect.store import (
-    BatchSizes,
-    BatchTooSmallError,
-    ReportStore,
-    RequestRefused,
-    close_all_batches,
-    read_upload,
-)
+from assocpriv.collect.store import BatchSizes, BatchTooSmallError, ReportStore, RequestRefused, close_all_batches
 from assocpriv.guarantees.errors import FileError
-
-Opened = Callable[..., ReportStore]
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
@@ -64,7 +54,7 @@ def test_ids_that_come_again_with_other_bytes(opened: Opened, folder: Path, url:
     """They count as conflicts, unlike repeats: always within a commit, in SQLite also later while the batch is open."""
 
     def other(number: int, key: int = 0) -> Any:
-        return read_upload(records([number])[:16] + b"\x01" * PLAN.report_bytes, PLAN, key, None)
+        return read_upload(records([number])[:16] + b"\x01" * PLAN.report_bytes, PLAN, key)
 
     store, kept = opened(), int(url == "sqlite")
     assert store.conflicts == 0

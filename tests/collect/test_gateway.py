@@ -22,17 +22,7 @@ from assocpriv.collect import group_commit, make_service
 from assocpriv.collect import keys as key_files
 from assocpriv.collect.keys import GATEWAY_FILE, GatewayKeys
 from assocpriv.collect.slots import SlotBatch
-from assocpriv.files.oblivious_http import (
-    GATEWAY_PATH,
-    KEY_PROBLEM,
-    MOST_REQUEST_BYTES,
-    BinaryRequest,
-    GatewayKey,
-    KeyConfig,
-    decode_key_configs,
-    open_request,
-    seal_request,
-)
+from assocpriv.files import oblivious_http as ohttp
 from assocpriv.guarantees.errors import FileError, PlanError, WireError
 from assocpriv.guarantees.shuffle_model import CentralGuarantee
 
@@ -46,16 +36,16 @@ def visitor(tmp_path: Path) -> Iterator[Visitor]:
         yield visitor
 
 
-def config_of(visitor: Visitor) -> KeyConfig:
+def config_of(visitor: Visitor) -> ohttp.KeyConfig:
     """Return the key that the gateway publishes first."""
-    answer = visitor.get(GATEWAY_PATH)
+    answer = visitor.get(ohttp.GATEWAY_PATH)
     assert (answer.status, answer.headers["content-type"]) == (200, "application/ohttp-keys")
-    return decode_key_configs(answer.body)[0]
+    return ohttp.decode_key_configs(answer.body)[0]
 
 
 def post(visitor: Visitor, content: bytes, **headers: str) -> Answer:
     """Send a message."""
-    return visitor.post(GATEWAY_PATH, content, **{**OUTER, **headers})
+    return visitor.post(ohttp.GATEWAY_PATH, content, **{**OUTER, **headers})
 
 
 # ---- decrypted messages
@@ -87,8 +77,8 @@ def test_answers_are_equally_long(visitor: Visitor) -> None:
         "other plan": sealed(records([2]), config, other_plan),
         "no plan": sealed(records([2]), config, INNER[1:]),
         "elsewhere": sealed(records([2]), config, path=b"/status"),
-        "no HTTP": seal_request(b"\7nothing", config),
-        "GET": seal_request(BinaryRequest(b"GET", b"/reports").encode(), config),
+        "no HTTP": ohttp.seal_request(b"\7nothing", config),
+        "GET": ohttp.seal_request(ohttp.BinaryRequest(b"GET", b"/reports").encode(), config),
     }
     answers = {name: (post(visitor, content), exchange) for name, (content, exchange) in messages.items()}
     statuses = {name: opened(exchange, answer.body).status for name, (answer, exchange) in answers.items()}
@@ -102,7 +92,7 @@ def test_answers_are_equally_long(visitor: Visitor) -> None:
 
 def test_the_plan_can_be_requested_through_the_relay(visitor: Visitor) -> None:
     """A device gets the whole plan through the relay."""
-    content, exchange = seal_request(BinaryRequest(b"GET", b"/plan").encode(), config_of(visitor))
+    content, exchange = ohttp.seal_request(ohttp.BinaryRequest(b"GET", b"/plan").encode(), config_of(visitor))
     inside = opened(exchange, post(visitor, content).body)
     assert (inside.status, inside.body.decode()) == (200, PLAN.canonical_json)
     assert (b"assocpriv-plan", PLAN.plan_id.encode()) in inside.headers
@@ -118,25 +108,25 @@ def test_undecryptable_messages_get_one_answer(visitor: Visitor, tmp_path: Path)
     """
     config = config_of(visitor)
     good = sealed_report(5, config)[0]
-    strangers = [GatewayKey(number, bytes([7] * 32)).config for number in (config.key_id, config.key_id ^ 1)]
+    strangers = [ohttp.GatewayKey(number, bytes([7] * 32)).config for number in (config.key_id, config.key_id ^ 1)]
     contents = [good[:end] for end in range(len(good))] + [sealed_report(5, each)[0] for each in strangers]
     contents += [good[:-1] + bytes([good[-1] ^ 1]), good + b"\0", bytes(90)]
     answered = [post(visitor, content) for content in contents]
     answers = {(answer.status, tuple(answer.headers.items()), answer.body) for answer in answered}
     [(status, headers, body)] = answers
     assert (status, dict(headers)["content-type"]) == (400, "application/problem+json")
-    assert json.loads(body)["type"] == KEY_PROBLEM
+    assert json.loads(body)["type"] == ohttp.KEY_PROBLEM
     assert stored(tmp_path / "data") == []
     assert f'refused_total{{reason="ohttp-key"}} {len(contents)}.0' in visitor.get("/metrics").text
 
 
 def test_other_requests_are_refused(visitor: Visitor) -> None:
     """Other methods and types, and bodies longer than a relay forwards."""
-    assert visitor.post(GATEWAY_PATH, b"x", content_type="application/octet-stream").json["error"] == "content-type"
-    for length in ({}, {"content-length": str(MOST_REQUEST_BYTES + 1)}):
-        answer = post(visitor, bytes(MOST_REQUEST_BYTES + 1), **length)
-        assert (answer.status, answer.json["most_bytes"]) == (413, MOST_REQUEST_BYTES)
-    assert visitor.run(visitor._ask("PUT", GATEWAY_PATH, {}, b"")).status == 405
+    assert post(visitor, b"x", **{"content-type": "application/octet-stream"}).json["error"] == "content-type"
+    for length in ({}, {"content-length": str(ohttp.MOST_REQUEST_BYTES + 1)}):
+        answer = post(visitor, bytes(ohttp.MOST_REQUEST_BYTES + 1), **length)
+        assert (answer.status, answer.json["most_bytes"]) == (413, ohttp.MOST_REQUEST_BYTES)
+    assert visitor.run(visitor._ask("PUT", ohttp.GATEWAY_PATH, {}, b"")).status == 405
 
 
 # ---- stored data
@@ -223,15 +213,15 @@ def test_keys_rotate(tmp_path: Path) -> None:
     """A new one every week, also after a restart; each decrypts messages for two weeks, and is then deleted."""
     day = [20_000]
     keys = GatewayKeys(tmp_path, lambda: day[0])
-    [first] = decode_key_configs(keys.published())
+    [first] = ohttp.decode_key_configs(keys.published())
     content, _ = sealed_report(1, first)
     for day[0] in range(20_000, 20_030):
-        published = decode_key_configs(keys.published())
-        assert decode_key_configs(GatewayKeys(tmp_path, lambda: day[0]).published()) == published
+        published = ohttp.decode_key_configs(keys.published())
+        assert ohttp.decode_key_configs(GatewayKeys(tmp_path, lambda: day[0]).published()) == published
         assert len(published) <= 2
         assert (published[0].key_id - first.key_id) % 256 == (day[0] - 20_000) // 7
         with nullcontext() if day[0] < 20_014 else pytest.raises(WireError):
-            open_request(content, keys.opening())
+            ohttp.open_request(content, keys.opening())
     assert first.public_key not in keys.published()
     assert (tmp_path / GATEWAY_FILE).stat().st_mode & 0o777 == 0o600
 
@@ -243,10 +233,10 @@ def test_a_key_of_the_future_is_removed_in_time(tmp_path: Path) -> None:
     """
     day = [30_000]
     keys = GatewayKeys(tmp_path, lambda: day[0])
-    [first] = decode_key_configs(keys.published())
+    [first] = ohttp.decode_key_configs(keys.published())
     key_ids = []
     for day[0] in (20_000, 20_006, 20_007, 20_014, 40_000):
-        key_ids.append([each.key_id - first.key_id & 255 for each in decode_key_configs(keys.published())])
+        key_ids.append([each.key_id - first.key_id & 255 for each in ohttp.decode_key_configs(keys.published())])
     assert key_ids == [[0], [0], [1, 0], [2, 1], [3]]
 
 

@@ -10,13 +10,7 @@ from running_collector import Reply, Visitor, answering, free_port
 
 from assocpriv.collect import relay_app
 from assocpriv.collect.relay_app import gateway_url
-from assocpriv.files.oblivious_http import (
-    GATEWAY_PATH,
-    MOST_REQUEST_BYTES,
-    KeyConfig,
-    decode_key_configs,
-    encode_key_configs,
-)
+from assocpriv.files import oblivious_http as ohttp
 from assocpriv.guarantees.errors import PlanError
 
 MARK = "CANARY-7qz3"
@@ -34,7 +28,7 @@ class Gateway:
         """Answer a message, or return a new key."""
         if method == "GET":
             self.key_requests += 1
-            keys = encode_key_configs([KeyConfig(self.key_requests, bytes(32))])
+            keys = ohttp.encode_key_configs([ohttp.KeyConfig(self.key_requests, bytes(32))])
             return 200, {"Content-Type": "application/ohttp-keys", "Set-Cookie": MARK}, keys
         self.heads.append(headers)
         self.bodies.append(body)
@@ -57,7 +51,7 @@ def test_the_gateway_gets_only_bytes(gateway: Gateway) -> None:
     """Neither headers, cookies nor addresses of a device; and the device gets only the gateway's answer."""
     with Visitor(relay_app.Relay(gateway.url, 0)) as visitor:
         marked = {"cookie": MARK, "user-agent": MARK, "x-forwarded-for": MARK, "authorization": MARK, "origin": MARK}
-        answer = visitor.post(f"{GATEWAY_PATH}?{MARK}", b"sealed", **OUTER, **marked)
+        answer = visitor.post(f"{ohttp.GATEWAY_PATH}?{MARK}", b"sealed", **OUTER, **marked)
     assert (answer.status, answer.body, answer.headers["content-type"]) == (200, b"sealed", "message/ohttp-res")
     assert answer.headers["access-control-allow-origin"] == "*"
     assert MARK not in str(answer.headers)
@@ -72,7 +66,7 @@ def test_messages_leave_in_random_order(gateway: Gateway) -> None:
     with Visitor(relay_app.Relay(gateway.url, 0.2)) as visitor:
 
         async def send_all() -> list[bytes]:
-            answers = [visitor._ask("POST", GATEWAY_PATH, OUTER, body) for body in sent]
+            answers = [visitor._ask("POST", ohttp.GATEWAY_PATH, OUTER, body) for body in sent]
             return [answer.body for answer in await asyncio.gather(*answers)]
 
         assert visitor.application._period * relay_app._BATCHES == pytest.approx(0.2)
@@ -84,15 +78,16 @@ def test_messages_leave_in_random_order(gateway: Gateway) -> None:
 def test_all_devices_get_the_same_keys(gateway: Gateway, monkeypatch: pytest.MonkeyPatch) -> None:
     """From the cache, also if the gateway has a new key each time; for a time also while the gateway is unreachable."""
     with Visitor(relay_app.Relay(gateway.url, 0)) as visitor:
-        first = visitor.get(GATEWAY_PATH)
-        assert [config.key_id for config in decode_key_configs(first.body)] == [1]
-        assert visitor.get(GATEWAY_PATH).body == first.body
+        first = visitor.get(ohttp.GATEWAY_PATH)
+        assert [config.key_id for config in ohttp.decode_key_configs(first.body)] == [1]
+        assert visitor.get(ohttp.GATEWAY_PATH).body == first.body
         monkeypatch.setattr(relay_app, "_KEYS_SECONDS", -1)
-        assert [config.key_id for config in decode_key_configs(visitor.get(GATEWAY_PATH).body)] == [2]
-        visitor.application._to = f"http://127.0.0.1:{free_port()}"
-        assert [config.key_id for config in decode_key_configs(visitor.get(GATEWAY_PATH).body)] == [2]
+        for _ in range(2):
+            assert [config.key_id for config in ohttp.decode_key_configs(visitor.get(ohttp.GATEWAY_PATH).body)] == [2]
+            visitor.application._to = f"http://127.0.0.1:{free_port()}"
         monkeypatch.setattr(relay_app, "_OLD_KEYS_SECONDS", -1)
-        assert (visitor.get(GATEWAY_PATH).status, visitor.get(GATEWAY_PATH).json["error"]) == (502, "no-gateway")
+        late = visitor.get(ohttp.GATEWAY_PATH)
+        assert (late.status, late.json["error"]) == (502, "no-gateway")
 
 
 @pytest.mark.parametrize("status", [400, 307])
@@ -100,7 +95,7 @@ def test_a_refusal_of_the_gateway_is_returned(gateway: Gateway, status: int) -> 
     """Status, type and content: a device must learn that a key is unknown. No message is sent elsewhere."""
     gateway.status, gateway.kind = status, "application/problem+json"
     with Visitor(relay_app.Relay(gateway.url, 0)) as visitor:
-        answer = visitor.post(GATEWAY_PATH, b"sealed", **OUTER)
+        answer = visitor.post(ohttp.GATEWAY_PATH, b"sealed", **OUTER)
     assert (answer.status, answer.headers["content-type"], answer.body) == (status, gateway.kind, b"sealed")
     assert gateway.bodies == [b"sealed"]
 
@@ -112,12 +107,12 @@ def test_refusals(gateway: Gateway, monkeypatch: pytest.MonkeyPatch) -> None:
     """Wrong types, long messages, overload, and a false, unreachable or silent gateway: each has its reason."""
 
     def refused(visitor: Visitor, body: bytes = b"sealed", **headers: str) -> tuple[int, str]:
-        answer = visitor.post(GATEWAY_PATH, body, **(OUTER | headers))
+        answer = visitor.post(ohttp.GATEWAY_PATH, body, **(OUTER | headers))
         return answer.status, answer.json["error"]
 
     with Visitor(relay_app.Relay(gateway.url, 0)) as visitor:
         assert refused(visitor, **{"content-type": "text/plain"}) == (415, "content-type")
-        assert refused(visitor, bytes(MOST_REQUEST_BYTES + 1)) == (413, "too-large")
+        assert refused(visitor, bytes(ohttp.MOST_REQUEST_BYTES + 1)) == (413, "too-large")
         assert gateway.bodies == []
         gateway.kind = "text/html"
         assert refused(visitor) == (502, "no-gateway")

@@ -3,7 +3,6 @@
 import asyncio
 import mmap
 import os
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from naive import planned
-from running_collector import PLAN, Visitor, numbers_in, records, upload
+from running_collector import PLAN, Opened, Visitor, numbers_in, records, upload
 
 import assocpriv as ap
 from assocpriv.collect import batch_closing, collection_status, make_service
@@ -21,8 +20,6 @@ from assocpriv.collect.store import StoreFullError, close_all_batches, read_uplo
 from assocpriv.files import open_batches
 from assocpriv.files.open_batches import batch_files, open_database
 from assocpriv.guarantees.errors import FileError, WireError
-
-Opened = Callable[..., SqliteStore]
 
 
 def test_ids_of_batches_are_merged(opened: Opened, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

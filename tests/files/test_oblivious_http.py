@@ -4,20 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assocpriv.files.oblivious_http import (
-    MOST_KEYS_BYTES,
-    OVERHEAD,
-    BinaryRequest,
-    BinaryResponse,
-    Exchange,
-    GatewayKey,
-    KeyConfig,
-    decode_key_configs,
-    encode_key_configs,
-    hpke,
-    open_request,
-    seal_request,
-)
+from assocpriv.files import oblivious_http as ohttp
 from assocpriv.guarantees.errors import PlanError, WireError
 
 # RFC 9458, appendix A
@@ -30,7 +17,7 @@ SEALED = bytes.fromhex(
 OPENED = bytes.fromhex("00034745540568747470730b6578616d706c652e636f6d012f")
 SECRET = bytes.fromhex("62d87a6ba569ee81014c2641f52bea36")
 ANSWER = bytes.fromhex("c789e7151fcba46158ca84b04464910d86f9013e404feea014e7be4a441f234f857fbd")
-KEY = GatewayKey(1, PRIVATE)
+KEY = ohttp.GatewayKey(1, PRIVATE)
 
 # RFC 9292, section 5: requests of known and of indeterminate length, responses of indeterminate and of known length
 _AGENT = b"curl/7.16.3 libcurl/7.16.3 OpenSSL/0.9.7l zlib/1.2.3"
@@ -62,11 +49,12 @@ TRAILED = bytes.fromhex(
 def test_the_published_exchange() -> None:
     """Key configuration, request and answer of RFC 9458's example are read as it says."""
     assert KEY.config.encoded == CONFIG
-    assert decode_key_configs(len(CONFIG).to_bytes(2) + CONFIG) == [KEY.config]
-    message, exchange = open_request(SEALED, {1: KEY})
+    assert ohttp.decode_key_configs(len(CONFIG).to_bytes(2) + CONFIG) == [KEY.config]
+    message, exchange = ohttp.open_request(SEALED, {1: KEY})
     assert (message, exchange.secret) == (OPENED, SECRET)
-    assert BinaryRequest.decode(message) == BinaryRequest(b"GET", b"/", authority=b"example.com")
-    assert BinaryResponse.decode(Exchange(SEALED[7:39], SECRET).open_response(ANSWER)) == BinaryResponse(200)
+    assert ohttp.BinaryRequest.decode(message) == ohttp.BinaryRequest(b"GET", b"/", authority=b"example.com")
+    answer = ohttp.Exchange(SEALED[7:39], SECRET).open_response(ANSWER)
+    assert ohttp.BinaryResponse.decode(answer) == ohttp.BinaryResponse(200)
 
 
 def test_the_library_is_hpke() -> None:
@@ -86,13 +74,13 @@ def test_the_library_is_hpke() -> None:
 @pytest.mark.parametrize("aead", [1, 3])
 def test_device_and_gateway(aead: int) -> None:
     """What a device seals, with either cipher, a gateway opens, and the other way round; others open neither."""
-    config = KeyConfig(1, KEY.config.public_key, ((1, aead),))
-    content, device = seal_request(OPENED, config)
-    assert len(content) == len(OPENED) + OVERHEAD
-    message, gateway = open_request(content, {1: KEY})
+    config = ohttp.KeyConfig(1, KEY.config.public_key, ((1, aead),))
+    content, device = ohttp.seal_request(OPENED, config)
+    assert len(content) == len(OPENED) + ohttp.OVERHEAD
+    message, gateway = ohttp.open_request(content, {1: KEY})
     answer = gateway.seal_response(b"answer")
     assert (message, device.open_response(answer)) == (OPENED, b"answer")
-    _, other = seal_request(OPENED, config)
+    _, other = ohttp.seal_request(OPENED, config)
     for changed in (answer[:-1], answer[:20], b"", bytes([answer[0] ^ 1]) + answer[1:]):
         with pytest.raises(WireError, match="answer cannot be opened"):
             device.open_response(changed)
@@ -104,7 +92,7 @@ def test_device_and_gateway(aead: int) -> None:
 
 def test_what_cannot_be_opened_is_one_error() -> None:
     """Cut off anywhere, with any bit changed, of another key or of none: the text of the error is the same."""
-    others = [seal_request(OPENED, GatewayKey(number, bytes([7] * 32)).config)[0] for number in (1, 2)]
+    others = [ohttp.seal_request(OPENED, ohttp.GatewayKey(number, bytes([7] * 32)).config)[0] for number in (1, 2)]
     low = SEALED[:7] + bytes(32) + SEALED[39:]  # a point of low order
     flipped = [
         bytes([*SEALED[:at], SEALED[at] ^ 1 << bit, *SEALED[at + 1 :]]) for at in range(len(SEALED)) for bit in (0, 6)
@@ -112,7 +100,7 @@ def test_what_cannot_be_opened_is_one_error() -> None:
     texts = set()
     for content in [SEALED[:end] for end in range(len(SEALED))] + flipped + others + [low, SEALED + b"\0"]:
         with pytest.raises(WireError) as caught:
-            open_request(content, {1: KEY})
+            ohttp.open_request(content, {1: KEY})
         texts.add(str(caught.value))
     assert len(texts) == 1
 
@@ -120,30 +108,31 @@ def test_what_cannot_be_opened_is_one_error() -> None:
 def test_key_configurations() -> None:
     """Other kinds of keys are passed over; what is cut off, empty, too long or has none of ours is refused."""
     other_kem = bytes([9]) + bytes.fromhex("0010") + bytes(65) + bytes.fromhex("000400010001")
-    other_cipher = KeyConfig(3, bytes(32), ((1, 2),))
-    given = [KEY.config, KeyConfig(2, bytes(32), ((2, 2), (1, 3)))]
-    selected = len(other_kem).to_bytes(2) + other_kem + encode_key_configs([*given, other_cipher])
-    assert decode_key_configs(selected) == given
+    other_cipher = ohttp.KeyConfig(3, bytes(32), ((1, 2),))
+    given = [KEY.config, ohttp.KeyConfig(2, bytes(32), ((2, 2), (1, 3)))]
+    selected = len(other_kem).to_bytes(2) + other_kem + ohttp.encode_key_configs([*given, other_cipher])
+    assert ohttp.decode_key_configs(selected) == given
     assert len({config.digest for config in given}) == 2
     bad = [selected[:end] for end in range(len(selected)) if end not in (123, 170)]
-    bad += [b"", encode_key_configs([other_cipher]), bytes(MOST_KEYS_BYTES + 1), b"\0\x02\1\0", b"\0\0"]
-    bad += [encode_key_configs([KeyConfig(1, bytes(32), ())]), (len(CONFIG) + 1).to_bytes(2) + CONFIG + b"\0"]
+    bad += [b"", ohttp.encode_key_configs([other_cipher]), bytes(ohttp.MOST_KEYS_BYTES + 1), b"\0\x02\1\0", b"\0\0"]
+    without = ohttp.KeyConfig(1, bytes(32), ())
+    bad += [ohttp.encode_key_configs([without]), (len(CONFIG) + 1).to_bytes(2) + CONFIG + b"\0"]
     for content in bad:
         with pytest.raises(WireError, match="key configuration"):
-            decode_key_configs(content)
+            ohttp.decode_key_configs(content)
 
 
 def test_a_key_of_low_order_is_refused() -> None:
     """No message is sealed for a point whose secret everybody knows."""
     with pytest.raises(WireError, match="no key"):
-        seal_request(OPENED, KeyConfig(1, bytes(32)))
+        ohttp.seal_request(OPENED, ohttp.KeyConfig(1, bytes(32)))
 
 
 def test_the_library_is_an_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without the library the error names what to install."""
     monkeypatch.setitem(__import__("sys").modules, "pyhpke", None)
     with pytest.raises(PlanError, match=r"assocpriv\[oblivious\]"):
-        hpke()
+        ohttp.hpke()
 
 
 # ---- binary HTTP
@@ -151,19 +140,19 @@ def test_the_library_is_an_extra(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_published_requests() -> None:
     """The requests of RFC 9292 are read and written as it says, whole or with empty ends cut off."""
-    request = BinaryRequest(b"GET", b"/hello.txt", FIELDS)
+    request = ohttp.BinaryRequest(b"GET", b"/hello.txt", FIELDS)
     assert request.encode() == KNOWN
     for content, cut in ((KNOWN, 2), (INDETERMINATE, 12)):
         for count in range(cut + 1):
-            assert BinaryRequest.decode(content[: len(content) - count]) == request
+            assert ohttp.BinaryRequest.decode(content[: len(content) - count]) == request
 
 
 def test_the_published_responses() -> None:
     """The responses of RFC 9292 are read: after informational ones, and with a trailer, which is let go by."""
-    informed = BinaryResponse.decode(INFORMED)
+    informed = ohttp.BinaryResponse.decode(INFORMED)
     assert (informed.status, informed.body) == (200, b"Hello World! My content includes a trailing CRLF.\r\n")
     assert (b"etag", b'"34aa387-d-1568eb00"') in informed.headers
-    assert BinaryResponse.decode(TRAILED) == BinaryResponse(200, (), b"This content contains CRLF.\r\n")
+    assert ohttp.BinaryResponse.decode(TRAILED) == ohttp.BinaryResponse(200, (), b"This content contains CRLF.\r\n")
 
 
 _NAMES, _BYTES = st.from_regex(rb"[a-z0-9-]{1,30}", fullmatch=True), st.binary(max_size=300)
@@ -172,16 +161,16 @@ _NAMES, _BYTES = st.from_regex(rb"[a-z0-9-]{1,30}", fullmatch=True), st.binary(m
 @given(_BYTES, st.lists(st.tuples(_NAMES, _NAMES), max_size=5), st.binary(max_size=20_000), st.integers(0, 30_000))
 def test_what_is_written_is_read(path: bytes, headers: list[tuple[bytes, bytes]], body: bytes, length: int) -> None:
     """Requests and responses come back, with padding, too."""
-    request = BinaryRequest(b"POST", path, tuple(headers), body, authority=b"shop.example")
-    assert BinaryRequest.decode(request.encode()) == request
-    response = BinaryResponse(404, tuple(headers), body)
+    request = ohttp.BinaryRequest(b"POST", path, tuple(headers), body, authority=b"shop.example")
+    assert ohttp.BinaryRequest.decode(request.encode()) == request
+    response = ohttp.BinaryResponse(404, tuple(headers), body)
     encoded = response.encode(length)
-    assert BinaryResponse.decode(encoded) == response
+    assert ohttp.BinaryResponse.decode(encoded) == response
     assert len(encoded) == max(length, len(response.encode()))
 
 
 def _with_field(name: bytes, value: bytes) -> bytes:
-    return BinaryRequest(b"GET", b"/", ((name, value),)).encode()
+    return ohttp.BinaryRequest(b"GET", b"/", ((name, value),)).encode()
 
 
 MALFORMED = [
@@ -192,7 +181,7 @@ MALFORMED = [
     b"\0\xff\xff\xff\xff\xff\xff\xff\xffGET",
     *[_with_field(name, b"x") for name in (b"", b"Accept", b":method", b"a b")],
     *[_with_field(b"x", value) for value in (b"a\r\nb: c", b"a\0", b" a", b"a\t", b"a\n")],
-    BinaryRequest(b"GET", b"/", ((b"x", b"y"),) * 65).encode(),
+    ohttp.BinaryRequest(b"GET", b"/", ((b"x", b"y"),) * 65).encode(),
 ]
 
 
@@ -200,11 +189,11 @@ MALFORMED = [
 def test_malformed_requests_are_refused(content: bytes) -> None:
     """A response, a part, padding that says something, a length beyond the end, bad fields and too many of them."""
     with pytest.raises(WireError, match="RFC 9292"):
-        BinaryRequest.decode(content)
+        ohttp.BinaryRequest.decode(content)
 
 
 @pytest.mark.parametrize("content", [b"\0" + TRAILED[1:], b"\1\x00", b"\1\x44\x00", b"\1", b"\1\x40\x66\x00"])
 def test_malformed_responses_are_refused(content: bytes) -> None:
     """A request, no status, and nothing behind an informational response."""
     with pytest.raises(WireError, match="RFC 9292"):
-        BinaryResponse.decode(content)
+        ohttp.BinaryResponse.decode(content)

@@ -17,24 +17,7 @@ from shown import HOSTILE, PLAN, TOKEN, Collection, Commands, basic, check
 import assocpriv as ap
 from assocpriv.collect.metrics import Rate
 from assocpriv.guarantees.errors import AssocprivError, FileError
-from assocpriv.pages import collector_page
-from assocpriv.pages.collector_page import (
-    TOKEN_FILE,
-    CachedResult,
-    CommandResults,
-    LoginGuard,
-    PageOptions,
-    PageQuery,
-    QueryRunner,
-    _arrival,
-    _detectability,
-    _guidance,
-    _manipulation,
-    _rendered,
-    _when,
-    read_or_make_token,
-    run_command,
-)
+from assocpriv.pages import collector_page as pages
 from assocpriv.show.result_record import Record, Say, Section
 
 OWN = {"sec_fetch_site": "same-origin"}
@@ -44,7 +27,7 @@ OWN = {"sec_fetch_site": "same-origin"}
 def commands(monkeypatch: pytest.MonkeyPatch) -> Commands:
     """Replace the real commands by stubs with harmless output."""
     fake = Commands(["milk", "bread"])
-    monkeypatch.setattr(collector_page, "run_command", fake)
+    monkeypatch.setattr(pages, "run_command", fake)
     return fake
 
 
@@ -165,7 +148,7 @@ def test_another_host_name_is_refused(collection: Collection, commands: Commands
 def test_failed_logins_are_limited_for_all_together() -> None:
     """After five failures one more may fail every ten seconds; the right token is always accepted."""
     clock = [0.0]
-    guard = LoginGuard("right", lambda: clock[0])
+    guard = pages.LoginGuard("right", lambda: clock[0])
     assert [guard.check("right") for _ in range(20)] == [200] * 20
     assert [guard.check("") for _ in range(20)] == [401] * 20  # without a token
     assert [guard.check(wrong) for wrong in ("wrong", "right ", "Right", "é\udcff", "x")] == [401] * 5
@@ -187,24 +170,24 @@ def test_too_many_failures_give_429(collection: Collection, commands: Commands) 
 
 def test_a_token_is_made_once_and_is_private(tmp_path: Path) -> None:
     """It has 256 bits and mode 0600, and is kept; a readable or truncated one is refused and not shown."""
-    token = read_or_make_token(tmp_path)
+    token = pages.read_or_make_token(tmp_path)
     assert len(base64.urlsafe_b64decode(f"{token}=")) == 32
-    assert (tmp_path / TOKEN_FILE).stat().st_mode & 0o777 == 0o600
-    assert read_or_make_token(tmp_path) == token
-    assert [path.name for path in tmp_path.iterdir()] == [TOKEN_FILE]
-    path = tmp_path / TOKEN_FILE
+    assert (tmp_path / pages.TOKEN_FILE).stat().st_mode & 0o777 == 0o600
+    assert pages.read_or_make_token(tmp_path) == token
+    assert [path.name for path in tmp_path.iterdir()] == [pages.TOKEN_FILE]
+    path = tmp_path / pages.TOKEN_FILE
     path.chmod(0o640)
     with pytest.raises(FileError, match="other users may read") as refused:
-        read_or_make_token(tmp_path)
+        pages.read_or_make_token(tmp_path)
     assert token not in str(refused.value)
     path.chmod(0o600)
     path.write_text(token[:20])
     with pytest.raises(FileError, match="no complete token"):
-        read_or_make_token(tmp_path)
+        pages.read_or_make_token(tmp_path)
     path.unlink()
     path.mkdir()
     with pytest.raises(FileError, match="cannot use the operator's token"):
-        read_or_make_token(tmp_path)
+        pages.read_or_make_token(tmp_path)
 
 
 # ---- results
@@ -332,18 +315,20 @@ def test_a_failing_command_is_shown(collection: Collection, commands: Commands) 
 def test_records_of_the_page_agree_in_three_forms(tmp_path: Path) -> None:
     """Text, JSON and HTML of detectable supports, manipulation tests, guidance and the guarantee."""
     counts = {"reports": 5000, "closed": 0, "guidance": {"serial": 4, "level": 2}}
-    assert "Too few reports yet" in check(_detectability(PLAN, counts, 3.0, PageOptions("0.1%")))
-    assert "Enough reports" in check(_detectability(PLAN, counts, None, PageOptions("50%")))
-    assert "detectable support  detection threshold" in check(_detectability(PLAN, counts, None, PageOptions()))
+    assert "Too few reports yet" in check(pages._detectability(PLAN, counts, 3.0, pages.PageOptions("0.1%")))
+    assert "Enough reports" in check(pages._detectability(PLAN, counts, None, pages.PageOptions("50%")))
+    assert "detectable support  detection threshold" in check(
+        pages._detectability(PLAN, counts, None, pages.PageOptions())
+    )
     tests = [{"name": "shares", "result": "0.5% of them", "p_value": 0.0, "flagged": True}]
     output = json.dumps({"manipulation": {"flagged": True, "false_alarm": 0.001, "tests": tests}}).encode()
-    alarm = _manipulation(CommandResults(tmp_path, {"inspect": output}, {}))
+    alarm = pages._manipulation(pages.CommandResults(tmp_path, {"inspect": output}, {}))
     assert "were probably not made" in check(alarm.parts[0])
-    shown = _rendered(Record({}, [Say("found"), Section("itemsets", ["many"])]), alarm)
+    shown = pages._rendered(Record({}, [Say("found"), Section("itemsets", ["many"])]), alarm)
     assert "were probably not made" in shown.before.partition("RenderedPage")[0]
     assert "were probably not made" not in shown.sections
-    assert "guidance 4, of level 2" in check(_guidance(PLAN, counts, None, PageOptions()))
-    arrival = check(Record({}, _arrival(counts, (0.5, 7300.0))))
+    assert "guidance 4, of level 2" in check(pages._guidance(PLAN, counts, None, pages.PageOptions()))
+    arrival = check(Record({}, pages._arrival(counts, (0.5, 7300.0))))
     assert arrival == "Reports arrive at 30 a minute, measured for about 2 hours."
 
 
@@ -355,7 +340,7 @@ class SlowCommands:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.ran, self.now, self.maximum = list[tuple[str, ...]](), 0, 0
-        monkeypatch.setattr(collector_page, "run_command", self)
+        monkeypatch.setattr(pages, "run_command", self)
 
     async def __call__(self, arguments: list[str], seconds: float) -> bytes:
         """Sleep briefly; a command named ``fails`` fails."""
@@ -369,13 +354,13 @@ class SlowCommands:
         return arguments[-1].encode()
 
 
-def query(*commands: str, options: Any = None) -> PageQuery:
+def query(*commands: str, options: Any = None) -> pages.PageQuery:
     """Return a query of commands, each with a folder as its argument, that keeps their output."""
     steps = tuple((command, "{made}/x") for command in commands)
-    return PageQuery(steps, lambda results: (dict(results.output), dict(results.errors), results.made), options)
+    return pages.PageQuery(steps, lambda results: (dict(results.output), dict(results.errors), results.made), options)
 
 
-async def answered(runner: QueryRunner, wanted: PageQuery, reports: int) -> tuple[CachedResult, bool]:
+async def answered(runner: pages.QueryRunner, wanted: pages.PageQuery, reports: int) -> tuple[pages.CachedResult, bool]:
     """Return the result for a number of reports once it is computed."""
     for _ in range(60_000):
         answer, working = runner.ask(wanted, reports)
@@ -390,7 +375,7 @@ def test_a_result_is_kept_until_reports_arrive(monkeypatch: pytest.MonkeyPatch) 
     commands, clock = SlowCommands(monkeypatch), [0.0]
 
     async def try_all() -> None:
-        runner = QueryRunner(clock=lambda: clock[0])
+        runner = pages.QueryRunner(clock=lambda: clock[0])
         first, second = query("one", "fails", "two"), query("three")
         assert runner.ask(first, 5) == (None, True)
         assert runner.ask(second, 5) == (None, True)
@@ -400,7 +385,7 @@ def test_a_result_is_kept_until_reports_arrive(monkeypatch: pytest.MonkeyPatch) 
         assert output == {"one": f"{made}/x".encode(), "two": f"{made}/x".encode()}
         assert (errors, working, made.exists()) == ({"fails": "it failed"}, False, False)
         assert runner.ask(query("one", "fails", "two"), 6) == (answer, False)  # the same query
-        assert runner.ask(query("one", "fails", "two", options=PageOptions("2%")), 5) == (None, True)
+        assert runner.ask(query("one", "fails", "two", options=pages.PageOptions("2%")), 5) == (None, True)
         clock[0] = 20.0
         assert runner.ask(first, 5) == (answer, False)
         assert runner.ask(first, 6) == (answer, True)
@@ -420,11 +405,11 @@ def test_a_process_that_cannot_start(monkeypatch: pytest.MonkeyPatch, caplog: py
         raise OSError(12, "no memory")
 
     async def try_it() -> None:
-        runner = QueryRunner()
+        runner = pages.QueryRunner()
         answer, working = await answered(runner, query("one"), 5)
         assert (answer.shown[1], working) == ({"one": "cannot be computed: no memory"}, False)
 
-    monkeypatch.setattr(collector_page, "run_command", no_process)
+    monkeypatch.setattr(pages, "run_command", no_process)
     asyncio.run(try_it())
 
 
@@ -436,7 +421,11 @@ def test_commands_are_those_of_the_package(tmp_path: Path, monkeypatch: pytest.M
     async def run_all() -> list[Any]:
         plan, missing = tmp_path / "p.json", ["inspect", str(tmp_path / "none.json")]
         plan.write_text(planned(items=9, transaction_size=2, guarantee=ap.Guarantee("5%", "50%")).canonical_json)
-        done = run_command(["inspect", str(plan), "--json"], 600), run_command(missing, 600), run_command(missing, 0.01)
+        done = (
+            pages.run_command(["inspect", str(plan), "--json"], 600),
+            pages.run_command(missing, 600),
+            pages.run_command(missing, 0.01),
+        )
         return await asyncio.gather(*done, return_exceptions=True)
 
     output, error, late = asyncio.run(run_all())
@@ -458,6 +447,6 @@ def test_the_rate_covers_the_last_day() -> None:
 
 def test_when_a_support_is_detectable() -> None:
     """The time follows from the number of reports, 100 here, and their rate."""
-    answers = [_when(needed, 100, None) for needed in (None, 100, 101)]
+    answers = [pages._when(needed, 100, None) for needed in (None, 100, 101)]
     assert answers == ["never under this plan", "now", "not yet known"]
-    assert [_when(7300, 100, rate) for rate in (0.0, 1.0)] == ["not known: no reports arrive", "in about 2 hours"]
+    assert [pages._when(7300, 100, rate) for rate in (0.0, 1.0)] == ["not known: no reports arrive", "in about 2 hours"]
