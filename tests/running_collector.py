@@ -228,8 +228,11 @@ class Collector:
 
     def close_batches(self) -> int:
         """Close batches as the operator's page does, and return the answer's status."""
-        token = (self.data / "admin-token").read_text().strip()
-        return self.ask("POST", "/admin/close", None, {"Authorization": f"Bearer {token}"})[0]
+        return self.ask("POST", "/admin/close", None, self.operator())[0]
+
+    def operator(self) -> dict[str, str]:
+        """Return the header that the operator's programs send."""
+        return {"Authorization": f"Bearer {(self.data / 'admin-token').read_text().strip()}"}
 
 
 class Relay(Collector):

@@ -48,6 +48,12 @@ def served(folder: Path, plan: PublishedPlan = PLAN) -> Iterator[int]:
             thread.join()
 
 
+def refusal(connection: socket.socket) -> tuple[int, str]:
+    """Return status and reason of the next answer."""
+    status, answer = read_answer(connection)
+    return status, json.loads(answer)["error"]
+
+
 # ---- reports of devices
 
 
@@ -78,8 +84,7 @@ def test_encoded_bodies_are_refused(collector: Collector) -> None:
         chunked = body if encodings else b"%x\r\n%s\r\n0\r\n\r\n" % (len(body), body)
         head = collector.head(len(body) if encodings else None, *lines or ["Transfer-Encoding: gzip, chunked"])
         connection.sendall(head + chunked)
-        status, answer = read_answer(connection)
-        assert (status, json.loads(answer)["error"]) == (415, "content-encoding")
+        assert refusal(connection) == (415, "content-encoding")
     assert collector.reports() == 0
     assert collector.send(body, **{"Content-Encoding": "identity"})[0] == 200
 
@@ -99,12 +104,9 @@ def test_offers_of_other_protocols_are_ignored(collector: Collector, offer: str)
         assert read_answer(connection) == (200, b'{"accepted": 1, "duplicates": 0}')
     connection, bodies = collector.raw(), [records([next(numbers)]) for _ in range(3)]
     chunked = b"%x\r\n%s\r\n0\r\n\r\n" % (len(bodies[1]), bodies[1])
-    heads = [
-        collector.head(len(plain), *lines),
-        collector.head(None, "Transfer-Encoding: chunked", *lines),
-        collector.head(len(plain)),
-    ]
-    connection.sendall(b"".join(map(bytes.__add__, heads, [bodies[0], chunked, bodies[2]])))
+    requests = [collector.head(len(plain), *lines) + bodies[0], collector.head(len(plain)) + bodies[2]]
+    requests.insert(1, collector.head(None, "Transfer-Encoding: chunked", *lines) + chunked)
+    connection.sendall(b"".join(requests))
     assert [read_answer(connection)[0] for _ in range(3)] == [200, 200, 200]
     assert collector.reports() == first + 8
     connection = collector.raw()
@@ -142,8 +144,7 @@ def test_heads_are_bounded(collector: Collector, where: str) -> None:
             connection.sendall(part)
         except OSError:  # the server closed it
             break
-    status, answer = read_answer(connection)
-    assert (status, json.loads(answer)["error"]) == (431, "long-head")
+    assert refusal(connection) == (431, "long-head")
     assert collector.send(records([2]))[0] == 200
     spent = sum(map(int, Path(f"/proc/{collector.pid}/stat").read_text().split()[13:15]))
     assert spent / os.sysconf("SC_CLK_TCK") < 2
@@ -178,8 +179,7 @@ def test_idle_connections_are_closed(monkeypatch: pytest.MonkeyPatch, tmp_path: 
         again.sendall(b"GET ")
         assert [each.recv(1) for each in (idle, blank)] == [b"", b""]
         for each in (half, again):
-            status, answer = read_answer(each)
-            assert (status, json.loads(answer)["error"]) == (408, "slow")
+            assert refusal(each) == (408, "slow")
         slow.sendall(records([1]))
         assert read_answer(slow)[0] == 200
         for each in (slow, idle, blank, half, again):
@@ -196,8 +196,7 @@ def test_connections_leave_descriptors_for_the_store(forks: Forks, tmp_path: Pat
         assert held[-1].recv(1) == b""
         first.request("POST", "/reports", records([1]), HEADERS)
         assert first.getresponse().read() == b'{"accepted": 1, "duplicates": 0}'
-        token = (collector.data / "admin-token").read_text().strip()
-        first.request("POST", "/admin/close", None, {"Authorization": f"Bearer {token}"})
+        first.request("POST", "/admin/close", None, collector.operator())
         assert b"1 batch closed" in first.getresponse().read()
         first.close()
         (line,) = collector.unexpected_log().splitlines()
@@ -318,6 +317,7 @@ def test_a_full_disk_is_a_line(forks: Forks, tmp_path: Path) -> None:
 def test_an_upload_in_progress_is_answered_at_the_stop(forks: Forks, tmp_path: Path) -> None:
     """It gets 503 and nothing of it is stored; the log has no traceback; one that completes in time is stored."""
     collector = Collector(forks, tmp_path)
+    collector.stop_seconds = 1.5
     with collector:
         late, soon = collector.raw(), collector.raw()
         for connection, number in ((late, 1), (soon, 2)):
@@ -330,8 +330,7 @@ def test_an_upload_in_progress_is_answered_at_the_stop(forks: Forks, tmp_path: P
             time.sleep(0.01)
         soon.sendall(records([2])[-1:])
         assert read_answer(soon)[0] == 200
-        status, answer = read_answer(late)
-        assert (status, json.loads(answer)["error"]) == (503, "stopping")
+        assert refusal(late) == (503, "stopping")
         assert collector._reap() == 0
         assert collector.unexpected_log() == ""
         assert stored(collector.data) == [(2, 0)]

@@ -17,16 +17,9 @@ def read(folder: Path, content: str | bytes) -> tuple[tuple[str, str], ...]:
 
 def test_columns_are_parents(tmp_path: Path) -> None:
     """Each column is the parent of the one before; lines repeat, end early, are blank and quote as CSV does."""
-    text = (
-        '\ufeffpils, beer ,drinks\r\n"red, dry",wine,drinks\n\npils,beer,drinks,\nmilk,dairy,,\n bread \nwine,drinks\n'
-    )
-    assert read(tmp_path, text) == (
-        ("beer", "drinks"),
-        ("milk", "dairy"),
-        ("pils", "beer"),
-        ("red, dry", "wine"),
-        ("wine", "drinks"),
-    )
+    text = '\ufeffpils, beer ,drinks\r\n"red, dry",wine,drinks\n\npils,beer,drinks,\nmilk,dairy,,\n bread \nwine,drinks'
+    pairs = {"beer": "drinks", "milk": "dairy", "pils": "beer", "red, dry": "wine", "wine": "drinks"}
+    assert read(tmp_path, text) == tuple(pairs.items())
 
 
 def test_pairs_of_child_and_parent(tmp_path: Path) -> None:
@@ -37,10 +30,8 @@ def test_pairs_of_child_and_parent(tmp_path: Path) -> None:
 
 def test_taxonomies_as_spreadsheets_save_them(tmp_path: Path) -> None:
     """Semicolons, and umlauts of Windows."""
-    assert read(tmp_path, "Käse;Kühlung\r\nMilch 3,5%;Kühlung\r\n".encode("cp1252")) == (
-        ("Käse", "Kühlung"),
-        ("Milch 3,5%", "Kühlung"),
-    )
+    found = read(tmp_path, "Käse;Kühlung\r\nMilch 3,5%;Kühlung\r\n".encode("cp1252"))
+    assert found == (("Käse", "Kühlung"), ("Milch 3,5%", "Kühlung"))
 
 
 BAD: list[tuple[str | bytes, str]] = [
@@ -58,7 +49,6 @@ BAD: list[tuple[str | bytes, str]] = [
     ("child,parent\nmilk,dairy\n", "line 1 seems to be a header; remove it"),
     ("Item;Category\nmilk;dairy\n", "line 1 seems to be a header"),
     ('\n"Product name",Category ID,Department\nmilk,dairy,food\n', "line 2 seems to be a header"),
-    ("Artikel,Warengruppe\nmilk,dairy\n", "line 1 seems to be a header"),
     ("name;family;division\nmilk;dairy;food\n", "line 1 seems to be a header"),
     ("Our goods,\nitem,category\nmilk,dairy\n", "line 2 seems to be a header"),
     (b"milk,caf\xe9\nrye,br\xc3\xb6d\n", "not UTF-8 text; save it as"),

@@ -138,16 +138,6 @@ def test_existing_output_needs_force(tmp_path: Path, writer: str) -> None:
     assert os.listdir(tmp_path) == ["out.pq"]
 
 
-def test_output_that_appears_meanwhile_is_kept(tmp_path: Path) -> None:
-    """If another process writes the name first, its file stays."""
-    target = tmp_path / "out.pq"
-    with pytest.raises(FileError, match="appeared while it was being written"), atomic_output(target) as stream:  # noqa: PT012
-        stream.write(b"ours")
-        target.write_bytes(b"theirs")
-    assert target.read_bytes() == b"theirs"
-    assert os.listdir(tmp_path) == ["out.pq"]
-
-
 @pytest.mark.parametrize("force", [False, True])
 def test_output_must_be_a_file_in_a_folder(tmp_path: Path, force: bool) -> None:
     """A folder as output and a missing folder around it are refused before any work."""

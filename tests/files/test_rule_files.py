@@ -73,8 +73,7 @@ def test_prices_are_read(tmp_path):
         assert read_prices(tmp_path / "p.csv") == {"tea": 1.5, "milk, fresh": -0.25}
 
 
-@pytest.mark.parametrize("encoding", ["utf-8-sig", "cp1252"])
-@pytest.mark.parametrize("mark", [";", "\t"])
+@pytest.mark.parametrize(("encoding", "mark"), [("utf-8-sig", ";"), ("cp1252", "\t")])
 def test_prices_are_read_as_spreadsheets_save_them(tmp_path, encoding, mark):
     """Semicolons or tabs, decimals with a comma, umlauts of Windows; names may have commas."""
     text = "Artikel;Marge\r\nMilch 3,5%;0,62\r\nKäse;1.10\r\n".replace(";", mark)

@@ -114,11 +114,8 @@ def test_metrics_have_manipulation_checks_and_failed_logins(
     collection: Collection, commands: Commands, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The manipulation tests run at the first request, and not again within an hour, even with new reports."""
-
-    def flagged(arguments: list[str]) -> dict[str, Any]:
-        return {"manipulation": {"flagged": True, "false_alarm": 0.001, "tests": []}}
-
-    monkeypatch.setattr(commands, "inspect", flagged)
+    output = {"manipulation": {"flagged": True, "false_alarm": 0.001, "tests": []}}
+    monkeypatch.setattr(commands, "inspect", lambda _: output)
     with logged_in(collection) as visitor:
         page = visitor.application
         assert visitor.get("/admin", authorization="Basic eDp5").status == 401
@@ -175,8 +172,7 @@ def test_a_token_is_made_once_and_is_private(tmp_path: Path) -> None:
     assert (tmp_path / pages.TOKEN_FILE).stat().st_mode & 0o777 == 0o600
     assert pages.read_or_make_token(tmp_path) == token
     assert [path.name for path in tmp_path.iterdir()] == [pages.TOKEN_FILE]
-    path = tmp_path / pages.TOKEN_FILE
-    path.chmod(0o640)
+    (path := tmp_path / pages.TOKEN_FILE).chmod(0o640)
     with pytest.raises(FileError, match="other users may read") as refused:
         pages.read_or_make_token(tmp_path)
     assert token not in str(refused.value)
@@ -307,9 +303,8 @@ def test_a_failing_command_is_shown(collection: Collection, commands: Commands) 
         commands.failing = failing
         with logged_in(collection) as visitor:
             text = visitor.get_computed("/admin").text
-            assert '<p class="wrong">No &lt;b&gt;reports&lt;/b&gt; to read.' in text
-            assert shown in text
-            assert "gives it a probability of less than 50%" in text
+            wrong = '<p class="wrong">No &lt;b&gt;reports&lt;/b&gt; to read.'
+            assert all(each in text for each in (wrong, shown, "gives it a probability of less than 50%"))
 
 
 def test_records_of_the_page_agree_in_three_forms(tmp_path: Path) -> None:
@@ -317,9 +312,8 @@ def test_records_of_the_page_agree_in_three_forms(tmp_path: Path) -> None:
     counts = {"reports": 5000, "closed": 0, "guidance": {"serial": 4, "level": 2}}
     assert "Too few reports yet" in check(pages._detectability(PLAN, counts, 3.0, pages.PageOptions("0.1%")))
     assert "Enough reports" in check(pages._detectability(PLAN, counts, None, pages.PageOptions("50%")))
-    assert "detectable support  detection threshold" in check(
-        pages._detectability(PLAN, counts, None, pages.PageOptions())
-    )
+    now = check(pages._detectability(PLAN, counts, None, pages.PageOptions()))
+    assert "detectable support  detection threshold" in now
     tests = [{"name": "shares", "result": "0.5% of them", "p_value": 0.0, "flagged": True}]
     output = json.dumps({"manipulation": {"flagged": True, "false_alarm": 0.001, "tests": tests}}).encode()
     alarm = pages._manipulation(pages.CommandResults(tmp_path, {"inspect": output}, {}))
@@ -421,12 +415,8 @@ def test_commands_are_those_of_the_package(tmp_path: Path, monkeypatch: pytest.M
     async def run_all() -> list[Any]:
         plan, missing = tmp_path / "p.json", ["inspect", str(tmp_path / "none.json")]
         plan.write_text(planned(items=9, transaction_size=2, guarantee=ap.Guarantee("5%", "50%")).canonical_json)
-        done = (
-            pages.run_command(["inspect", str(plan), "--json"], 600),
-            pages.run_command(missing, 600),
-            pages.run_command(missing, 0.01),
-        )
-        return await asyncio.gather(*done, return_exceptions=True)
+        commands = ((["inspect", str(plan), "--json"], 600), (missing, 600), (missing, 0.01))
+        return await asyncio.gather(*(pages.run_command(*each) for each in commands), return_exceptions=True)
 
     output, error, late = asyncio.run(run_all())
     assert json.loads(output)["items"] == 9
