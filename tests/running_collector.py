@@ -29,6 +29,7 @@ from typing import Any, Self
 from urllib.parse import quote
 
 import pyarrow.parquet as pq
+from command_line import node, program, run_program, tools
 from naive import planned
 
 import assocpriv as ap
@@ -245,6 +246,12 @@ class Relay(Collector):
     def _command(self) -> list[str]:
         to = f"http://127.0.0.1:{self._to}"
         return ["relay", "--to", to, "--hold", str(self._hold), "--listen", str(self._at)]
+
+
+def run_page(script: str, *given: str) -> str:
+    """Return what a script of the JavaScript client's tests prints, which drives pages in Chromium."""
+    environment = os.environ | {"CHROMIUM": program("chromium", "chromium")}
+    return run_program(node(), tools() / "test" / script, *given, env=environment).stdout
 
 
 def free_port() -> int:

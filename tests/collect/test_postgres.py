@@ -21,6 +21,8 @@ from assocpriv.collect.postgres import PostgresStore, PostgresUrl
 from assocpriv.collect.store import BatchSizes, StoreFullError, close_all_batches
 from assocpriv.guarantees.errors import FileError, PlanError
 
+Two = tuple[PostgresStore, PostgresStore]
+
 
 def front_end(folder: Path, server: Server) -> PostgresStore:
     """Open a store as a front end with its own folder."""
@@ -28,7 +30,7 @@ def front_end(folder: Path, server: Server) -> PostgresStore:
 
 
 @pytest.fixture
-def two(tmp_path: Path, database: Server) -> Iterator[tuple[PostgresStore, PostgresStore]]:
+def two(tmp_path: Path, database: Server) -> Iterator[Two]:
     """Yield two front ends; the first is the collection's home."""
     stores = front_end(tmp_path / "one", database), front_end(tmp_path / "two", database)
     yield stores
@@ -43,7 +45,7 @@ def in_threads(*works: Any) -> None:
             running.result()
 
 
-def test_two_front_ends_count_an_id_once(two: tuple[PostgresStore, PostgresStore], tmp_path: Path) -> None:
+def test_two_front_ends_count_an_id_once(two: Two, tmp_path: Path) -> None:
     """The same ids at the same time, in other orders and groups: one of the two accepts each."""
     accepted = list[Any]()
 
@@ -58,7 +60,7 @@ def test_two_front_ends_count_an_id_once(two: tuple[PostgresStore, PostgresStore
     assert numbers_in(tmp_path / "one") == list(range(3000))
 
 
-def test_two_front_ends_share_quotas(two: tuple[PostgresStore, PostgresStore]) -> None:
+def test_two_front_ends_share_quotas(two: Two) -> None:
     """Both at once store four reports of each of 30 keys with a quota of five: exactly five of each are stored."""
 
     def send(store: PostgresStore, first: int) -> None:
@@ -69,9 +71,7 @@ def test_two_front_ends_share_quotas(two: tuple[PostgresStore, PostgresStore]) -
     assert two[1].counts_by_key() == dict.fromkeys(range(1, 31), 5)
 
 
-def test_one_front_end_closes(
-    two: tuple[PostgresStore, PostgresStore], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_one_front_end_closes(two: Two, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It also closes reports that the other one stored; the other one refuses to close, and both counts are equal."""
     two[1].add([upload(range(7), 3)])
     assert not two[1].has_pending()
@@ -79,10 +79,8 @@ def test_one_front_end_closes(
         two[1].rotate(allow_small=True)
     two[0].rotate(allow_small=True)
     monkeypatch.setattr(postgres, "_LOCK_SECONDS", 0.05)
-    with (
-        two[0]._reading.holding(f"assocpriv closing {PLAN.plan_id}"),
-        pytest.raises(StoreFullError, match="lock timeout"),
-    ):
+    held = two[0]._reading.holding(f"assocpriv closing {PLAN.plan_id}")
+    with held, pytest.raises(StoreFullError, match="lock timeout"):
         two[0].close_pending()
     assert two[0].close_pending() == 1
     assert numbers_in(tmp_path / "one") == list(range(7))
@@ -90,7 +88,7 @@ def test_one_front_end_closes(
     assert two[0].counts_by_key() == two[1].counts_by_key() == {3: 7}
 
 
-def test_no_column_shows_an_order_or_a_time(two: tuple[PostgresStore, PostgresStore], database: Server) -> None:
+def test_no_column_shows_an_order_or_a_time(two: Two, database: Server) -> None:
     """All columns are of these types, and none has a sequence or a default time."""
     columns = database.ask(
         "SELECT table_name, column_name, data_type, column_default, is_identity FROM information_schema.columns "
@@ -102,9 +100,7 @@ def test_no_column_shows_an_order_or_a_time(two: tuple[PostgresStore, PostgresSt
     assert of_reports == {("key", "integer"), ("count", "integer"), ("packed", "bytea")}
 
 
-def test_the_server_restarted_under_load(
-    two: tuple[PostgresStore, PostgresStore], tmp_path: Path, database: Server
-) -> None:
+def test_the_server_restarted_under_load(two: Two, tmp_path: Path, database: Server) -> None:
     """After two crashes under load, clients that retry until acknowledged have each report stored once."""
     acknowledged, refusals, done = Counter[int](), list[int](), threading.Event()
 
@@ -159,7 +155,7 @@ def test_unsafe_server_settings_are_refused(tmp_path: Path, database: Server) ->
     store.close()
 
 
-def test_a_full_disk_stores_nothing_of_a_group(two: tuple[PostgresStore, PostgresStore], database: Server) -> None:
+def test_a_full_disk_stores_nothing_of_a_group(two: Two, database: Server) -> None:
     """PostgreSQL's error also rolls back the ids: the same reports, sent again, are new."""
     store, _ = two
     schema = f"assocpriv_{PLAN.plan_id[:12]}"

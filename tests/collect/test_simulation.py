@@ -144,14 +144,12 @@ class Simulation:
 
     def _compare(self, found: list[Item]) -> None:
         once = dict(found)
-        assert len(once) == len(found), (
-            f"twice: {[each for each in found if once[each[0]] != each[1] or found.count(each) > 1]}"
-        )
+        twice = [each for each in found if once[each[0]] != each[1] or found.count(each) > 1]
+        assert not twice, f"twice: {twice}"
         lost = sorted(number for number, variants in self.there.items() if once.get(number) not in variants)
         assert not lost, f"acknowledged and not stored: {lost}"
-        parts = [
-            each for each in (ids - self.there.keys() for ids in self.whole) if 0 < len(each & once.keys()) < len(each)
-        ]
+        whole = [ids - self.there.keys() for ids in self.whole]
+        parts = [each for each in whole if 0 < len(each & once.keys()) < len(each)]
         assert not parts, f"partly stored: {parts}"
         may = self.there | self.maybe
         extra = [each for each in found if each[1] not in may.get(each[0], ())]
