@@ -79,8 +79,6 @@ class Forks:
 
     def __call__(self, *request: Any) -> int:
         """Return the answer to a request: an exit status to ``wait``, a process id to ``start``."""
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
         self._process.stdin.write(json.dumps(request) + "\n")
         self._process.stdin.flush()
         return int(self._process.stdout.readline())
@@ -174,14 +172,9 @@ class Collector:
 
     def unexpected_log(self) -> str:
         """Return its standard error so far, without the lines that it always writes."""
-        while self.pid:
-            try:
-                part = os.read(self._err, 1 << 16).decode()
-            except BlockingIOError:
-                break
-            if not part:
-                break
-            self.stderr += part
+        with suppress(BlockingIOError):
+            while self.pid and (part := os.read(self._err, 1 << 16).decode()):
+                self.stderr += part
         left_out = "operator's page: ", " INFO "  # its address; start and stop
         return "".join(line for line in self.stderr.splitlines(True) if not any(each in line for each in left_out))
 
@@ -241,11 +234,10 @@ class Relay(Collector):
 
     def __init__(self, forks: Forks, home: Path, to: int, hold: float, port: int = 0) -> None:
         super().__init__(forks, home)
-        self._to, self._hold, self._at = to, hold, port
+        self._relay = ["relay", "--to", f"http://127.0.0.1:{to}", "--hold", str(hold), "--listen", str(port)]
 
     def _command(self) -> list[str]:
-        to = f"http://127.0.0.1:{self._to}"
-        return ["relay", "--to", to, "--hold", str(self._hold), "--listen", str(self._at)]
+        return self._relay
 
 
 def run_page(script: str, *given: str) -> str:
@@ -276,11 +268,8 @@ def read_answer(connection: socket.socket) -> tuple[int, bytes]:
 
 def records(numbers: Iterable[int], variant: int = 0) -> bytes:
     """Return records whose ids hold a number, and whose reports hold it and a variant."""
-    parts = []
-    for number in numbers:
-        four = number.to_bytes(4, "little")
-        parts.append(bytes(NUMBER_AT) + four + bytes(5) + four + bytes([variant]) + bytes(PLAN.report_bytes - 5))
-    return b"".join(parts)
+    fours, rest = (number.to_bytes(4, "little") for number in numbers), bytes([variant]) + bytes(PLAN.report_bytes - 5)
+    return b"".join(bytes(NUMBER_AT) + four + bytes(5) + four + rest for four in fours)
 
 
 def upload(numbers: Iterable[int], key: int = 0, quota: int | None = None) -> Upload:
@@ -297,7 +286,6 @@ def send_by_curl(url: str, *options: str) -> list[bytes]:
     curl = ["curl", "-sS", "--http2", *(f"-H{name}: {value}" for name, value in HEADERS.items()), url, *options]
     done = subprocess.run([*curl, "--data-binary", "@-"], input=whole, capture_output=True, check=True)
     with subprocess.Popen([*curl, "-X", "POST", "-T", "-"], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as sending:
-        assert sending.stdin is not None
         for piece in (pieces[:7], pieces[7:]):
             sending.stdin.write(piece)
             sending.stdin.flush()

@@ -72,11 +72,8 @@ def test_no_file_shows_the_order(tmp_path: Path) -> None:
     for end in ("kill", "stop"):
         (data / end).mkdir(parents=True)
     command = [sys.executable, "-c", CHILD, str(data), *map(str, SIZES)]
-    with subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env={"PYTHONPATH": ":".join(sys.path)}
-    ) as child:
-        assert child.stdin is not None
-        assert child.stdout is not None
+    pipes, environment = dict.fromkeys(("stdin", "stdout"), subprocess.PIPE), {"PYTHONPATH": ":".join(sys.path)}
+    with subprocess.Popen(command, **pipes, env=environment) as child:
         assert child.stdout.readline() == b"stored\n"
         shutil.copytree(data, seen)
         child.stdin.write(b"\n")
@@ -145,10 +142,15 @@ def test_a_slot_whose_write_broke_off_is_no_report(tmp_path: Path) -> None:
     assert SqliteStore(tmp_path, PLAN).status().reports == 60
 
 
+def full(_: object) -> None:
+    """Fail as a full disk does."""
+    raise OSError(28, "full")
+
+
 def test_an_error_of_the_disk_adds_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The report is refused, and can be sent again."""
     store = store_in_order(tmp_path, 60)
-    monkeypatch.setattr(SlotBatch, "erase_order", lambda _: (_ for _ in ()).throw(OSError(28, "full")))
+    monkeypatch.setattr(SlotBatch, "erase_order", full)
     with pytest.raises(open_batches.FileError, match="not stored"):
         store.add([read_upload(record(100), PLAN)])
     monkeypatch.undo()
@@ -161,7 +163,7 @@ def test_an_error_of_the_disk_adds_nothing(tmp_path: Path, monkeypatch: pytest.M
 def test_a_file_that_cannot_grow_keeps_its_reports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also if the larger file has the name already: reports stored later are in the file that is read at a start."""
     store = store_in_order(tmp_path, 2048)
-    monkeypatch.setattr(batch_closing, "sync_folder", lambda _: (_ for _ in ()).throw(OSError(28, "full")))
+    monkeypatch.setattr(batch_closing, "sync_folder", full)
     with pytest.raises(open_batches.FileError, match="disk full"):
         store.add([read_upload(record(3000), PLAN)])
     monkeypatch.undo()

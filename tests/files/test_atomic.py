@@ -35,7 +35,6 @@ def _begin(path: Path) -> "subprocess.Popen[bytes]":
     pytest.importorskip("fcntl")
     pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
     writer = subprocess.Popen([sys.executable, "-c", _WRITER, str(path)], **pipes)
-    assert writer.stdout is not None
     assert writer.stdout.readline() == b"writes\n"
     return writer
 

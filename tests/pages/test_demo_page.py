@@ -40,8 +40,6 @@ def test_a_visit_from_page_to_rules(tmp_path: Path) -> None:
         [command_line.node(), tools / "test/demo-chromium.js", f"http://127.0.0.1:{port}", tmp_path],
         env=os.environ | {"CHROMIUM": chromium}, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
     ) as visitor:  # fmt: skip
-        assert visitor.stdin is not None
-        assert visitor.stdout is not None
         output = []
         for line in visitor.stdout:
             if line == "stop\n":
