@@ -240,18 +240,10 @@ def test_a_growing_collection_is_collected_once(tmp_path: Path) -> None:
 
 def test_readiness(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """200 while reports can be stored and closed; 503 lists what fails; it becomes ready again without an upload."""
-    broken = set[str]()
 
-    def failing(name: str, real: Any) -> Any:
-        def step(*arguments: Any, **options: Any) -> Any:
-            if name in broken:
-                raise StoreFullError(name)
-            return real(*arguments, **options)
+    def refuse(*_: Any) -> None:
+        raise StoreFullError("full")
 
-        return step
-
-    for name, method in (("closing", "close_pending"), ("store", "status")):
-        monkeypatch.setattr(SqliteStore, method, failing(name, getattr(SqliteStore, method)))
     monkeypatch.setattr(group_commit.time, "sleep", lambda _: None)
     with Visitor(make_service(PLAN, tmp_path / "data", batch_reports=(100, 100))) as visitor:
 
@@ -261,12 +253,13 @@ def test_readiness(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
             return answer.status, answer.json["failing"]
 
         assert readiness() == (200, [])
-        broken |= {"closing", "store"}
-        for start in (0, 100):
-            assert visitor.send(records(range(start, start + 100))).status == 200
-        while readiness() != (503, ["closing", "store"]):
-            assert visitor.get("/healthz").status == 200
-        broken.clear()
+        with monkeypatch.context() as patch:
+            for method in ("close_pending", "status"):
+                patch.setattr(SqliteStore, method, refuse)
+            for start in (0, 100):
+                assert visitor.send(records(range(start, start + 100))).status == 200
+            while readiness() != (503, ["closing", "store"]):
+                assert visitor.get("/healthz").status == 200
         while readiness() != (200, []):
             assert visitor.get("/healthz").status == 200
         monkeypatch.setattr(collector_app, "_LEAST_FREE", 1 << 62)

@@ -35,7 +35,6 @@ def test_taxonomies_as_spreadsheets_save_them(tmp_path: Path) -> None:
 
 
 BAD: list[tuple[str | bytes, str]] = [
-    ("", "taxonomy is empty"),
     ("\n\n", "taxonomy is empty"),
     ("milk\nbread\n", "taxonomy is empty"),
     ("milk,dairy\n,dairy\n", "line 2, column 1 must be a name"),

@@ -5,6 +5,7 @@ import errno
 import io
 import os
 from collections.abc import Callable, Iterable
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -164,10 +165,8 @@ def test_force_does_not_replace_a_device(tmp_path: Path) -> None:
 @pytest.mark.parametrize("plan", [PLAN, OTHER], ids=["names", "numbered"])
 def test_plan_file_round_trip(tmp_path: Path, plan: Plan) -> None:
     """A plan file gives the same plan back and is ASCII, one field per line."""
-    path = tmp_path / "p.json"
-    write_plan(plan, path)
-    assert read_plan(path) == plan
-    assert read_plan(str(path)).plan_id == plan.plan_id
+    write_plan(plan, path := tmp_path / "p.json")
+    assert read_plan(path) == read_plan(str(path)) == plan
     assert path.read_bytes().isascii()
     assert path.read_bytes().endswith(b"\n}\n")
 
@@ -200,8 +199,7 @@ def test_bad_plan_file_is_refused_by_name(tmp_path: Path) -> None:
 @pytest.mark.parametrize("text", ["a\né🍞\n", "a\r\né🍞\r\n", "\ufeffa\né🍞", " a \né🍞\n\n\n"])
 def test_catalogue_file_round_trip(tmp_path: Path, text: str) -> None:
     """A catalogue is read with any line ends, blanks around names, a byte order mark and blank lines at the end."""
-    path = tmp_path / "c.txt"
-    path.write_bytes(text.encode("utf-8"))
+    (path := tmp_path / "c.txt").write_bytes(text.encode("utf-8"))
     assert list(read_catalogue(path)) == ["a", "é🍞"]
 
 
@@ -219,8 +217,7 @@ def test_catalogue_file_round_trip(tmp_path: Path, text: str) -> None:
 )
 def test_bad_catalogue_file_is_refused(tmp_path: Path, data: bytes, message: str) -> None:
     """A catalogue file with an empty line, a repeated name or bytes that are no text is refused."""
-    path = tmp_path / "c.txt"
-    path.write_bytes(data)
+    (path := tmp_path / "c.txt").write_bytes(data)
     with pytest.raises(PlanError, match=message):
         read_catalogue(path)
     with pytest.raises(PlanError, match="cannot read the catalogue"):
@@ -276,10 +273,9 @@ def test_folder_is_one_collection(tmp_path: Path) -> None:
 
 def test_copies_do_not_count_twice(tmp_path: Path) -> None:
     """A file and its copy are refused; a few reports may be equal by chance."""
-    for count in (999, 1000):
-        for name in ("a", "b"):
-            (tmp_path / f"{count}{name}").mkdir()
-            write_reports([packed_reports(WIDE, count)], WIDE, tmp_path / f"{count}{name}" / "r.parquet")
+    for count, name in product((999, 1000), "ab"):
+        (tmp_path / f"{count}{name}").mkdir()
+        write_reports([packed_reports(WIDE, count)], WIDE, tmp_path / f"{count}{name}" / "r.parquet")
     assert len(read_reports([tmp_path / "999a", tmp_path / "999b"])) == 1998
     with pytest.raises(WireError, match=r"b/r.parquet is named twice, or is a copy of .*1000a"):
         read_reports([tmp_path / "1000a", tmp_path / "1000b"])
@@ -295,11 +291,10 @@ def test_reports_of_different_plans_do_not_mix(tmp_path: Path) -> None:
 
 def test_no_reports_are_refused(tmp_path: Path) -> None:
     """An empty folder, no path at all and a missing file are refused."""
-    for nothing in (tmp_path, []):
-        with pytest.raises(WireError, match="there are no report files"):
+    no, none = "there are no report files", "there is no report file"
+    for nothing, message in ((tmp_path, no), ([], no), (tmp_path / "none.parquet", none)):
+        with pytest.raises(WireError, match=message):
             read_reports(nothing)
-    with pytest.raises(WireError, match="there is no report file"):
-        read_reports(tmp_path / "none.parquet")
 
 
 def test_single_reports_are_checked() -> None:
@@ -354,8 +349,7 @@ def test_parquet_of_another_shape_is_refused(
     tmp_path: Path, wrong: pa.Table, error: type[ValueError], message: str
 ) -> None:
     """A Parquet file whose plan, column, width or nulls are not those of a report file is refused."""
-    path = tmp_path / "r.parquet"
-    pq.write_table(wrong, path)
+    pq.write_table(wrong, path := tmp_path / "r.parquet")
     with pytest.raises(error, match=message):
         all_rows(read_reports(path))
 
