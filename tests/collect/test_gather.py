@@ -5,9 +5,9 @@ import os
 import signal
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import closing, suppress
-from itertools import permutations
+from itertools import count, permutations
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -182,33 +182,29 @@ def test_several_plans_are_sorted_by_length(inbox: Path, out: Path) -> None:
         ap.gather(inbox, [PLAN, OTHER], places[0])
 
 
-def refusals(inbox: Path, out: Path) -> Iterator[tuple[Callable[[], Any], type[Exception], str]]:
-    """Yield calls that are refused, with error and message."""
+def test_refused_calls_move_nothing(inbox: Path, out: Path) -> None:
+    """Bad outputs and arguments are refused before any file is touched."""
     theirs, file, ended = (out.with_name(name) for name in ("theirs", "file", "past"))
     SqliteStore(theirs, OTHER).close()
     SqliteStore(ended, PLAN).close()
     end_collection(ended)
     file.write_text("x")
-    yield lambda: ap.gather(inbox, PLAN, theirs), FileError, "collects reports of plan"
-    yield lambda: ap.gather(inbox, PLAN, ended), FileError, "has ended: the collection takes no more reports"
-    yield lambda: ap.gather(inbox, PLAN, out.with_suffix(".parquet")), FileError, "is a folder; name a folder"
-    yield lambda: ap.gather(inbox, PLAN, file), FileError, "cannot use the folder"
-    yield lambda: ap.gather(inbox, PLAN, file / "x"), FileError, "does not exist; make it first"
-    yield lambda: ap.gather(inbox, PLAN, out / "two" / "levels"), FileError, "does not exist; make it first"
-    yield lambda: ap.gather(inbox, PLAN, inbox / ".." / "inbox"), FileError, "is an inbox"
-    yield lambda: ap.gather(inbox, PLAN, inbox.parent), FileError, "holds other files, and is no collector's folder"
-    yield lambda: ap.gather(inbox, [PLAN, SAME_LENGTH], out), PlanError, "16 bytes, so they cannot be distinguished"
-    yield lambda: ap.gather(inbox, [], out), TypeError, "plan must be a Plan, or a list of plans"
-    yield lambda: ap.gather(inbox, ["plan.json"], out), TypeError, "plan must be a Plan"
-    for sources in ([], "", [""], b"abc"):
-        yield lambda given=sources: ap.gather(given, PLAN, out), TypeError, "must be names of files and folders"
-
-
-def test_refused_calls_move_nothing(inbox: Path, out: Path) -> None:
-    """Bad outputs and arguments are refused before any file is touched."""
-    for call, kind, match in refusals(inbox, out):
+    for sources, plan, place, kind, match in (
+        (inbox, PLAN, theirs, FileError, "collects reports of plan"),
+        (inbox, PLAN, ended, FileError, "has ended: the collection takes no more reports"),
+        (inbox, PLAN, out.with_suffix(".parquet"), FileError, "is a folder; name a folder"),
+        (inbox, PLAN, file, FileError, "cannot use the folder"),
+        (inbox, PLAN, file / "x", FileError, "does not exist; make it first"),
+        (inbox, PLAN, out / "two" / "levels", FileError, "does not exist; make it first"),
+        (inbox, PLAN, inbox / ".." / "inbox", FileError, "is an inbox"),
+        (inbox, PLAN, inbox.parent, FileError, "holds other files, and is no collector's folder"),
+        (inbox, [PLAN, SAME_LENGTH], out, PlanError, "16 bytes, so they cannot be distinguished"),
+        (inbox, [], out, TypeError, "plan must be a Plan, or a list of plans"),
+        (inbox, ["plan.json"], out, TypeError, "plan must be a Plan"),
+        *((given, PLAN, out, TypeError, "must be names of files and folders") for given in ([], "", [""], b"abc")),
+    ):
         with pytest.raises(kind, match=match):
-            call()
+            ap.gather(sources, plan, place)
         assert len(names(inbox)) == 5
     assert not out.exists()
 
@@ -297,9 +293,7 @@ def gather_failing(inbox: Path, out: Path, at: int, error: BaseException) -> boo
 @pytest.mark.parametrize("error", [Killed(), OSError(errno.EIO, "I/O error")], ids=repr)
 def test_interrupted_after_every_step(tmp_path: Path, error: BaseException) -> None:
     """After two runs that fail after any steps, the next run has each report once."""
-    at = 0
-    while True:
-        at += 1
+    for at in count(1):
         inbox, out = tmp_path / f"{at}" / "inbox", tmp_path / f"{at}" / "collection"
         inbox.parent.mkdir()
         fill(inbox, range(5))
