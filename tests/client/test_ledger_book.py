@@ -172,12 +172,7 @@ def test_the_command_refuses(path: Path, content: bytes | None) -> None:
     done = command(path)
     assert (done.exit_code, done.stdout, done.stderr.count("\n")) == (1, "", 1)
     assert ("there is no ledger" if content is None else str(path)) in done.stderr
-    for name, value in (
-        ("period", "w1"),
-        ("plan", "p.json"),
-        ("output", "r.bin"),
-        ("collector", "https://a.example"),
-    ):
+    for name, value in (("period", "w1"), ("plan", "p.json"), ("output", "r.bin"), ("collector", "https://a.example")):
         done = command(path, f"--{name}", value)
         assert done.exit_code == 2
         assert done.stderr.splitlines()[-1].startswith(f"Error: --{name} ")

@@ -425,11 +425,7 @@ def test_the_command_sends(served: Scripted, path: Path, tmp_path: Path, monkeyp
     [
         ((), 2, "Missing option '--period'"),
         (("--period", "w1", "-o", "r.bin"), 2, "give --collector, or --plan and --output"),
-        (
-            ("--queued", "--period", "w1"),
-            2,
-            "--period goes with sending or writing, not with --queued",
-        ),
+        (("--queued", "--period", "w1"), 2, "--period goes with sending or writing, not with --queued"),
         (("--queued",), 1, "there is no ledger"),
         (("--period", "w1", "--key-file", "none"), 1, "cannot read the key file"),
         (("--queued", "--spent"), 2, "--queued does not go with --spent"),

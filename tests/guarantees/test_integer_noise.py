@@ -12,12 +12,7 @@ from scipy.stats import chisquare
 
 from assocpriv.guarantees.entropy import WordEntropy
 from assocpriv.guarantees.errors import PlanError
-from assocpriv.guarantees.integer_noise import (
-    IntegerNoise,
-    epsilon_from_rho,
-    rho_from_epsilon,
-    thresholds,
-)
+from assocpriv.guarantees.integer_noise import IntegerNoise, epsilon_from_rho, rho_from_epsilon, thresholds
 from assocpriv.simulation.enumeration import SeededEntropy
 
 RATES = [

@@ -22,12 +22,7 @@ from assocpriv.api import randomizing
 from assocpriv.cli.main import main
 from assocpriv.client.baskets import bulk_client
 from assocpriv.client.baskets.one_basket import transaction_of
-from assocpriv.client.baskets.transactions import (
-    NameReader,
-    align_baskets,
-    read_transactions,
-    stream_transactions,
-)
+from assocpriv.client.baskets.transactions import NameReader, align_baskets, read_transactions, stream_transactions
 from assocpriv.files.plan_files import read_plan, read_taxonomy, write_plan
 from assocpriv.guarantees.errors import AssocprivError, BasketError
 from assocpriv.planning.basket_planner import make_plan

@@ -107,14 +107,8 @@ BAD = {
     "twice.csv": ("age,age,region\n3,3,south\n", "has two columns of one name"),
     "text.csv": ("age,region\n30,south\nsecret,south\n", "column age has no number in record 2"),
     "ragged.csv": ("age,region\n30,south\n30\n", "line 3 has 1 cell, but"),
-    "done.csv": (
-        "age,region,predicted\n30,south,x\n",
-        "already has a column 'predicted'; rename it there",
-    ),
-    "unknown.csv": (
-        "age,region\nunknown,south\n",
-        r"write numbers as 1234\.5; if it means .*, pass missing='unknown'",
-    ),
+    "done.csv": ("age,region,predicted\n30,south,x\n", "already has a column 'predicted'; rename it there"),
+    "unknown.csv": ("age,region\nunknown,south\n", r"write numbers as 1234\.5; if it means .*, pass missing='unknown'"),
     "words.csv": ("age,region\nsecret,south\n", "if words mean missing values, name each of them with missing="),
     "empty.csv": ("", "empty"),
     "header.csv": ("age,region\n", "no records|no CSV"),
