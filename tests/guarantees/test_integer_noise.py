@@ -1,16 +1,14 @@
 """Integer noise: its law against exact sums, draws that 64 digits do not decide, and its (ε, δ)."""
 
 import math
-from collections.abc import Sequence
 from decimal import Decimal, getcontext
 from fractions import Fraction
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
+from naive import ReplayEntropy
 from scipy.stats import chisquare
 
-from assocpriv.guarantees.entropy import WordEntropy
 from assocpriv.guarantees.errors import PlanError
 from assocpriv.guarantees.integer_noise import IntegerNoise, epsilon_from_rho, rho_from_epsilon, thresholds
 from assocpriv.simulation.enumeration import SeededEntropy
@@ -19,18 +17,6 @@ RATES = [
     (Fraction(1, 8), True), (Fraction(2), True), (Fraction(1, 3200), True), (Fraction(1, 7), False),
     (Fraction(3), False),
 ]  # fmt: skip
-
-
-class Given(WordEntropy):
-    """Given words, one after the other."""
-
-    def __init__(self, words: Sequence[int]) -> None:
-        self.left = [*words]
-
-    def words(self, count: int) -> NDArray[np.uint64]:
-        """Return the next words."""
-        taken, self.left = self.left[:count], self.left[count:]
-        return np.array(taken, dtype=np.uint64)
 
 
 def exact_law(rate: Fraction, squared: bool, reach: int) -> list[Decimal]:
@@ -65,15 +51,15 @@ def test_further_digits_decide_where_64_do_not() -> None:
     place = 20
     word, rest = divmod(low[place], 1 << 64)
     assert low[place] >> 64 == (low[place] + width - 1) >> 64
-    assert noise.draw(1, Given([word, max(rest - 9, 0)])).tolist() == [first + place - 1]
-    assert noise.draw(1, Given([word, min(rest + 9, most)])).tolist() == [first + place]
-    assert noise.draw(1, Given([0, 1 << 63])).tolist()[0] < first + 20
-    source = Given([word, rest, 0, 0])  # within the interval of the boundary's own error
+    assert noise.draw(1, ReplayEntropy([word, max(rest - 9, 0)])).tolist() == [first + place - 1]
+    assert noise.draw(1, ReplayEntropy([word, min(rest + 9, most)])).tolist() == [first + place]
+    assert noise.draw(1, ReplayEntropy([0, 1 << 63])).tolist()[0] < first + 20
+    source = ReplayEntropy([word, rest, 0, 0])  # within the interval of the boundary's own error
     noise.draw(1, source)
-    assert len(source.left) < 2
-    source = Given([most, most, 5, 5, 5])
+    assert source.used > 2
+    source = ReplayEntropy([most, most, 5, 5, 5])
     assert noise.draw(1, source).tolist()[0] > 20  # σ = 2
-    assert len(source.left) < 3
+    assert source.used > 2
 
 
 @pytest.mark.parametrize(("rate", "squared"), RATES, ids=str)
@@ -98,8 +84,7 @@ def test_draws_follow_the_law(rate: Fraction, squared: bool) -> None:
 def test_the_variance_is_that_of_the_law() -> None:
     """The variance of discrete Gaussian noise is at most σ²; that of geometric noise is exact."""
     for rate, squared in RATES:
-        reach = 400
-        values = np.arange(-reach, reach + 1)
+        values = np.arange(-400, 401)
         weights = np.exp(-float(rate) * (values**2 if squared else np.abs(values)))
         true = float((weights * values**2).sum() / weights.sum())
         stated = IntegerNoise(rate, squared).variance
