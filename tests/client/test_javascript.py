@@ -8,10 +8,9 @@ import tomllib
 
 import command_line
 import pytest
-from command_line import CLIENT, program
+from command_line import CLIENT, VECTORS, node, program, tools
 from command_line import run_program as run
 
-VECTORS = CLIENT.parents[1] / "tests" / "vectors"
 BUNDLE = CLIENT.parents[1] / "assocpriv" / "pages" / "bundle"
 SOURCES = sorted((CLIENT / "src").rglob("*.js"))
 _IMPORT = re.compile(
@@ -31,14 +30,14 @@ def level(path):
 
 def test_node_runs_its_tests():
     """Every test of clients/js passes in node."""
-    code = "".join(f'import "./test/{path.name}";' for path in sorted(command_line.tools().glob("test/*.test.js")))
-    done = run(command_line.node(), "--test-reporter", "tap", "--input-type=module", "-e", code)
+    code = "".join(f'import "./test/{path.name}";' for path in sorted(tools().glob("test/*.test.js")))
+    done = run(node(), "--test-reporter", "tap", "--input-type=module", "-e", code)
     assert int(re.search(r"^# pass (\d+)$", done.stdout, re.MULTILINE)[1]) >= 3
 
 
 def test_style():
     """The linter finds nothing."""
-    run(command_line.node(), command_line.tools() / "node_modules/eslint/bin/eslint.js", "--max-warnings", "0", ".")
+    run(node(), tools() / "node_modules/eslint/bin/eslint.js", "--max-warnings", "0", ".")
 
 
 def test_chromium_agrees_with_node():
@@ -49,14 +48,13 @@ def test_chromium_agrees_with_node():
     - Bundle: below 38 KB compressed, and refused with one byte more.
     """
     environment = os.environ | {"CHROMIUM": program("chromium", "chromium")}
-    done = run(command_line.node(), command_line.tools() / "test/chromium.js", env=environment)
+    done = run(node(), tools() / "test/chromium.js", env=environment)
     assert done.stdout.count("ok: ") == 16
 
 
 def test_the_package_has_the_bundle_of_the_sources(tmp_path):
     """Script, integrity and types in the Python package equal the output of the pinned tools; the types are right."""
-    tools = command_line.tools()
-    run(command_line.node(), tools / "tools/bundle.js", tmp_path)
+    run(node(), tools() / "tools/bundle.js", tmp_path)
     for path in tmp_path.iterdir():
         assert (BUNDLE / path.name).read_bytes() == path.read_bytes(), f"{path.name}: run npm run bundle in clients/js"
     (tmp_path / "use.ts").write_text(
@@ -68,13 +66,7 @@ def test_the_package_has_the_bundle_of_the_sources(tmp_path):
     )
     given = ["--strict", "--noEmit", "--skipDefaultLibCheck", "--target", "es2022"]
     given += ["--moduleResolution", "bundler", "--module", "esnext"]
-    run(
-        command_line.node(),
-        tools / "node_modules/typescript/bin/tsc",
-        *given,
-        BUNDLE / "assocpriv.d.ts",
-        tmp_path / "use.ts",
-    )
+    run(node(), tools() / "node_modules/typescript/bin/tsc", *given, BUNDLE / "assocpriv.d.ts", tmp_path / "use.ts")
 
 
 def test_packed_and_installed_elsewhere(tmp_path):
@@ -83,9 +75,7 @@ def test_packed_and_installed_elsewhere(tmp_path):
     Packing makes its types, so this also checks the types in the comments.
     """
     npm = program("npm", "npm")
-    packed = json.loads(run(npm, "pack", "--json", "--pack-destination", tmp_path, folder=command_line.tools()).stdout)[
-        0
-    ]
+    [packed] = json.loads(run(npm, "pack", "--json", "--pack-destination", tmp_path, folder=tools()).stdout)
     names = {each["path"] for each in packed["files"]}
     assert {"LICENSE", "README.md", "pipe.js", "src/index.js", "types/src/index.d.ts"} <= names
     assert not [name for name in names if name.startswith(("test", "tools"))]
@@ -102,8 +92,8 @@ def test_packed_and_installed_elsewhere(tmp_path):
         f"if (openLedgerFile) {body};"
     )
     for script in ("old.cjs", "new.mjs"):
-        assert run(command_line.node(), script, folder=tmp_path).stdout == "1\n"
-    pipe = [command_line.node(), tmp_path / "node_modules/assocpriv/pipe.js", "plan.json"]
+        assert run(node(), script, folder=tmp_path).stdout == "1\n"
+    pipe = [node(), tmp_path / "node_modules/assocpriv/pipe.js", "plan.json"]
     assert len(run(*pipe, folder=tmp_path, input="1\n\n").stdout.splitlines()) == 3
 
 
@@ -125,7 +115,7 @@ def test_a_client_on_a_pipe(tmp_path, arguments, given, reports, message):
     vector = json.loads((VECTORS / "plans.json").read_text(encoding="ascii"))["plans"][0]
     (tmp_path / "plan.json").write_text(json.dumps(vector["plan"]))
     (tmp_path / "other.json").write_text("{}")
-    command = [command_line.node(), CLIENT / "pipe.js", *arguments]
+    command = [node(), CLIENT / "pipe.js", *arguments]
     done = subprocess.run(command, input=given.encode(), cwd=tmp_path, capture_output=True, check=False)
     prefix = "" if not arguments else "assocpriv: "
     assert done.stderr.decode() == (message and f"{prefix}{message}\n")
@@ -139,9 +129,7 @@ def test_source_imports_downwards_and_nothing_from_outside():
     imports = [(path, found) for path in SOURCES for found in _IMPORT.finditer(path.read_text(encoding="utf-8"))]
     for path, found in imports:
         name = next(filter(None, found.groups()))
-        if name.startswith("node:") and path.parent.name == "node":
-            continue
-        if (name, path.name) == ("@hpke/core", "hpke.js"):
+        if (name.startswith("node:") and path.parent.name == "node") or (name, path.name) == ("@hpke/core", "hpke.js"):
             continue
         assert name.startswith(("./", "../")), name
         target = (path.parent / name).resolve()
@@ -169,7 +157,7 @@ def test_names_imported_in_the_readme_are_exported():
     for place in ("", "/node"):
         names = {name for found, where in imports if where == place for name in found.split(", ")}
         code = f'import {{ {", ".join(names)} }} from "./src{place}/index.js";'
-        run(command_line.node(), "--input-type=module", "-e", code)
+        run(node(), "--input-type=module", "-e", code)
 
 
 def test_lock_file_names_no_host():

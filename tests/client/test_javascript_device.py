@@ -15,11 +15,15 @@ from assocpriv.guarantees.errors import FileError
 PLAN = replace(small_plan("none", 4, 2, 2), reports_per_person=5)
 
 
+def command(folder):
+    """Return the command of a till on node that uses the ledger in a folder."""
+    return [command_line.node(), command_line.CLIENT / "test/till.js", folder / "ledger.bin", folder / "plan.json"]
+
+
 def till(folder, *reports):
-    """Return the output of a till on node that uses the ledger in a folder."""
-    command = [command_line.node(), command_line.CLIENT / "test/till.js", folder / "ledger.bin", folder / "plan.json"]
+    """Return the output of a till."""
     lines = "".join(json.dumps({"period": period, "record": record}) + "\n" for period, record in reports)
-    return subprocess.run(command, input=lines, capture_output=True, text=True, check=True).stdout.split()
+    return subprocess.run(command(folder), input=lines, capture_output=True, text=True, check=True).stdout.split()
 
 
 def test_one_file_for_both_languages(tmp_path):
@@ -43,13 +47,7 @@ def test_one_language_at_a_time_opens_the_file(tmp_path):
     write_plan(PLAN, tmp_path / "plan.json")
     with Ledger.open(tmp_path / "ledger.bin"):
         assert till(tmp_path) == ["LedgerError"]
-    command = [
-        command_line.node(),
-        command_line.CLIENT / "test/till.js",
-        tmp_path / "ledger.bin",
-        tmp_path / "plan.json",
-    ]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as running:
+    with subprocess.Popen(command(tmp_path), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as running:
         running.stdin.write(json.dumps({"period": "a", "record": ["1"]}) + "\n")
         running.stdin.flush()
         sent = running.stdout.readline().split()

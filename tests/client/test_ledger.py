@@ -6,8 +6,8 @@ Also: names of reporting periods, refusals that spend nothing, and the command f
 import json
 import os
 import sys
-import threading
 from collections.abc import Callable, Collection
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import replace
 from fractions import Fraction
@@ -102,9 +102,8 @@ def test_wrong_types_of_plan_and_limit_are_refused(path: Path) -> None:
 
 def test_one_name_is_one_period(path: Path) -> None:
     """Blanks around a name and ways to compose é do not matter; any other difference is another reporting period."""
-    assert (
-        len({*report_periods(path, "caf\u00e9 7", " caf\u00e9 7", "cafe\u0301 7\n", "\u2003cafe\u0301 7\xa0\r\n")}) == 1
-    )
+    ways = "caf\u00e9 7", " caf\u00e9 7", "cafe\u0301 7\n", "\u2003cafe\u0301 7\xa0\r\n"
+    assert len({*report_periods(path, *ways)}) == 1
     assert hash_period("\te\u0301 ") == sha256("\u00e9".encode()).digest()
     apart = ["a b", "ab", "a  b", "A b", "a\xa0b", "a\u200bb", "2", "\xb2", "\ufb01", "fi", "e", "\u00e9"]
     assert len(set(map(hash_period, apart))) == len(apart)
@@ -112,21 +111,10 @@ def test_one_name_is_one_period(path: Path) -> None:
 
 def test_threads_cannot_both_spend_the_last_report(path: Path) -> None:
     """Threads that share a ledger make exactly the number of new reports that the plan allows."""
-    made = []
-
-    def try_report(period: str) -> None:
-        try:
-            made.append(ledger.report(BASKET, PLAN, period=period))
-        except BudgetError:
-            made.append(b"")
-
-    with Ledger.open(path) as ledger:
-        threads = [threading.Thread(target=try_report, args=(f"w{place}",)) for place in range(12)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        assert sum(map(bool, made)) == ledger.reports_made(PLAN) == BUDGET
+    with Ledger.open(path) as ledger, ThreadPoolExecutor(12) as pool:
+        tried = [pool.submit(ledger.report, BASKET, PLAN, period=f"w{place}") for place in range(12)]
+        refused = [isinstance(each.exception(), BudgetError) for each in tried]
+        assert refused.count(False) == ledger.reports_made(PLAN) == BUDGET
 
 
 def test_the_file_holds_no_item(path: Path) -> None:

@@ -1,7 +1,8 @@
 """The number of random words that a client draws must not depend on the basket or on the kept items."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import pytest
@@ -49,42 +50,36 @@ def plan_of(name: str) -> Plan:
     return items_plan(20, operator, generator, 2, Guarantee(1 / (1 + limit), "1/2"))
 
 
-def words_drawn(randomizer: Randomizer, basket: tuple[int, ...]) -> Iterator[int]:
-    """Yield the number of words of a report, for every subset that can be kept."""
-    for kept in range(8):
-        yield _used(randomizer, basket, kept)
-
-
-def _used(randomizer: Randomizer, basket: tuple[int, ...], kept: int) -> int:
-    entropy = _Counted(kept)
-    randomizer.randomize(basket, entropy=entropy)
-    return entropy.used
+def words_drawn(plan: Plan, baskets: Iterable[Sequence[int]], subsets: Iterable[int] = range(8)) -> set[int]:
+    """Return the numbers of words of a report, for baskets and the subsets that can be kept."""
+    randomizer, drawn = Randomizer(plan), set()
+    for basket, kept in product(baskets, subsets):
+        entropy = _Counted(kept)
+        randomizer.randomize(basket, entropy=entropy)
+        drawn.add(entropy.used)
+    return drawn
 
 
 @pytest.mark.parametrize("name", GENERATORS)
 def test_the_number_of_words_does_not_depend_on_kept_items(name: str) -> None:
     """The number of words is equal for every kept subset and every basket of up to M items."""
-    randomizer = Randomizer(plan_of(name))
-    drawn = {words for basket in ((), (0,), (0, 1, 2), (7, 18, 19)) for words in words_drawn(randomizer, basket)}
-    assert len(drawn) == 1
+    assert len(words_drawn(plan_of(name), ((), (0,), (0, 1, 2), (7, 18, 19)))) == 1
 
 
 def test_the_number_of_words_does_not_depend_on_the_size() -> None:
     """A response about sizes uses the same number of words for every size class."""
     plan = plan_of("bch, rho 1/8")
     sizes = ReportType(3, FixedSizeOperator(1, 4, 1, (1, 9)), view=SizesView((1, 3, 8)))
-    randomizer = Randomizer(replace(plan, report_types=(plan.items, sizes)))
-    baskets = [tuple(range(size)) for size in (0, 1, 2, 3, 8, 20)]
-    assert len({_used(randomizer, basket, 1) for basket in baskets}) == 1
+    both = replace(plan, report_types=(plan.items, sizes))
+    assert len(words_drawn(both, [range(size) for size in (0, 1, 2, 3, 8, 20)], [1])) == 1
 
 
 @pytest.mark.parametrize(("n_items", "m"), [(3, 2), (27, 5), (64, 3), (200, 5), (250, 4)])
 def test_the_number_of_words_of_a_fixed_size_operator_is_constant(n_items: int, m: int) -> None:
     """The fixed-size operator, too, uses a constant number of words, for one and for several words of a report."""
-    randomizer = Randomizer(planned(n_items, m, Guarantee("5%", "50%"), kind="fixed-size"))
-    counts = range(len(randomizer._responders[0].sets.cumulative))
-    baskets = ((), (0,), tuple(range(n_items - m, n_items)))
-    assert len({_used(randomizer, basket, kept) for basket in baskets for kept in counts}) == 1
+    plan = planned(n_items, m, Guarantee("5%", "50%"), kind="fixed-size")
+    counts = range(len(Randomizer(plan)._responders[0].sets.cumulative))
+    assert len(words_drawn(plan, ((), (0,), range(n_items - m, n_items)), counts)) == 1
 
 
 def test_a_draw_that_depends_on_kept_items_is_detected(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -97,4 +92,4 @@ def test_a_draw_that_depends_on_kept_items_is_detected(monkeypatch: pytest.Monke
         return 0
 
     monkeypatch.setattr("assocpriv.client.baskets.basket_client.draw_seed", draw_seed)
-    assert len(set(words_drawn(Randomizer(plan_of("bch, rho 1/8")), (0, 1, 2)))) > 1
+    assert len(words_drawn(plan_of("bch, rho 1/8"), [(0, 1, 2)])) > 1
