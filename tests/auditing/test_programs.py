@@ -2,6 +2,7 @@
 
 import json
 import sys
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,7 @@ from click.testing import CliRunner
 
 from assocpriv import audit as audit_plan
 from assocpriv.auditing import audit as driver
-from assocpriv.auditing import replay, report_distributions
+from assocpriv.auditing import replay, report_distributions, source_checks
 from assocpriv.auditing.audit import audit, audit_file
 from assocpriv.auditing.audit_subject import Program, collect_reports
 from assocpriv.auditing.basket_audit import BasketSubject
@@ -21,6 +22,7 @@ from assocpriv.client.baskets.basket_client import Randomizer
 from assocpriv.files.plan_files import write_plan
 from assocpriv.guarantees.errors import FileError, NotAPlanError, WireError
 
+SCAN = cache(source_checks.scan_package)
 SUBJECT = BasketSubject(PLANS["seeds"], PLANS["seeds"].canonical_json, np.random.default_rng(1))
 
 READ_ALL = "import sys\nlines = sys.stdin.read().split('\\n')[:-1]\n"
@@ -42,8 +44,9 @@ PROGRAMS = {
 
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch):
-    """Replay less, and start programs less often, than an audit; test_seeded_faults.py replays as much."""
+    """Replay less, scan once, and start programs less often, than an audit; test_seeded_faults.py replays as much."""
     monkeypatch.setattr(report_distributions, "_START_SECONDS", 0)
+    monkeypatch.setattr(source_checks, "scan_package", SCAN)
     for name, less in LESS.items():
         monkeypatch.setattr(replay, name, less)
 

@@ -72,11 +72,10 @@ def test_shown_probability_is_the_clients(kind):
     """For every set of up to two items the exact probability of showing it is the enumerated client's."""
     plan = SMALL[kind]
     items = tuple(range(plan.items.transaction_size))
-    exact = {plan.items.form.items(report): Fraction(0) for report in naive.client_distribution(plan, items)}
+    exact = Counter()
     for report, p in naive.client_distribution(plan, items).items():
         exact[plan.items.form.items(report)] += p
-    largest = min(2, plan.items.itemset_size)
-    for size in range(largest + 1):
+    for size in range(min(2, plan.items.itemset_size) + 1):
         for chosen in combinations(range(plan.items.padded_items), size):
             inside = len(set(chosen) & set(items))
             wanted = sum((p for shown, p in exact.items() if shown >= set(chosen)), Fraction(0))

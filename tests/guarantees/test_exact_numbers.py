@@ -1,6 +1,5 @@
 """Numbers in arguments and options: numpy's numbers, three forms of probabilities, and only the digits 0 to 9."""
 
-from collections.abc import Iterator
 from fractions import Fraction
 from itertools import product
 
@@ -10,13 +9,13 @@ import pytest
 
 import assocpriv as ap
 from assocpriv.auditing.findings import AuditRequest
-from assocpriv.cli.main import main
 from assocpriv.cli.options import NUMBER, WHOLE
 from assocpriv.estimation.supports import ErrorOptions
 from assocpriv.guarantees.errors import EstimateError, PlanError
 from assocpriv.guarantees.exact_numbers import as_whole, check_range
 from assocpriv.planning.detection_limits import forecast
 from assocpriv.simulation.synthetic import QuestSettings
+from tests.cli.test_documents import ALL
 
 WEAK = ap.Guarantee("5%", "99.99%")
 WHOLES = [np.int64, np.uint8]
@@ -75,20 +74,12 @@ def test_invalid_confidence_levels(given: "str | float") -> None:
         ErrorOptions(given)
 
 
-def _number_options(command: click.Command = main) -> Iterator[tuple[str, click.Parameter]]:
-    for parameter in command.params:
-        if isinstance(parameter.type, click.types.IntParamType | click.types.FloatParamType):
-            yield f"{command.name} {parameter.name}", parameter
-    if isinstance(command, click.Group):
-        context = click.Context(command)
-        for name in command.list_commands(context):
-            below = command.get_command(context, name)
-            yield from _number_options(below)
-
-
 def test_options_accept_only_the_digits_0_to_9() -> None:
     """No option accepts a digit of another script (the types are in cli/options.py)."""
-    for option, digits in product(dict(_number_options()).values(), ["٣", "३", "3٣", "３"]):
+    kinds = click.types.IntParamType | click.types.FloatParamType
+    options = [each for command in ALL.values() for each in command.params if isinstance(each.type, kinds)]
+    assert len(options) > 40
+    for option, digits in product(options, ["٣", "३", "3٣", "３"]):
         given = [digits] * option.nargs if option.multiple or option.nargs > 1 else digits
         with pytest.raises(click.BadParameter, match="is not a number in the digits 0 to 9"):
             option.type_cast_value(click.Context(click.Command("command")), given)
