@@ -54,9 +54,9 @@ PLAN = replace(small_plan("none", 125, 2, 2), reports_per_person=BUDGET)
 BASKET = ["1", "3"]
 
 
-def report_periods(path: Path, *periods: str) -> list[bytes]:
+def report_periods(path: Path, *periods: str, wait_seconds: float = 0) -> list[bytes]:
     """Open a ledger, report once for each reporting period, close it."""
-    with Ledger.open(path, wait_seconds=0) as ledger:
+    with Ledger.open(path, wait_seconds=wait_seconds) as ledger:
         return [ledger.report(BASKET, PLAN, period=period, entropy=ENTROPY) for period in periods]
 
 

@@ -2,7 +2,7 @@
 
 import json
 import os
-import threading
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
@@ -108,15 +108,12 @@ def test_reading_changes_nothing(path: Path) -> None:
 def test_reading_waits_for_a_report(path: Path, monkeypatch: pytest.MonkeyPatch, lock_kind: bool) -> None:
     """A reader waits while a device has its ledger open; two readers do not wait for each other."""
     monkeypatch.setattr(ledger_file, "_HAS_FLOCK", lock_kind)
-    found: list[int] = []
-    with ap.device.Ledger.open(path) as ledger:
+    with ThreadPoolExecutor() as pool, ap.device.Ledger.open(path) as ledger:
         with pytest.raises(FileError, match="is in use by another process"):
             ap.device.spent_budget(path, wait_seconds=0)
-        reader = threading.Thread(target=lambda: found.append(ap.device.spent_budget(path).reports))
-        reader.start()
+        reading = pool.submit(ap.device.spent_budget, path)
         ledger.report(["1"], PLAN, period="w1")
-    reader.join()
-    assert found == [1]
+    assert reading.result().reports == 1
     if lock_kind:
         held = ledger_file.LedgerFile(path, 0.0, only_read=True)
         assert ap.device.spent_budget(path, wait_seconds=0).reports == 1

@@ -3,8 +3,8 @@
 import json
 import os
 import stat
-import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -264,18 +264,10 @@ def test_a_file_that_is_replaced_repeatedly_is_refused(
 
 def test_waiting_for_a_ledger(path: Path, lock_kind: str) -> None:
     """A waiting process gets the ledger when it is closed, with the reports written meanwhile."""
-    first, found = Ledger.open(path), []
-
-    def wait() -> None:
-        with Ledger.open(path, wait_seconds=60) as ledger:
-            found.append(ledger.report(BASKET, PLAN, period="w1"))
-
-    waiting = threading.Thread(target=wait)
-    waiting.start()
-    made = first.report(BASKET, PLAN, period="w1")
-    first.close()
-    waiting.join()
-    assert found == [made]
+    with ThreadPoolExecutor() as pool, Ledger.open(path) as first:
+        waiting = pool.submit(report_periods, path, "w1", wait_seconds=60)
+        made = first.report(BASKET, PLAN, period="w1")
+    assert waiting.result() == [made]
 
 
 def test_a_forked_process_makes_no_report(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

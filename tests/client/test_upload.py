@@ -5,10 +5,10 @@ import shutil
 import socket
 import ssl
 import subprocess
-import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -288,20 +288,16 @@ def test_a_slow_collector_is_cut_off(path: Path, monkeypatch: pytest.MonkeyPatch
 @contextmanager
 def listening(answer: Callable[[socket.socket], Any]) -> Iterator[str]:
     """Handle one connection with a function."""
-    with socket.create_server(("127.0.0.1", 0)) as server:
+    with ThreadPoolExecutor() as pool, socket.create_server(("127.0.0.1", 0)) as server:
 
         def serve() -> None:
             connection, _ = server.accept()
-            with connection:
-                try:
-                    answer(connection)
-                except OSError:
-                    return
+            with connection, suppress(OSError):
+                answer(connection)
 
-        thread = threading.Thread(target=serve)
-        thread.start()
+        served = pool.submit(serve)
         yield f"http://127.0.0.1:{server.getsockname()[1]}"
-        thread.join()
+        served.result()
 
 
 @pytest.mark.parametrize(
