@@ -33,7 +33,6 @@ from assocpriv.auditing.recompute_guarantee import (
 )
 from assocpriv.auditing.recompute_reports import Bch, ReedSolomon, masks
 from assocpriv.auditing.recompute_tables import read_guided, read_table
-from assocpriv.guarantees.amplification import Guarantee
 from assocpriv.guarantees.errors import PlanError
 from assocpriv.guarantees.shuffle_model import shuffled_delta
 from assocpriv.plans.baskets.basket_plan import Plan
@@ -53,9 +52,9 @@ def _wrap_around():
         yield
 
 
-def tight(ratio: Fraction) -> Guarantee:
+def tight(ratio: Fraction) -> ap.Guarantee:
     """Return a guarantee just beyond an amplification."""
-    return Guarantee(1 / (1 + ratio * Fraction(1001, 1000)), Fraction(1, 2))
+    return ap.Guarantee(1 / (1 + ratio * Fraction(1001, 1000)), Fraction(1, 2))
 
 
 def make(code: str, n_items: int, operator, *, k: int = 1) -> Plan:

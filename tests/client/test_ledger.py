@@ -36,7 +36,6 @@ from assocpriv.client.ledger import Ledger, Submission, hash_period, parse_recor
 from assocpriv.client.ledger_file import HEADER, RECORDS_AT, parse_ledger
 from assocpriv.device import report as device_report
 from assocpriv.files.plan_files import write_plan
-from assocpriv.guarantees.amplification import Guarantee
 from assocpriv.guarantees.entropy import Entropy, SystemEntropy
 from assocpriv.guarantees.errors import AssocprivError, BasketError, BudgetError, FileError, PlanError, RecordError
 from assocpriv.plans.baskets.basket_plan import Plan
@@ -240,7 +239,11 @@ class NotedRandomizer(Randomizer):
 
 # 62 or 63 items and no code: 8 bytes, so that two reports are equal by chance with probability 2^-50 or so; γ is 3
 SHORT = [replace(small_plan("none", n, 2, 2), reports_per_person=BUDGET) for n in (62, 63)]
-LIMITS = [None, Guarantee("1/82", "1/2"), Guarantee("1/83", "1/2")]  # γ below 81 and 82, where four reports reach 81
+LIMITS = [
+    None,
+    ap.Guarantee("1/82", "1/2"),
+    ap.Guarantee("1/83", "1/2"),
+]  # γ below 81 and 82, where four reports reach 81
 STEPS = st.none() | st.integers(0, 200) | st.integers(0, 1200)
 AT = {"steps": STEPS, "fault": st.sampled_from([StoppedError, OSError]), "lasts": st.booleans()}
 
@@ -374,7 +377,7 @@ class Device(RuleBasedStateMachine):
         self.attempt(act, **at)
 
     @rule(limit=st.sampled_from(LIMITS), power=st.none() | st.booleans())
-    def restart(self, limit: Guarantee | None, power: bool | None) -> None:
+    def restart(self, limit: ap.Guarantee | None, power: bool | None) -> None:
         """Close the ledger or stop between two reports; restart with another limit for the device."""
         if power is None and self.ledger is not None:
             self.ledger.close()
@@ -422,7 +425,7 @@ def test_no_interruption_repeats_or_forgets_a_report(monkeypatch: pytest.MonkeyP
 
 AGE = NumberColumn("age", Window(8, 3, 5, 2), True, Fraction(0), Fraction(80), 8)
 REGION = CategoryColumn("region", Window(2, 1, 3, 1), False, ("north", "south"))
-TABLE = TablePlan((AGE, REGION), 2, Guarantee("5%", "80%"), reports_per_person=2)
+TABLE = TablePlan((AGE, REGION), 2, ap.Guarantee("5%", "80%"), reports_per_person=2)
 CANARY = "7319.25"
 
 

@@ -251,12 +251,12 @@ def test_a_checked_key_is_kept_for_two_weeks(channel: Channel, path: Path) -> No
 
 
 def test_direct_requests_do_not_show_whose_report_arrives(channel: Channel, tmp_path: Path) -> None:
-    """Of 60 devices, linking each report to the last or the nth direct request before it is right as often as chance.
+    """Of 40 devices, linking each report to the last or the nth direct request before it is right as often as chance.
 
     The number of right links has nearly Poisson's distribution of mean 1, and exceeds 11 once in 10^9 times.
     """
     requests, rows, sends = list[int](), list[int](), list[tuple[int, int]]()
-    for device in range(60):
+    for device in range(40):
         done = send(channel, tmp_path / f"{device}.bin")
         assert done.send_time is not None
         sends.append((done.send_time, device))

@@ -29,7 +29,6 @@ from assocpriv.client.ledger import Ledger
 from assocpriv.client.upload import QueueResult, SentReport
 from assocpriv.collect import read_key, send_queued, send_report
 from assocpriv.device import Collector
-from assocpriv.guarantees.amplification import Guarantee
 from assocpriv.guarantees.errors import AssocprivError, BasketError, BudgetError, CollectorError, PlanError
 from assocpriv.plans.baskets.catalogue import Catalogue
 from assocpriv.plans.guided.guided_plan import UNIT, Guidance, GuidedPlan, category, class_label, plan_guided
@@ -185,7 +184,7 @@ def test_giving_up_loses_nothing(served: Scripted, path: Path, way: str) -> None
 
 def test_reports_of_other_plans_stay_queued(served: Scripted, path: Path) -> None:
     """Reports of plans that the collector does not have stay queued; several reports share a request."""
-    with Ledger.open(path, limit=Guarantee.from_epsilon(50)) as ledger:
+    with Ledger.open(path, limit=ap.Guarantee.from_epsilon(50)) as ledger:
         for plan, period in ((PLAN, "w1"), (OTHER, "other"), (PLAN, "w2"), (PLAN, "w3")):
             ledger.submit(["1"] if plan is OTHER else BASKET, plan, period=period)
     assert send_queued(served.url, ledger=path) == QueueResult(3, 1)
@@ -258,7 +257,7 @@ def test_a_plan_can_be_pinned(served: Scripted, path: Path) -> None:
 def test_the_devices_limit_holds(served: Scripted, path: Path) -> None:
     """A fetched plan that would reach the device's limit is not answered, and no ledger is made."""
     with pytest.raises(BudgetError, match=r"one report of plan .* would reach the limit"):
-        send(served, path, limit=Guarantee("49%", "50%"))
+        send(served, path, limit=ap.Guarantee("49%", "50%"))
     assert not path.exists()
 
 

@@ -119,18 +119,10 @@ def test_guarantees_hold_under_any_guidance(keep: str, limit: Guarantee) -> None
     plan = plan_guided(SMALL, LABEL, guarantee=limit, keep=keep)
     assert plan.amplification is not None
     assert 1 < plan.amplification < limit.amplification_limit
-    tried = [
-        identity(plan, [0]),
-        identity(plan),
-        guidance_of(plan, [[1, -1, 1, -1]]),
-        guidance_of(plan, [[3, 1, 2, 0]]),
-    ]
-    ratios = []
-    for guidance in tried:
-        distributions = [release_distribution(plan, guidance, values) for values in product(range(2), repeat=2)]
-        ratios.append(worst(distributions))
-        assert ratios[-1] is not None
-        assert ratios[-1] <= plan.amplification
+    slanted = (guidance_of(plan, [direction]) for direction in ([1, -1, 1, -1], [3, 1, 2, 0]))
+    tried, values = [identity(plan, [0]), identity(plan), *slanted], list(product(range(2), repeat=2))
+    ratios = [worst([release_distribution(plan, guidance, each) for each in values]) for guidance in tried]
+    assert all(ratio is not None and ratio <= plan.amplification for ratio in ratios)
     if keep == "tuple":
         assert ratios[1] == plan.amplification
     else:  # one bit alone is mixed no more than it needs
@@ -145,8 +137,8 @@ def test_weight_bounds_hold_for_every_tuple() -> None:
     rng = np.random.default_rng(5)
     for _ in range(20):
         guidance = guidance_of(BITS, rng.normal(size=(int(rng.integers(1, 5)), 5)))
-        low, high = weight_bounds(guidance, PLAIN if guidance.plan_id == PLAIN.plan_id else BITS)
-        weights = Perturbation(plan_guided(ATTRIBUTES, LABEL), guidance).weights(np.array(TUPLES))[0]
+        low, high = weight_bounds(guidance, BITS)
+        weights = Perturbation(PLAIN, guidance).weights(np.array(TUPLES))[0]
         assert (low <= weights).all()
         assert (weights.max(axis=0) == high).all()
     assert (mix_weights(high, MIXING_UNIT) == mix_weights(low, MIXING_UNIT)).all()
@@ -163,7 +155,7 @@ def test_bulk_makes_the_same_bytes(rng: np.random.Generator, plan: GuidedPlan) -
     """Single and bulk randomization consume the same words in the same order and give the same bytes."""
     guidance = guidance_of(plan, [[1, -1, 0, 2, -1], [0, 1, 1, 0, 1]], serial=7)
     inputs = raw_inputs(rng, plan, 500)
-    bulk = np.concatenate(list(randomize_inputs([inputs], plan, guidance, entropy=SeededEntropy(4))))
+    [bulk] = randomize_inputs([inputs], plan, guidance, entropy=SeededEntropy(4))
     entropy, perturbation = SeededEntropy(4), Perturbation(plan, guidance)
     bits = np.array([perturbation.release(row[:-1], entropy) for row in inputs.tolist()], dtype=np.uint8)
     assert np.array_equal(bulk, plan.pack(7, inputs[:, -1], bits))
@@ -194,9 +186,7 @@ def test_probabilities_above_one_are_clipped_and_counted() -> None:
     guidance = guidance_of(plan, [[3, *[0, 1] * 6, 1]])
     counted: list[int] = []
     inputs = np.zeros((1, 8), dtype=np.int32)
-    packed = np.concatenate(
-        list(randomize_inputs([inputs], plan, guidance, entropy=SeededEntropy(0), clipped=counted.append))
-    )
+    [packed] = randomize_inputs([inputs], plan, guidance, entropy=SeededEntropy(0), clipped=counted.append)
     assert sum(counted) == 1
     assert plan.unpack(packed)[2][0, 0] == 1
 

@@ -1,6 +1,7 @@
 """Records of a table: exact output distributions, and the compiled bulk path against the one-report client."""
 
 from fractions import Fraction
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -41,9 +42,7 @@ def number(mechanism: Mechanism, *, optional: bool = False, name: str = "x", int
 
 def table(*, optional: bool = False, protected: int = 2) -> TablePlan:
     """Return a plan with a column of every mechanism, three of them protected."""
-    columns = tuple(
-        number(mechanism, optional=optional, name=f"n{place}") for place, mechanism in enumerate(MECHANISMS)
-    )
+    columns = (number(each, optional=optional, name=f"n{place}") for place, each in enumerate(MECHANISMS))
     region = CategoryColumn("region", Window(3, 1, 4, 1), optional, ("a", "b", "c"))
     label = LabelColumn("class", Window(2, 1, 2, 1), False, ("y", "n"))
     return TablePlan((*columns, region, label), protected, Guarantee("1%", "60%"))
@@ -95,9 +94,7 @@ def test_a_record_has_the_stated_amplification() -> None:
         LabelColumn("d", Window(2, 1, 7, 2), False, ("x", "y")),
     )
     plan = TablePlan(columns, 2, Guarantee("1%", "60%"))
-    records = [
-        {"a": a, "b": b, "c": c, "d": d} for a in ("x", "y", None) for b in "xy" for c in (0.2, 0.7) for d in "xy"
-    ]
+    records = [dict(zip("abcd", each, strict=True)) for each in product(("x", "y", None), "xy", (0.2, 0.7), "xy")]
     distributions = [distribution(lambda entropy, r=r: randomize_record(r, plan, entropy=entropy)) for r in records]
     outputs = set().union(*distributions)
     assert all(outputs == set(each) for each in distributions)
