@@ -41,9 +41,8 @@ def test_python_and_javascript_equal_a_naive_implementation(tmp_path):
     for _ in range(300):
         text = rules_to_text(some_rules(chance, chance.randint(0, 40)), marked=True)
         (tmp_path / "r.json").write_text(text, encoding="utf-8")
-        basket = [
-            7 if name == "7" and chance.random() < 0.5 else name for name in chance.sample(NAMES, chance.randint(0, 12))
-        ]
+        names = chance.sample(NAMES, chance.randint(0, 12))
+        basket = [7 if name == "7" and chance.random() < 0.5 else name for name in names]
         top = chance.randint(1, 4)
         wanted = naive(basket, json.loads(text)["rules"], top)
         found = recommend(basket, read_device_rules(tmp_path / "r.json"), top)

@@ -338,21 +338,15 @@ def test_plans_with_a_taxonomy(tmp_path: Path) -> None:
     (tmp_path / "names.txt").write_text("dairy\nbeer\nfood\n")
     (tmp_path / "out.txt").write_text("wine\nbags\n")
     tree = ["--taxonomy", tmp_path / "tree.csv", "--catalogue", tmp_path / "names.txt"]
-    cases: list[tuple[list[Any], dict[str, Any]]] = [
-        ([], {}),
-        (["--unlisted", "drop"], {"unlisted": "drop"}),
-        (["--leave-out", tmp_path / "out.txt"], {"left_out": ("bags", "wine")}),
-    ]
+    leave_out, left_out, path = ["--leave-out", tmp_path / "out.txt"], ("bags", "wine"), tmp_path / "p.json"
     parents = (("beer", "drinks"), ("dairy", "food"), ("drinks", "food"), ("milk", "dairy"), ("wine", "drinks"))
-    for number, (options, fields) in enumerate(cases):
-        path = tmp_path / f"{number}.json"
-        run(*PLAN, *tree, *options, "-o", path)
-        names, items = Names(parents=parents, **fields), ["dairy", "beer", "food"]
-        assert read_plan(path) == make_plan(items, ap.Guarantee("5%", "50%"), transaction_size=2, names=names)
-    run(*PLAN, "--items", 3, "--leave-out", tmp_path / "out.txt", "-o", tmp_path / "n.json")
-    assert read_plan(tmp_path / "n.json").names == Names(left_out=("bags", "wine"))
-    run(*PLAN, "--items", 3, "-o", tmp_path / "plain.json")
-    assert read_plan(tmp_path / "plain.json").names == Names()
+    made = {"transaction_size": 2, "names": Names(parents=parents, unlisted="drop", left_out=left_out)}
+    run(*PLAN, *tree, *leave_out, "--unlisted", "drop", "-o", path)
+    assert read_plan(path) == make_plan(["dairy", "beer", "food"], ap.Guarantee("5%", "50%"), **made)
+    run(*PLAN, *tree, "-o", path, "--force")
+    assert read_plan(path).names == Names(parents=parents)
+    run(*PLAN, "--items", 3, *leave_out, "-o", path, "--force")
+    assert read_plan(path).names == Names(left_out=left_out)
 
 
 def test_a_sample_is_rolled_up(tmp_path: Path) -> None:

@@ -155,8 +155,7 @@ def test_a_record_of_other_columns_is_refused():
 @pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame, pa.table])
 def test_text_in_a_frame_is_no_number(kind):
     """A frame's text column is refused with advice and without its values."""
-    with pytest.raises(
-        RecordError, match="has no number in record 1; a Parquet or frame column must hold numbers, not"
-    ) as no:
+    message = "has no number in record 1; a Parquet or frame column must hold numbers, not"
+    with pytest.raises(RecordError, match=message) as no:
         predict(kind({"age": ["1234567", "2"], "region": ["south", "south"]}), MODEL)
     assert "1234567" not in str(no.value)
