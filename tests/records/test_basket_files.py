@@ -24,7 +24,7 @@ from assocpriv.records.basket_files import BatchOptions, ReadCounts, stream_bask
 from assocpriv.records.baskets import Baskets, to_baskets
 from assocpriv.records.cells import MISSING_WORDS, join_cells
 from assocpriv.records.layout import ReadOptions
-from tests.records.test_baskets import named
+from tests.records.conftest import named, refused
 
 ABC, FOUR = Catalogue(["a", "b", "c"]), Catalogue.numbered(4)
 SECRET = "Zx9secret"
@@ -74,8 +74,7 @@ def test_dat_matches_a_naive_parser(lines: Any, end: str, last: bool, chunk: int
         patch.setattr(basket_sources, "CHUNK_BYTES", chunk)
         path = written(Path(folder), "x.dat", text.encode())
         if not any(expected):
-            with pytest.raises(BasketError, match=r"no baskets|no item"):
-                read_baskets(path, empty="keep")
+            refused(r"no baskets|no item", read_baskets, path, empty="keep")
         else:
             options = {"repeats": "merge", "empty": "keep"}
             got = [{str(int(name)) for name in basket} for basket in expected]
@@ -123,8 +122,7 @@ def test_the_first_bad_byte_is_reported() -> None:
         for chunk in (1, 8, 1 << 20):
             with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
                 patch.setattr(basket_sources, "CHUNK_BYTES", chunk)
-                with pytest.raises(BasketError, match=f"line 2 .*{texts[order[0]]}"):
-                    read_baskets(written(Path(folder), "x.dat", content))
+                refused(f"line 2 .*{texts[order[0]]}", read_baskets, written(Path(folder), "x.dat", content))
 
 
 # ---- CSV and Parquet
@@ -241,8 +239,7 @@ def test_long_parquet_in_groups(tmp_path: Path, coded: bool, shuffled: bool) -> 
 def test_parquet_of_numbers_and_empties(tmp_path: Path) -> None:
     """Integer items are their decimals, sorted as names; null and empty lists are empty baskets."""
     path = written(tmp_path, "x.pq", {"basket": [[10, 9], None, []]})
-    with pytest.raises(BasketError, match=r"x.pq: basket 2 is an empty basket \(2 in all\)"):
-        read_baskets(path)
+    refused(r"x.pq: basket 2 is an empty basket \(2 in all\)", read_baskets, path)
     baskets, counts = counted(path, empty="keep")
     assert (named(baskets), list(baskets.catalogue)) == ([{"9", "10"}, set(), set()], ["10", "9"])
     assert counts.empty_kept == 2
@@ -395,11 +392,9 @@ def test_damaged_gzip(tmp_path: Path, name: str) -> None:
 def test_files_that_cannot_be_opened(tmp_path: Path, ending: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A missing file, a folder and a file without permission have different errors."""
     path = tmp_path / f"x{ending}"
-    with pytest.raises(BasketError, match="no such file"):
-        read_baskets(path)
+    refused("no such file", read_baskets, path)
     path.mkdir()
-    with pytest.raises(BasketError, match="folder"):
-        read_baskets(str(path))
+    refused("folder", read_baskets, str(path))
     path.rmdir()
 
     def refuse(path: Path, progress: object) -> None:
@@ -469,8 +464,7 @@ def test_streams_report_positions_across_batches(
     text = "\n".join((" " if kind == ".dat" else ",").join(names) for names in lists).encode()
     path = written(tmp_path, f"x{kind}", {"items": lists} if kind == ".parquet" else text)
     stream = stream_baskets(path, Catalogue.numbered(14))
-    with pytest.raises(BasketError, match=match if kind == ".parquet" else match.replace("basket", "line", 1)):
-        list(stream)
+    refused(match if kind == ".parquet" else match.replace("basket", "line", 1), list, stream)
     assert 1000 < stream.counts.baskets <= 2500
 
 
@@ -488,8 +482,7 @@ def test_streams_keep_the_memory_limit(tmp_path: Path) -> None:
 
 def test_streams_check_their_options_at_once(tmp_path: Path) -> None:
     """Invalid options are refused before the file is opened."""
-    with pytest.raises(BasketError, match="repeats must be one of"):
-        stream_baskets(tmp_path / "nothing.dat", ABC, ReadOptions(repeats="count"))
+    refused("repeats must be one of", ReadOptions, repeats="count")
     with pytest.raises(BasketError, match=r"nothing.dat: no such file"):
         next(stream_baskets(tmp_path / "nothing.dat", ABC))
 
