@@ -4,6 +4,7 @@ import dataclasses
 import io
 import itertools
 import json
+from collections.abc import Callable
 from fractions import Fraction
 from functools import cache
 from math import comb
@@ -24,6 +25,7 @@ from assocpriv.guarantees.integer_noise import IntegerNoise, epsilon_from_rho
 from assocpriv.plans.baskets.catalogue import Catalogue
 from assocpriv.records.baskets import Baskets
 from assocpriv.releasing.basket_release import ReleaseOptions, _Groups, release_baskets
+from assocpriv.simulation.basket_simulation import RawCounter, TrueSupports
 from assocpriv.simulation.enumeration import SeededEntropy
 from assocpriv.simulation.synthetic import QuestSettings, generate_quest
 
@@ -49,6 +51,12 @@ def shop(n: int, seed: int = 1, items: int = 60, mean: float = 4.0) -> Baskets:
 def quiet(n: int, delta: Fraction) -> Release:
     """Return a release of generated baskets without noise."""
     return release_baskets(shop(n), ReleaseOptions(Fraction(1), delta), entropy=NoNoise(1))
+
+
+def refused(says: str, call: Callable[..., Any], /, *given: Any, **options: Any) -> None:
+    """Check that a call is refused with such words."""
+    with pytest.raises(AssocprivError, match=says):
+        call(*given, **options)
 
 
 def counts_of(release: Release) -> list[np.ndarray]:
@@ -118,12 +126,13 @@ def test_counts_without_noise_are_weighted_supports() -> None:
 
 
 def test_groups_count_as_a_loop_does() -> None:
-    """Groups by size count what single baskets hold; empty baskets and those without items are no obstacle."""
+    """Groups by size count what single baskets hold; empty baskets, and no baskets at all, are no obstacle."""
     baskets = Baskets.from_sets([[], ["a"], ["a", "b"], ["a", "b", "c"], []] * 50, Catalogue([*"abcd"]), empty="keep")
     groups = _Groups(baskets, 2)
     pairs = np.array(list(itertools.combinations(range(4), 2)))
     assert groups.sizes.tolist() == [2, 3]
     assert groups.count(pairs, np.array([1, 10])).tolist() == [50 + 500, 500, 0, 500, 0, 0]
+    assert _Groups(baskets[:0], 2).count(pairs, np.zeros(0, dtype=np.int64)).tolist() == [0] * 6
 
 
 class Lowered(NoNoise):
@@ -143,8 +152,8 @@ def test_larger_sets_are_chosen_by_noisy_counts() -> None:
     """A triple whose pairs are frequent is counted; it is not where noise makes these pairs rare."""
     baskets = Baskets.from_sets([{"a", "b", "c"}] * 80 + [{"a"}, {"b"}, {"c"}] * 4_000, Catalogue([*"abcd"]))
     plain, lowered = (release_baskets(baskets, OPTIONS, entropy=source) for source in (NoNoise(1), Lowered(4)))
-    assert [level.itemsets.shape[1] for _, level in plain.levels] == [1, 2, 3]
-    assert [level.itemsets.shape[1] for _, level in lowered.levels] == [1, 2]
+    largest = [[level.itemsets.shape[1] for _, level in made.levels] for made in (plain, lowered)]
+    assert largest == [[1, 2, 3], [1, 2]]
     assert (lowered.levels[1][1].counts < 0).all()
 
 
@@ -155,8 +164,7 @@ def test_every_number_has_noise() -> None:
     for seed in range(3):
         made = release_baskets(baskets, OPTIONS, entropy=SeededEntropy(seed))
         assert made.total != len(baskets)
-        found = counts_of(made)[:3]
-        for one, other in zip(exact, found, strict=True):
+        for one, other in zip(exact, counts_of(made)[:3], strict=True):
             assert len(one) != len(other) or (one != other).mean() > 0.8
         assert all(abs(each.noise.variance) > SCALE**2 for _, each in made.levels)
 
@@ -197,12 +205,10 @@ def test_persons_cost_as_often_as_they_count() -> None:
 def test_a_release_that_claims_too_little_is_refused() -> None:
     """A smaller ε than the noise proves is refused; so is the noise of a smaller change."""
     made = release_baskets(shop(20_000), OPTIONS, entropy=SeededEntropy(1))
-    with pytest.raises(AssocprivError, match="the release's noise proves only epsilon"):
-        dataclasses.replace(made, epsilon=Fraction(99, 100))
-    with pytest.raises(AssocprivError, match="the release's noise proves only epsilon"):
-        dataclasses.replace(made, baskets_per_person=2)
-    with pytest.raises(AssocprivError, match="the release's noise proves only epsilon"):
-        dataclasses.replace(made, total_noise=IntegerNoise(made.total_noise.rate * 2))
+    refused("the release's noise proves only epsilon", dataclasses.replace, made, epsilon=Fraction(99, 100))
+    refused("the release's noise proves only epsilon", dataclasses.replace, made, baskets_per_person=2)
+    louder = IntegerNoise(made.total_noise.rate * 2)
+    refused("the release's noise proves only epsilon", dataclasses.replace, made, total_noise=louder)
 
 
 # ---- estimates
@@ -214,18 +220,13 @@ def test_frequent_pairs_of_20_000_baskets_are_found() -> None:
     Estimates of pairs are within a standard error of .35 points; the raw counts of large baskets are not corrected.
     """
     baskets = shop(20_000, items=200, mean=6.0)
-    rows = np.zeros((len(baskets), 200), dtype=np.float32)
-    rows[np.repeat(np.arange(len(baskets)), baskets.sizes), baskets.items] = 1
-    both = rows.T @ rows / len(baskets)
-    names = [*baskets.catalogue]
-    truth = {frozenset([names[i], names[j]]): float(both[i, j]) for i in range(200) for j in range(i)}
-    truth |= {frozenset([names[i]]): float(both[i, i]) for i in range(200)}
+    truth = TrueSupports(baskets.catalogue, RawCounter(baskets.offsets, baskets.items, len(baskets.catalogue)))
+    pairs = list(map(frozenset, itertools.combinations(baskets.catalogue, 2)))
     found = ap.mine(release_baskets(baskets, OPTIONS, entropy=SeededEntropy(5)), top=150)
-    pairs = sorted((q for q in truth if len(q) == 2), key=lambda q: -truth[q])[:20]
     own = found[found["length"] == 2].nlargest(20, "support")["itemsets"]
-    assert len(set(own) & set(pairs)) >= 18
+    assert len({*own} & {pairs[place] for place in np.argsort(-truth.supports(pairs))[:20]}) >= 18
     known = found[found["length"] <= 2]
-    exact = known["itemsets"].map(truth)
+    exact = truth.supports(known["itemsets"].tolist())
     held = (known["ci_low"] <= exact) & (exact <= known["ci_high"])
     assert held.mean() > 0.9
     z = (known["unbiased"] - exact) / known["unbiased_error"]
@@ -236,23 +237,20 @@ def test_frequent_pairs_of_20_000_baskets_are_found() -> None:
 def test_all_questions_read_releases(tmp_path: Path) -> None:
     """Rules, named sets, substitutes and comparisons take releases and their files; two are read together."""
     shops = [release_baskets(shop(10_000, seed, 20), OPTIONS, entropy=SeededEntropy(seed)) for seed in (1, 2)]
-    for number, made in enumerate(shops):
-        made.write(tmp_path / f"{number}.parquet")
-    together = ap.mine([tmp_path / "0.parquet", tmp_path / "1.parquet"])
-    alone = ap.mine(shops[0])
-    assert together.attrs["assocpriv"]["reports"] > 1.9 * alone.attrs["assocpriv"]["reports"] / 2
+    paths = [tmp_path / "0.parquet", tmp_path / "1.parquet"]
+    for made, path in zip(shops, paths, strict=True):
+        made.write(path)
+    together, alone = ap.mine(paths), ap.mine(shops[0])
+    assert together.attrs["assocpriv"]["reports"] > 1.9 * alone.attrs["assocpriv"]["reports"]
     assert together["std_error"].iloc[0] < alone["std_error"].iloc[0]
     best = [*alone["itemsets"].iloc[0]]
     assert ap.ask(shops[0], [best])["support"].iloc[0] == pytest.approx(alone["support"].iloc[0])
-    assert len(ap.association_rules(alone, "20%").columns)
+    assert len(ap.association_rules(alone, "20%")) > 0
     assert ap.compare([shops[0]], [shops[1]]).to_frame()["itemsets"].map(len).max() >= 2
     assert "lift_by_size" in ap.substitutes(shops[0])
-    with pytest.raises(AssocprivError, match="no release"):
-        ap.mine(shops[0], "2%", fdr="5%")
-    with pytest.raises(AssocprivError, match="refine takes the reports of a first round"):
-        ap.refine(shops[0])
-    with pytest.raises(AssocprivError, match="named twice"):
-        ap.mine([tmp_path / "0.parquet", tmp_path / "0.parquet"])
+    refused("no release", ap.mine, shops[0], "2%", fdr="5%")
+    refused("refine takes the reports of a first round", ap.refine, shops[0])
+    refused("named twice", ap.mine, [paths[0], paths[0]])
 
 
 # ---- files and refusals
@@ -263,28 +261,9 @@ def test_files_keep_all(tmp_path: Path) -> None:
     made = ap.release([{"milk", "tea"}, {"tea"}] * 5_000, ["milk", "tea"], epsilon=2)
     made.write(tmp_path / "r.parquet")
     again = ap.read_release(tmp_path / "r.parquet")
-    assert again.plan_id == made.plan_id
-    assert again.spent == made.spent
-    assert repr(again) == repr(made)
+    assert (again.plan_id, again.spent, repr(again)) == (made.plan_id, made.spent, repr(made))
     table = pq.read_table(tmp_path / "r.parquet")
     assert {name for names in table["itemset"].to_pylist() for name in names} == {"milk", "tea"}
-
-
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [(b'"total":', b'"tota1":'), (b'"epsilon":"1/1"', b'"epsilon":"1/2"'), (b'"version":1', b'"version":2'),
-     (b'"squared":true', b'"squared":null'), (b'"transaction_size":', b'"transaction_size":1')],
-)  # fmt: skip
-def test_changed_files_are_refused(tmp_path: Path, old: bytes, new: bytes) -> None:
-    """Facts that were changed are refused, with the path and one sentence."""
-    ap.release([{"a", "b"}, {"b"}] * 5_000, ["a", "b"]).write(tmp_path / "r.parquet")
-    table = pq.read_table(tmp_path / "r.parquet")
-    facts = table.schema.metadata[b"assocpriv-release"]
-    assert old in facts
-    changed = table.replace_schema_metadata({b"assocpriv-release": facts.replace(old, new, 1)})
-    pq.write_table(changed, tmp_path / "c.parquet")
-    with pytest.raises(AssocprivError, match=r"c\.parquet"):
-        ap.read_release(tmp_path / "c.parquet")
 
 
 def test_pure_releases_are_read_again(tmp_path: Path) -> None:
@@ -305,47 +284,55 @@ def test_sizes_are_those_of_the_stage_that_counts_them() -> None:
     assert ap.mine(made, max_itemset=3)["length"].max() >= 2
 
 
-def edited(table: Any, change: str) -> Any:
-    """Return the table of a release with a change that no writer makes."""
-    rows = table.num_rows
-    first = table.slice(0, 1)
-    return {
-        "a count twice": lambda: pa.concat_tables([table, first]),
-        "rows of no stage": lambda: pa.concat_tables(
-            [table, pa.table({**first.to_pydict(), "stage": [7]}, schema=table.schema)]
-        ),
-        "rows reversed": lambda: table.take(list(reversed(range(rows)))),
-        "a column more": lambda: table.append_column("exact", pa.array([0] * rows)),
-        "counts as floats": lambda: table.set_column(2, "count", table["count"].cast(pa.float64())),
-        "a count missing": lambda: table.set_column(2, "count", pa.array([None] + [1] * (rows - 1), pa.int64())),
-        "the least count": lambda: table.set_column(2, "count", pa.array([-(2**63)] + [1] * (rows - 1), pa.int64())),
-        "no rows": lambda: table.slice(0, 0),
-        "no second stage": lambda: with_facts(table, lambda facts: {**facts, "stages": facts["stages"][:1]}),
-        "persons by a flag": lambda: with_facts(table, lambda facts: {**facts, "baskets_per_person": True}),
-        "a total as text": lambda: with_facts(table, lambda facts: {**facts, "total": "5"}),
-        "a huge total": lambda: with_facts(table, lambda facts: {**facts, "total": 10**400}),
-        "more δ than any": lambda: with_facts(table, lambda facts: {**facts, "delta": "1/2"}),
-    }[change]()
-
-
-def with_facts(table: Any, change: Any) -> Any:
+def stated(table: Any, change: Callable[[dict[str, Any]], dict[str, Any]]) -> Any:
     """Return a table with other facts."""
-    facts = json.loads(table.schema.metadata[b"assocpriv-release"])
-    return table.replace_schema_metadata({b"assocpriv-release": json.dumps(change(facts)).encode()})
+    facts = change(json.loads(table.schema.metadata[b"assocpriv-release"]))
+    return table.replace_schema_metadata({b"assocpriv-release": json.dumps(facts).encode()})
 
 
-@pytest.mark.parametrize(
-    "change",
-    ["a count twice", "rows of no stage", "rows reversed", "a column more", "counts as floats", "a count missing",
-     "the least count", "no rows", "no second stage", "persons by a flag", "a total as text", "a huge total",
-     "more δ than any"],
-)  # fmt: skip
+def resized(facts: dict[str, Any]) -> dict[str, Any]:
+    """Return facts of another transaction size of the first stage."""
+    first, second = facts["stages"]
+    return facts | {"stages": [first | {"transaction_size": 12}, second]}
+
+
+def counted(table: Any, counts: list[int | None]) -> Any:
+    """Return a table with other first counts."""
+    return table.set_column(2, "count", pa.array(counts + [1] * (table.num_rows - len(counts)), pa.int64()))
+
+
+STAGE_7 = pa.array([7], pa.int8())
+EDITS: dict[str, Callable[[Any], Any]] = {  # of the table of a release, which no writer makes
+    "a count twice": lambda table: pa.concat_tables([table, table[:1]]),
+    "rows of no stage": lambda table: pa.concat_tables([table, table[:1].set_column(0, "stage", STAGE_7)]),
+    "rows reversed": lambda table: table.take(list(reversed(range(table.num_rows)))),
+    "a column more": lambda table: table.append_column("exact", pa.array([0] * table.num_rows)),
+    "counts as floats": lambda table: table.set_column(2, "count", table["count"].cast(pa.float64())),
+    "a count missing": lambda table: counted(table, [None]),
+    "the least count": lambda table: counted(table, [-(2**63)]),
+    "no rows": lambda table: table[:0],
+    "no second stage": lambda table: stated(table, lambda facts: facts | {"stages": facts["stages"][:1]}),
+    "persons by a flag": lambda table: stated(table, lambda facts: facts | {"baskets_per_person": True}),
+    "no total": lambda table: stated(table, lambda facts: {"tota1": facts.pop("total")} | facts),
+    "a total as text": lambda table: stated(table, lambda facts: facts | {"total": "5"}),
+    "a huge total": lambda table: stated(table, lambda facts: facts | {"total": 10**400}),
+    "more δ than any": lambda table: stated(table, lambda facts: facts | {"delta": "1/2"}),
+    "less ε than is spent": lambda table: stated(table, lambda facts: facts | {"epsilon": "1/2"}),
+    "another version": lambda table: stated(table, lambda facts: facts | {"version": 2}),
+    "no kind of noise": lambda table: stated(table, lambda facts: facts | {"squared": None}),
+    "another size": lambda table: stated(table, resized),
+}
+
+
+@pytest.mark.parametrize("change", EDITS)
 def test_what_no_writer_writes_is_refused(tmp_path: Path, change: str) -> None:
     """Counts whose noise the facts do not state, and facts of another form, are refused in one line."""
     ap.release(BASKETS, ["a", "b"], output=tmp_path / "r.parquet")
-    pq.write_table(edited(pq.read_table(tmp_path / "r.parquet"), change), tmp_path / "c.parquet")
-    with pytest.raises(AssocprivError, match=r"c\.parquet"):
-        ap.read_release(tmp_path / "c.parquet")
+    table = pq.read_table(tmp_path / "r.parquet")
+    edited = EDITS[change](table)
+    assert not edited.equals(table, check_metadata=True)
+    pq.write_table(edited, tmp_path / "c.parquet")
+    refused(r"c\.parquet", ap.read_release, tmp_path / "c.parquet")
 
 
 def test_baskets_count_once(tmp_path: Path) -> None:
@@ -353,21 +340,11 @@ def test_baskets_count_once(tmp_path: Path) -> None:
     (tmp_path / "b.csv").write_text("a,b\nb\n" * 3_000, encoding="utf-8")
     (tmp_path / "copy.csv").write_bytes((tmp_path / "b.csv").read_bytes())
     for second in ("b.csv", "copy.csv"):
-        with pytest.raises(AssocprivError, match="named twice, or is a copy"):
-            ap.release([tmp_path / "b.csv", tmp_path / second], ["a", "b"])
+        refused("named twice, or is a copy", ap.release, [tmp_path / "b.csv", tmp_path / second], ["a", "b"])
     ap.release([tmp_path / "b.csv"], ["a", "b"], output=tmp_path / "r.parquet")
-    with pytest.raises(AssocprivError, match="holds no baskets"):
-        ap.release(tmp_path / "r.parquet", ["a", "b"])
-    with pytest.raises(AssocprivError, match="mine it first"):
-        ap.association_rules(tmp_path / "r.parquet")
-    with pytest.raises(AssocprivError, match="baskets_per_person must be"):
-        ap.release(tmp_path / "b.csv", ["a", "b"], person="x", baskets_per_person=0)
-
-
-def test_no_baskets_are_counted_as_such() -> None:
-    """Where noise alone lifts the number of baskets, none are counted without a fault."""
-    groups = _Groups(Baskets.from_sets([], Catalogue([*"abc"])), 2)
-    assert groups.count(np.array([[0, 1], [0, 2], [1, 2]]), np.zeros(0, dtype=np.int64)).tolist() == [0, 0, 0]
+    refused("holds no baskets", ap.release, tmp_path / "r.parquet", ["a", "b"])
+    refused("mine it first", ap.association_rules, tmp_path / "r.parquet")
+    refused("baskets_per_person must be", ap.release, tmp_path / "b.csv", ["a", "b"], person="x", baskets_per_person=0)
 
 
 def test_pure_noise_can_be_drawn_for_large_baskets() -> None:
@@ -388,16 +365,13 @@ REFUSALS: list[tuple[dict[str, Any], str]] = [
 @pytest.mark.parametrize(("options", "wrong"), REFUSALS)
 def test_refusals(options: dict[str, Any], wrong: str) -> None:
     """Numbers out of range, and too few baskets, are refused."""
-    with pytest.raises(AssocprivError, match=wrong):
-        ap.release([{"a"}, {"b"}] * 2_000, ["a", "b"], **options)
+    refused(wrong, ap.release, [{"a"}, {"b"}] * 2_000, ["a", "b"], **options)
 
 
 def test_few_baskets_and_short_catalogues() -> None:
     """Forty baskets tell nothing; unknown items are refused or dropped; one item and empty baskets can be counted."""
-    with pytest.raises(AssocprivError, match="are too few for epsilon = 1"):
-        ap.release([{"a"}] * 40, ["a"])
-    with pytest.raises(AssocprivError, match="catalogue"):
-        ap.release([{"a", "z"}] * 4_000, ["a"])
+    refused("are too few for epsilon = 1", ap.release, [{"a"}] * 40, ["a"])
+    refused("catalogue", ap.release, [{"a", "z"}] * 4_000, ["a"])
     made = ap.release([{"a", "z"}, set()] * 4_000, ["a"], unknown="drop", empty="keep")
     assert ap.mine(made)["support"].iloc[0] == pytest.approx(0.5, abs=0.05)
 

@@ -4,10 +4,11 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
+from releasing.test_basket_release import refused
 
 import assocpriv as ap
 from assocpriv.files.release_ledger import BudgetEntry, ReleaseBudget, parse_limit, spend
-from assocpriv.guarantees.errors import AssocprivError, BudgetError
+from assocpriv.guarantees.errors import BudgetError
 from assocpriv.guarantees.integer_noise import epsilon_from_rho
 
 BASKETS = [{"a", "b"}, {"b"}] * 5_000
@@ -80,31 +81,24 @@ def test_a_ledger_is_of_one_unit_and_limit(
 ) -> None:
     """Baskets and persons do not add up, and a limit is not changed."""
     spend(tmp_path / "l", entry(), "basket", LIMIT)
-    with pytest.raises(AssocprivError, match=wrong):
-        spend(tmp_path / "l", entry(), unit, limit)
+    refused(wrong, spend, tmp_path / "l", entry(), unit, limit)
 
 
 def test_refusals(tmp_path: Path) -> None:
     """A new ledger needs a limit, and one without δ pure releases; damaged ones and other files are refused."""
-    with pytest.raises(AssocprivError, match="there is no ledger"):
-        ap.release(BASKETS, ["a", "b"], ledger=tmp_path / "none")
-    with pytest.raises(AssocprivError, match="name its file"):
-        ap.release(BASKETS, ["a", "b"], limit="1,1e-8")
+    refused("there is no ledger", ap.release, BASKETS, ["a", "b"], ledger=tmp_path / "none")
+    refused("name its file", ap.release, BASKETS, ["a", "b"], limit="1,1e-8")
     with pytest.raises(BudgetError, match="allows no δ"):
         spend(tmp_path / "pure", entry(), "basket", (Fraction(9), Fraction(0)))
     for text in ("4", "0,1e-7", "1,2", "x,y"):
-        with pytest.raises(AssocprivError, match=r"limit"):
-            parse_limit(text)
+        refused(r"limit", parse_limit, text)
     spend(tmp_path / "l", entry(), "basket", LIMIT)
     lines = (tmp_path / "l").read_text(encoding="utf-8")
     (tmp_path / "l").write_text(lines.replace('"1/1"', '"1/0"'), encoding="utf-8")
-    with pytest.raises(AssocprivError, match="is damaged"):
-        ap.release_budget(tmp_path / "l")
+    refused("is damaged", ap.release_budget, tmp_path / "l")
     (tmp_path / "o").write_text("{}", encoding="utf-8")
-    with pytest.raises(AssocprivError, match="no ledger of releases"):
-        spend(tmp_path / "o", entry(), "basket", None)
-    with pytest.raises(AssocprivError, match="cannot read"):
-        ap.release_budget(tmp_path / "absent")
+    refused("no ledger of releases", spend, tmp_path / "o", entry(), "basket", None)
+    refused("cannot read", ap.release_budget, tmp_path / "absent")
 
 
 def test_the_page_to_sign_states_the_guarantee(tmp_path: Path) -> None:
