@@ -155,7 +155,6 @@ TABLES = {
     "counts": ([GOODS[:4], *([str(row % 5), "2", "0", "3"] for row in range(9))], "such as quantities of items"),
     "answers": ([["left", "yes", "no", "yes", "no"]] * 3 + [["right", "no", "no", "yes", "yes"]] * 3, "lines repeat"),
     "common names only": ([["items"], *LAYOUTS["basket"]], "lines header=yes"),
-    "lists in cells": ([["order", "items"], *([f"{n}", "tea,milk"] for n in range(9))], "list item=items within=,"),
     "ragged below a header": ([["order", "item"], ["1", "tea"], ["2", "tea", "milk"]], "line 3 has more or fewer"),
     "pairs of opposites": ([["tea", "milk"], ["0", "1"], ["1", "0"], ["1", "0"]], "one-hot"),
     "several ids": ([["day", "who", *GOODS], *([f"d{n % 2}", f"c{n % 3}", *"101010"] for n in range(9))], "in a table"),
@@ -498,7 +497,6 @@ EXPORTS: dict[str, tuple[str, bytes, Any]] = {  # as tills, shop systems and spr
     "a title above known names": (
         "t.csv", "Mai\n\nN° ticket;Désignation\n1;tea\n1;rye\n2;tea\n".encode(), [{"tea", "rye"}, {"tea"}],
     ),
-    "a title": ("t.csv", b"March\nreceipt,item\n1,tea\n", [{"tea"}]),
     "returned, of no usual name": (
         "t.csv", b"receipt,item,sum\n1,tea,3\n2,tea,-3\n",
         "line 3 has a number below zero in column 3.*quantity=#3 .*=none ",
