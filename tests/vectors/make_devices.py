@@ -218,12 +218,8 @@ def decision_on(book: LedgerBook, request: dict[str, Any], limit: dict[str, str]
 
 def request_case(reports: list[Any], request: dict[str, Any], limit: dict[str, str] | None) -> dict[str, Any]:
     """Return one case of a requested report: the decision, and the remaining reports."""
-    return {
-        "reports": reports,
-        "request": request,
-        "limit": limit,
-        "found": decision_on(book_of(reports), request, limit),
-    }
+    found = decision_on(book_of(reports), request, limit)
+    return {"reports": reports, "request": request, "limit": limit, "found": found}
 
 
 def as_content(record: Any) -> dict[str, Any]:

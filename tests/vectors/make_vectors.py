@@ -225,14 +225,10 @@ def fixed_plans() -> dict[str, dict[str, Any]]:
 
 def named_plans() -> dict[str, dict[str, Any]]:
     """Return plans that roll names up, leave some out, or drop unlisted ones."""
-    report_type, parents = (
-        type_content(selects("001", (1, 1), 10), 2),
-        TREE | {LATER: "gifts", LATE: "gifts", "gifts": "bags"},
-    )
+    report_type = type_content(selects("001", (1, 1), 10), 2)
+    rolled = {"parents": TREE | {LATER: "gifts", LATE: "gifts", "gifts": "bags"}, "left_out": ["bags", "cheese", LATE]}
     return {
-        "names-items": plan_content(
-            ["drinks", "beer", "dairy"], report_type, parents=parents, left_out=["bags", "cheese", LATE]
-        ),
+        "names-items": plan_content(["drinks", "beer", "dairy"], report_type, **rolled),
         "names-left-out": plan_content(["drinks", "beer"], report_type, left_out=["bags", LATE, LATER]),
         "names-drop": plan_content(12, report_type, unlisted="drop"),
         "names-64-steps": plan_content(["s64", "other"], report_type, parents=LINE),
@@ -309,6 +305,11 @@ def edited(plan: dict[str, Any], **changes: Any) -> dict[str, Any]:
     return made
 
 
+def weighing(plan: dict[str, Any], *weights: Any) -> dict[str, Any]:
+    """Return a copy of a plan with other weights in its last report type."""
+    return edited(plan, operator__keep_weights=list(weights))
+
+
 def without(content: dict[str, Any], name: str) -> dict[str, Any]:
     """Return content without a field."""
     return {key: value for key, value in content.items() if key != name}
@@ -371,15 +372,13 @@ def bad_guarantees() -> dict[str, dict[str, Any]]:
         "the posterior is 1": edited(none, guarantee__posterior="1/1"),
         "the amplification is above the guarantee's limit": edited(none, guarantee__prior="1/4"),
         "the amplification equals the guarantee's limit": edited(example, guarantee__prior="1/8"),
-        "the amplification equals the limit, fixed size": edited(hand, operator__keep_weights=["1", "19"]),
-        "the amplification is above the limit, fixed size": edited(fixed_size, operator__keep_weights=["1", "20", "2"]),
-        "the amplification from the middle weight down": edited(fixed_size, operator__keep_weights=["20", "1", "2"]),
+        "the amplification equals the limit, fixed size": weighing(hand, "1", "19"),
+        "the amplification is above the limit, fixed size": weighing(fixed_size, "1", "20", "2"),
+        "the amplification from the middle weight down": weighing(fixed_size, "20", "1", "2"),
         "two reports at the limit together": edited(two, guarantee__prior="1/50"),
         "each report below the limit, two above it": edited(two, guarantee__prior="1/20"),
         "three reports where two reach just below the limit": edited(two, reports_per_person=3),
-        "the last report type's amplification alone is above the limit": edited(
-            three, operator__keep_weights=["1", "3", "10"]
-        ),
+        "the last report type's amplification alone is above the limit": weighing(three, "1", "3", "10"),
     }
 
 
@@ -387,6 +386,7 @@ def bad_coded() -> dict[str, dict[str, Any]]:
     """Return plans whose select-a-size operator or generator breaks a rule."""
     plans = good_plans()
     none, code, rs = plans["names-drop"], plans["bch-r1-b64"], plans["reed-solomon-r3-b64"]
+    operator = none["report_types"][0]["operator"]
     wide, small = bch(24, 0x100001B, 1, ones=True), selects("01", (1, 1), 10)
     return {
         "the weights do not sum to 2^weight_bits": edited(none, operator__keep_weights=["102", "102", "717"]),
@@ -400,9 +400,7 @@ def bad_coded() -> dict[str, dict[str, Any]]:
         "the size is not whole": edited(none, operator__size=2.0),
         "the size is true": edited(plans["worked-example"], operator__size=True),
         "a field too many in the operator": edited(none, operator__comment="hello"),
-        "the operator's kind is missing": edited(
-            none, report_type__operator=without(none["report_types"][0]["operator"], "kind")
-        ),
+        "the operator's kind is missing": edited(none, report_type__operator=without(operator, "kind")),
         "the operator's kind is unknown": edited(none, operator__kind="top-k"),
         "the operator's kind is that of other fields": edited(none, operator__kind="fixed-size"),
         "the polynomial is irreducible but not primitive": edited(code, generator__field_polynomial=0b11111),
@@ -431,10 +429,6 @@ def bad_fixed() -> dict[str, dict[str, Any]]:
     plans = good_plans()
     fixed_size, hand = plans["fixed-3-of-8"], plans["fixed-by-hand"]
     low, high = plans["fixed-never-below-2"], plans["fixed-never-above-2"]
-
-    def weighing(plan: dict[str, Any], *weighed: Any) -> dict[str, Any]:
-        return edited(plan, operator__keep_weights=list(weighed))
-
     return {
         "a fixed size with a generator": edited(fixed_size, report_type__generator=bch(4, 0b10011, 2, ones=False)),
         "a fixed size of the other kind": edited(fixed_size, operator__kind="select-a-size"),
@@ -490,6 +484,7 @@ def bad_report_types() -> dict[str, dict[str, Any]]:
     none, two = plans["names-drop"], plans["asks-items-and-sizes"]
     [items, sizes], [one] = two["report_types"], none["report_types"]
     alone = edited(two, report_types=[sizes | {"share": "1 of 1"}])
+    beyond = [items | {"share": f"{1 << 32} of {(1 << 32) + 1}"}, sizes | {"share": f"1 of {(1 << 32) + 1}"}]
     shares: list[Any] = [
         "0 of 1", "1", "1/1", "01 of 1", "1 of 01", "1 of 1 ", "1 of 1\n", "1 OF 1", "-1 of 1", "\uff11 of 1",
     ]  # fmt: skip
@@ -513,13 +508,7 @@ def bad_report_types() -> dict[str, dict[str, Any]]:
         **{f"the share is {json.dumps(way)}": edited(none, report_type__share=way) for way in shares},
         "shares that do not add up": edited(two, report_type__share="2 of 50"),
         "shares of different sums": edited(two, report_type__share="1 of 51"),
-        "shares of more than 2^32": edited(
-            two,
-            report_types=[
-                items | {"share": f"{1 << 32} of {(1 << 32) + 1}"},
-                sizes | {"share": f"1 of {(1 << 32) + 1}"},
-            ],
-        ),
+        "shares of more than 2^32": edited(two, report_types=beyond),
         **{f"the amplification is {json.dumps(way)}": edited(none, report_type__amplification=way) for way in states},
         **{
             f"the amplification is {way:+} of its last digit": edited(
@@ -595,10 +584,8 @@ def subset_steps(responder: Responder, fitted: list[int], drawn: list[int]) -> d
     made: dict[str, Any] = {"kept_mask": mask}
     if report_type.generator.kind == "none":
         return made | {"random_bits": f"{drawn[1]:x}"}
-    num, rest = (
-        report_type.independent.insert_num,
-        (1 << report_type.independent.insert_bits) - report_type.independent.insert_num,
-    )
+    num = report_type.independent.insert_num
+    rest = (1 << report_type.independent.insert_bits) - num
     made["item_values"] = [x % num if mask >> place & 1 else num + x % rest for place, x in enumerate(drawn[1 : m + 1])]
     return made | {"first_seed": f"{drawn[m + 1]:x}"}
 
@@ -817,12 +804,11 @@ def make_reports() -> dict[str, Any]:
 
 def as_text(content: dict[str, Any]) -> str:
     """Write vectors as JSON, one case per line."""
-    parts = []
-    for key, value in content.items():
-        lines = (
-            ",\n  ".join(json.dumps(entry, separators=(",", ":")) for entry in value) if isinstance(value, list) else ""
-        )
-        parts.append(f' "{key}": ' + (f"[\n  {lines}\n ]" if isinstance(value, list) else json.dumps(value)))
+
+    def rows(entries: list[Any]) -> str:
+        return "[\n  " + ",\n  ".join(json.dumps(entry, separators=(",", ":")) for entry in entries) + "\n ]"
+
+    parts = (f' "{key}": {rows(v) if isinstance(v, list) else json.dumps(v)}' for key, v in content.items())
     return "{\n" + ",\n".join(parts) + "\n}\n"
 
 
