@@ -1,6 +1,7 @@
 """Properties of the machine: plausible values, a container's limit, and fallbacks for unknown ones."""
 
 import os
+from unittest.mock import Mock
 
 import psutil
 
@@ -17,11 +18,7 @@ def test_properties_of_this_machine_are_plausible():
 
 def test_unknown_caches_are_assumed_to_be_small(monkeypatch):
     """If the system does not know a name, or returns 0, caches are assumed to be small."""
-
-    def unknown(_name):
-        raise ValueError("unrecognized configuration name")
-
-    for sysconf in (unknown, lambda _name: 0, lambda _name: -1):
+    for sysconf in (Mock(side_effect=ValueError), Mock(return_value=0), Mock(return_value=-1)):
         monkeypatch.setattr(os, "sysconf", sysconf)
         assert parallel.cache_bytes() == (32 << 10, 512 << 10)
 

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pytest
 
 import assocpriv as ap
-from tests.records.conftest import refused
+from tests.records.conftest import named, refused
 
 NAMES = ["milk", "bread", "tea"]
 PIVOT = [[1, None, None], [None, 1, 1], [None, 1, None]]
@@ -62,9 +62,7 @@ def source(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[list[lis
 
 def read(data: Any, **options: Any) -> list[set[str]]:
     """Return baskets of any source as sets of names."""
-    make = ap.read_baskets if isinstance(data, Path) else ap.to_baskets
-    baskets = make(data, layout="one-hot", **options)
-    return [{baskets.catalogue[item] for item in basket} for basket in baskets]
+    return named((ap.read_baskets if isinstance(data, Path) else ap.to_baskets)(data, layout="one-hot", **options))
 
 
 def test_a_pivot_is_read_and_counted(source: Any, caplog: pytest.LogCaptureFixture) -> None:
@@ -133,8 +131,7 @@ def test_missing_items_of_lists_are_left_out(make: Callable[[Any], Any], caplog:
     """Whatever the words for a missing value; counted."""
     data = make(LISTS)
     refused("is an empty basket", ap.to_baskets, data)
-    baskets = ap.to_baskets(data, empty="drop")
-    assert {"milk"} in [{baskets.catalogue[item] for item in basket} for basket in baskets]
+    assert {"milk"} in named(ap.to_baskets(data, empty="drop"))
     assert "with NaN, None or another word for a missing value; 1 basket without items" in caplog.text
     if not isinstance(data, pa.Table):
         with pytest.raises(TypeError, match="must be text or an integer"):

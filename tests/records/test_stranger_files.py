@@ -72,6 +72,10 @@ REFUSED: dict[str, tuple[str, str, str, list[set[str]]]] = {
         "         1         1         5\n         1         1         9\n         2         2         5\n",
         "all lines have 3 numbers", "transaction=#1\\+#2 item=#3", [{"5", "9"}, {"5"}],
     ),
+    "row numbers before ragged lines": (
+        "1,tea,milk\n2,rye\n3,tea,oil,egg\n", "first cells of all lines are ids, numbers", "transaction=#1",
+        [{"tea", "milk"}, {"rye"}, {"tea", "oil", "egg"}],
+    ),
     "dates and row numbers before ragged lines": (
         "2026-01-03,1,tea,milk\n2026-01-03,2,rye\n2026-01-04,3,tea,oil,egg\n", "first cells", "transaction=#1\\+#2",
         [{"tea", "milk"}, {"rye"}, {"tea", "oil", "egg"}],

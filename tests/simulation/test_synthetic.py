@@ -144,8 +144,7 @@ def test_product_names_are_distinct_and_neighbours_differ():
 
 
 def _selected(baskets):
-    bounds = baskets.offsets.tolist()
-    return [baskets.items[a:b].tolist() for a, b in pairwise(bounds)]
+    return [baskets.items[a:b].tolist() for a, b in pairwise(baskets.offsets.tolist())]
 
 
 def _written(baskets, form):
