@@ -249,6 +249,7 @@ NOT_UTF8 = {"t": [1], "i": pa.array([SECRET.encode() + b"\xff"]).view(pa.string(
 BAD: list[tuple[str, bytes | dict[str, Any], dict[str, Any], str]] = [
     ("x.dat", b"1 2\n-987654\n", {}, "line 2 has a minus sign"),
     ("x.dat", b"1 2\n\n3 Zx9secret\n", {}, "line 3 has a character other"),
+    ("x.dat", b"1 2\n3,987654\n", {}, "line 2 has a character other"),
     ("x.dat", b"1 2\r987654\n", {}, "line 1 has a character other"),
     ("x.dat", b"1 2\n9876549876\n", {}, "line 2 has an item number of more than 9 digits"),
     ("x.dat", b"1\n2\n3 \0\n", {}, "line 3 has a NUL byte"),
