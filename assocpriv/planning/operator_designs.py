@@ -27,7 +27,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 from math import comb
 
 import numpy as np
@@ -460,6 +460,7 @@ def thresholds(m: int) -> Floats:
 # ---- generators of independent insertion
 
 
+@lru_cache(maxsize=1024)
 def _generators(n_items: int, insert_bits: int, independent: int) -> dict[int, Generator]:
     """Return generators by the length of their reports; ``none``, which does not limit K, and then BCH win ties."""
     seeds = [build(n_items, insert_bits, independent) for build in BUILDERS.values()]

@@ -30,7 +30,7 @@ def test_rules_of_a_nearly_universal_item_are_covered() -> None:
 @pytest.mark.parametrize(
     ("columns", "hints"),
     [
-        (8, {"mean_size": 8.0}),
+        pytest.param(8, {"mean_size": 8.0}, marks=pytest.mark.slow),
         (12, {"transaction_size": 6, "mean_size": 12.0}),
         pytest.param(5, {"transaction_size": 5}, marks=pytest.mark.slow),
         pytest.param(13, {}, marks=pytest.mark.slow),
@@ -51,6 +51,7 @@ def test_supports_of_records_add_up_to_the_number_of_columns(columns: int, hints
     assert found["items held"] > 0.9
 
 
+@pytest.mark.slow
 def test_two_sizes_are_distinguished() -> None:
     """Baskets of 1 and of 12 items: items and larger sets are unbiased within their errors."""
     family = Family("two", partial(two_sizes, sizes=(1, 12), share=0.6, items=60))
@@ -68,6 +69,7 @@ def test_dense_tables_are_covered() -> None:
     assert found["false"] <= 2 * found["announced"]
 
 
+@pytest.mark.slow
 def test_preselected_itemsets_are_covered_at_every_support() -> None:
     """On heavy-tailed clicks at least 8 of 10 intervals hold in each tenth by true support, 48 itemsets per tenth."""
     family = Family("clicks", partial(data.long_tail, items=3_000, sigma=1.2, mean_log=0.6))

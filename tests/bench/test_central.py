@@ -28,6 +28,7 @@ def test_matching_numbers_of_people_are_interpolated():
     assert "| s | 100 | 13 | over 20 | 0.6 | 3.16 |" in central.markdown(result)
 
 
+@pytest.mark.slow
 def test_all_methods_run_and_more_people_without_a_channel(monkeypatch):
     """The people of a channel have a row per method, larger numbers one without a channel."""
     monkeypatch.setattr(central, "TIMES", (1, 2))

@@ -19,6 +19,7 @@ def test_inserted_changes_have_the_given_size(monkeypatch: pytest.MonkeyPatch) -
     assert not np.delete(moved, list(changes)).any()
 
 
+@pytest.mark.slow
 def test_figures_of_a_comparison(monkeypatch: pytest.MonkeyPatch) -> None:
     """With many reports the largest change is found, also in the table; without a change only claims are counted."""
     monkeypatch.setattr(compared, "POPULATION", 20_000)

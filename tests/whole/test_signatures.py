@@ -74,7 +74,7 @@ def pyright(script: Path) -> set[int]:
     return {each["range"]["start"]["line"] + 1 for each in found["generalDiagnostics"]}
 
 
-@pytest.mark.parametrize("checker", [mypy, pyright])
+@pytest.mark.parametrize("checker", [mypy, pytest.param(pyright, marks=pytest.mark.slow)])
 def test_checkers_find_wrong_options(tmp_path: Path, checker: Callable[[Path], set[int]]) -> None:
     """Each line of mistakes is an error, and no other."""
     script = tmp_path / "script.py"

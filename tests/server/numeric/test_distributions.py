@@ -370,7 +370,7 @@ WITHIN = np.array([[0.5, 0.2, 0.1, 0.2], [0.2, 0.3, 0.3, 0.2], [0.1, 0.2, 0.5, 0
 SIZES = np.array([0.5, 0.3, 0.2])
 
 
-@pytest.mark.parametrize("n", [50, 1000])
+@pytest.mark.parametrize("n", [50, pytest.param(1000, marks=pytest.mark.slow)])
 def test_errors_within_a_protected_class_include_its_size(rng, n: int) -> None:
     """1.96 errors cover the share in at least 93% of a class's cases; errors of the posterior alone cover fewer.
 
