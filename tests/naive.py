@@ -28,13 +28,7 @@ from assocpriv.planning.operator_designs import FixedSizeFamily, WorstSupport, p
 from assocpriv.plans.baskets.basket_plan import Plan
 from assocpriv.plans.baskets.catalogue import Catalogue, Names
 from assocpriv.plans.baskets.generator import BUILDERS, Generator
-from assocpriv.plans.baskets.operator import (
-    AnyOperator,
-    FixedSizeOperator,
-    Operator,
-    estimator_row,
-    transition_matrix,
-)
+from assocpriv.plans.baskets.operator import AnyOperator, FixedSizeOperator, Operator, estimator_row, transition_matrix
 from assocpriv.plans.baskets.report_type import ReportType
 from assocpriv.plans.guided.guided_plan import Guidance, category, class_label, number, plan_guided
 from assocpriv.plans.numeric.table_plan import Column

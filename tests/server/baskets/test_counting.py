@@ -17,13 +17,7 @@ from assocpriv.kernels.parallel import add_up
 from assocpriv.plans.baskets.operator import FixedSizeOperator
 from assocpriv.plans.baskets.report_type import ReportType, SizesView
 from assocpriv.server.baskets import bitmaps, counting
-from assocpriv.server.baskets.counting import (
-    LocalBackend,
-    LocalCounter,
-    Part,
-    Responses,
-    part_size,
-)
+from assocpriv.server.baskets.counting import LocalBackend, LocalCounter, Part, Responses, part_size
 
 LEAST = 64 * 64  # reports in the smallest batch
 PLANS = {

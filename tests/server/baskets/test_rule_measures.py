@@ -17,13 +17,7 @@ from assocpriv.files.mined_tables import COLUMNS, POSTERIOR, LightFrame, posteri
 from assocpriv.guarantees.amplification import Guarantee
 from assocpriv.server.baskets.counting import LocalBackend
 from assocpriv.server.baskets.mining import MiningRequest, mine, select_by_fdr
-from assocpriv.server.baskets.rules import (
-    _chosen,
-    _feasible,
-    _measures,
-    chosen_rules,
-    derive_rules,
-)
+from assocpriv.server.baskets.rules import _chosen, _feasible, _measures, chosen_rules, derive_rules
 from assocpriv.server.baskets.tables import METRICS
 
 SHARES = st.floats(0, 1) | st.sampled_from([0.0, 1.0, 0.5, 1e-9, 1e-6, 1 - 1e-9])
