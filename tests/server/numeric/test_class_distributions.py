@@ -65,6 +65,8 @@ def test_errors_are_as_large_as_stated(rng) -> None:
 
 
 def test_a_column_without_responses_has_even_shares() -> None:
-    """Without responses every class has even shares."""
+    """Without responses the values of every class are equally frequent, with the variances of one drawn value."""
     found = by_class(np.zeros((len(TWENTY), 2), dtype=np.int64), TWENTY, 0)
     assert found.shares == pytest.approx(np.full((2, 20), 0.05))
+    for each in found.covariances:
+        np.testing.assert_allclose(each, np.diag([0.05] * 20) - 0.0025)

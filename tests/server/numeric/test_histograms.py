@@ -1,6 +1,5 @@
 """Histograms of released codes: one pass gives the same counts as a loop over the codes."""
 
-from collections import Counter
 from fractions import Fraction
 
 import numpy as np
@@ -49,54 +48,51 @@ def packed_of(codes):
     return records.view(np.uint8).reshape(len(codes), PLAN.report_bytes)
 
 
-def naive_histogram(codes, table, shape):
-    """Count with a dictionary."""
-    found = Counter(tuple(row) for row in codes[:, list(table)].tolist())
-    full = np.zeros(shape, dtype=np.int64)
-    for cell, count in found.items():
-        full[cell] = count
+def naive_histogram(codes, table):
+    """Count with a loop."""
+    full = np.zeros([PLAN.code_counts[place] for place in table], dtype=np.int64)
+    for row in codes[:, list(table)].tolist():
+        full[tuple(row)] += 1
     return full
 
 
+@pytest.fixture
+def codes(rng):
+    """Return codes of 1,000 reports, int (n, columns)."""
+    return np.stack([rng.integers(0, n, 1000) for n in PLAN.code_counts], axis=1)
+
+
 @pytest.mark.parametrize("n_reports", [0, 1, 63, 1000])
-def test_histograms_are_those_of_a_loop(rng, n_reports, monkeypatch) -> None:
+def test_histograms_are_those_of_a_loop(codes, n_reports, monkeypatch) -> None:
     """Codes of one and two bytes, of single columns and pairs, are counted like a loop does, in parts of any size."""
     monkeypatch.setattr(histograms, "_STEP", 100)
-    codes = np.stack([rng.integers(0, n, n_reports) for n in PLAN.code_counts], axis=1)
-    tables = [(0,), (1,), (3,), (0, 3), (1, 2), (2, 0)]
+    codes, tables = codes[:n_reports], [(0,), (1,), (3,), (0, 3), (1, 2), (2, 0)]
     for table, got in zip(tables, count_codes(Reports(PLAN, packed_of(codes)), tables), strict=True):
-        assert np.array_equal(got, naive_histogram(codes, table, [PLAN.code_counts[place] for place in table]))
-        assert got.sum() == n_reports
+        assert np.array_equal(got, naive_histogram(codes, table))
 
 
-def test_files_have_the_counts_of_memory(rng, tmp_path) -> None:
+def test_files_have_the_counts_of_memory(codes, tmp_path) -> None:
     """Reports in two files, one with several row groups, give the sums of both, whatever their order."""
-    codes = np.stack([rng.integers(0, n, 500) for n in PLAN.code_counts], axis=1)
-    for name, parts in (("a", [codes[:100]]), ("b", [codes[100:350], codes[350:]])):
+    for name, parts in (("b", [codes[:100]]), ("a", [codes[100:350], codes[350:]])):
         write_reports(map(packed_of, parts), PLAN, tmp_path / f"{name}.parquet")
-    columns = [(place,) for place in range(4)]
-    for (place,), got in zip(columns, count_codes(read_reports(tmp_path), columns), strict=True):
-        assert np.array_equal(got, np.bincount(codes[:, place], minlength=PLAN.code_counts[place]))
-    whole = count_codes(Reports(PLAN, packed_of(rng.permutation(codes))), [(0, 3)])
-    assert np.array_equal(count_codes(read_reports(tmp_path), [(0, 3)])[0], whole[0])
+    tables = [(0,), (1,), (2,), (3,), (0, 3)]
+    for table, got in zip(tables, count_codes(read_reports(tmp_path), tables), strict=True):
+        assert np.array_equal(got, naive_histogram(codes, table))
 
 
 @pytest.mark.parametrize("tables", [[(0,), (1,), (2,), (3,)], [(0, 1), (2, 3)], [(1, 3)]])
 @pytest.mark.parametrize("place", range(4))
-def test_codes_that_do_not_exist_are_refused(rng, tmp_path, place: int, tables) -> None:
+def test_codes_that_do_not_exist_are_refused(codes, tmp_path, place: int, tables) -> None:
     """The message names file, report and column of the first code out of range, in any column, counted or not."""
-    codes = np.stack([rng.integers(0, n, 500) for n in PLAN.code_counts], axis=1)
-    packed = packed_of(codes)
-    write_reports([packed[:200]], PLAN, tmp_path / "a.parquet")
+    write_reports([packed_of(codes)[:200]], PLAN, tmp_path / "a.parquet")
     codes[321, place] = PLAN.code_counts[place]
     write_reports([packed_of(codes)[200:]], PLAN, tmp_path / "b.parquet")
     with pytest.raises(WireError, match=rf"b\.parquet: report 121 .* column {PLAN.columns[place].name} that no client"):
         count_codes(read_reports(tmp_path), tables)
 
 
-def test_bins_join_codes(rng) -> None:
+def test_bins_join_codes(codes) -> None:
     """A histogram of bins is the sum over their codes."""
-    codes = np.stack([rng.integers(0, n, 400) for n in PLAN.code_counts], axis=1)
     reports = Reports(PLAN, packed_of(codes))
     bins = np.minimum(np.arange(PLAN.code_counts[0]) // 100, 3)
     coarse = count_codes(reports, [(0, 1)], bins={0: bins})[0]

@@ -66,8 +66,9 @@ def test_smoothing_stays_within_the_intervals() -> None:
     row = average_neighbours(np.array([0.5, 0.0, 0.1, 0.4]), 3)
     assert row[3] == 0.4
     assert row.sum() == pytest.approx(1)
-    counts = np.array([400, 100, 400])
-    rough, smooth = maximize_likelihood(counts, ONE_OF_THREE), maximize_likelihood(counts, ONE_OF_THREE, smooth=True)
+    rough, smooth = (
+        maximize_likelihood(np.array([400, 100, 400]), ONE_OF_THREE, smooth=each) for each in (False, True)
+    )
     assert np.ptp(smooth) < np.ptp(rough)
 
 

@@ -42,29 +42,26 @@ def test_missing_values_go_to_the_side_with_the_largest_gain() -> None:
 
     In a box without missing values it goes to the larger side.
     """
-    alone = Box(np.array([0.5, 0.5]), [np.array([[0.1, 0.1, 0.8], [0.45, 0.45, 0.1]])])
-    low = Box(np.array([0.5, 0.5]), [np.array([[0.6, 0.1, 0.3], [0.1, 0.8, 0.1]])])
-    none = Box(np.array([0.5, 0.5]), [np.array([[0.9, 0.1], [0.6, 0.4]])])
-    for root, at, is_left in ((alone, 2, False), (low, 1, True), (none, 1, True)):
+    alone, low, none = (
+        [[0.1, 0.1, 0.8], [0.45, 0.45, 0.1]],
+        [[0.6, 0.1, 0.3], [0.1, 0.8, 0.1]],
+        [[0.9, 0.1], [0.6, 0.4]],
+    )
+    for column, at, is_left in ((alone, 2, False), (low, 1, True), (none, 1, True)):
+        root = Box(np.array([0.5, 0.5]), [np.array(column)])
         grow(root, [2], GrowthLimits(most_leaves=2))
         assert (root.split.at, root.split.missing_left) == (at, is_left)
 
 
 def test_limits_end_growth() -> None:
     """Leaves keep their least mass, splits their least gain, and paths their maximum depth."""
-    columns = [np.array([[0.9, 0.1], [0.1, 0.9]])] * 2
-
-    def grown(**bounds):
-        root = Box(np.array([0.5, 0.5]), list(columns))
-        grow(root, [2, 2], GrowthLimits(**bounds))
-        return len(root.leaves)
-
-    assert grown() == 4
-    assert grown(most_leaves=3) == 3
-    assert grown(least_leaf=0.3) == 2
-    assert grown(least_split=0.6) == 2
-    assert grown(least_gain=0.4) == 1
-    assert grown(max_depth=1) == 2
+    for limits, leaves in (
+        ({}, 4), ({"most_leaves": 3}, 3), ({"least_leaf": 0.3}, 2), ({"least_split": 0.6}, 2), ({"least_gain": 0.4}, 1),
+        ({"max_depth": 1}, 2),
+    ):  # fmt: skip
+        root = Box(np.array([0.5, 0.5]), [np.array([[0.9, 0.1], [0.1, 0.9]])] * 2)
+        grow(root, [2, 2], GrowthLimits(**limits))
+        assert len(root.leaves) == leaves
 
 
 def test_a_split_in_a_gap_is_in_its_middle() -> None:

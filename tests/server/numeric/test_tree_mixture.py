@@ -1,6 +1,7 @@
 """Mixtures of leaves: counts against loops, the truth and exact cases; joint growth box by box."""
 
 from fractions import Fraction
+from itertools import product
 
 import numpy as np
 import pytest
@@ -11,22 +12,15 @@ from assocpriv.plans.numeric.table_plan import CategoryColumn, Clear, NumberColu
 from assocpriv.plans.numeric.tree_model import NumberInput
 from assocpriv.server.numeric.maximum_likelihood import early_stopped_em
 from assocpriv.server.numeric.tree_growth import Box, GrowthLimits, Mixture, PositionedRecords, grow, prune
-from assocpriv.server.numeric.tree_positions import (
-    ReleasedRecords,
-    TreeChannel,
-    _difference_basis,
-    _unknown,
-    channel_of,
-)
+from assocpriv.server.numeric.tree_positions import ReleasedRecords, TreeChannel, _difference_basis, channel_of
 
 
 def quarters(sizes):
     """Return the four boxes of two columns of ten intervals, with equal masses and uniform inside."""
     halves = [np.arange(10) < 5, np.arange(10) >= 5]
+    pairs = product(halves, halves)
     return [
-        Box(np.array(sizes) / 4, [np.tile(one / 5, (2, 1)), np.tile(other / 5, (2, 1))], {0: one, 1: other})
-        for one in halves
-        for other in halves
+        Box(np.array(sizes) / 4, [np.tile(each / 5, (2, 1)) for each in pair], dict(enumerate(pair))) for pair in pairs
     ]
 
 
@@ -36,14 +30,9 @@ def released(columns, codes, labels, n_included=0):
     return ReleasedRecords(codes, labels, [channel_of(plan, place) for place in range(len(columns))], 2)
 
 
-def mixture(columns, codes, labels):
-    """Return the mixture of such records."""
-    return Mixture(released(columns, codes, labels), np.random.default_rng(0))
-
-
-def numbers(mechanism):
+def numbers(mechanism, optional=False):
     """Return two numbers of ten intervals."""
-    return tuple(NumberColumn(name, mechanism, False, Fraction(0), Fraction(1), 10) for name in "xy")
+    return tuple(NumberColumn(name, mechanism, optional, Fraction(0), Fraction(1), 10) for name in "xy")
 
 
 def exclusive(rng, n, reach=4):
@@ -56,14 +45,10 @@ def exclusive(rng, n, reach=4):
 
 def test_raw_columns_are_counted(rng: np.random.Generator) -> None:
     """For raw columns, masses and distributions are those of the records."""
-    codes = [rng.integers(0, 10, 3000).astype(np.uint8), rng.integers(0, 10, 3000).astype(np.uint8)]
-    labels = rng.integers(0, 2, 3000)
-    columns = (
-        NumberColumn("x", Clear(10), False, Fraction(0), Fraction(1), 10),
-        CategoryColumn("c", Clear(10), False, tuple("abcdefghij")),
-    )
+    codes, labels = list(rng.integers(0, 10, (2, 3000)).astype(np.uint8)), rng.integers(0, 2, 3000)
+    columns = (numbers(Clear(10))[0], CategoryColumn("c", Clear(10), False, tuple("abcdefghij")))
     leaves = quarters(np.bincount(labels))
-    mixture(columns, codes, labels).refit(leaves)
+    Mixture(released(columns, codes, labels), rng).refit(leaves)
     for leaf in leaves:
         for k in (0, 1):
             here = (labels == k) & leaf.inside[0][codes[0]] & leaf.inside[1][codes[1]]
@@ -138,10 +123,7 @@ def test_columns_never_reported_together_stay_independent(rng: np.random.Generat
 
 def test_a_recount_of_raw_columns_changes_nothing(rng: np.random.Generator) -> None:
     """For raw columns, with missing values and categories, the counts are the tree's own."""
-    columns = (
-        NumberColumn("x", Clear(10), True, Fraction(0), Fraction(1), 10),
-        CategoryColumn("c", Clear(3), True, ("red", "green", "blue")),
-    )
+    columns = (numbers(Clear(10), optional=True)[0], CategoryColumn("c", Clear(3), True, ("red", "green", "blue")))
     codes = [rng.integers(0, size, 3000).astype(np.uint8) for size in (11, 4)]  # the last code is a missing value
     labels = ((codes[0] > 6) ^ (codes[1] == 1) ^ (rng.random(3000) < 0.2)).astype(np.int64)
     of = released(columns, codes, labels)
@@ -169,14 +151,6 @@ def test_the_prior_of_differences_is_smooth() -> None:
     named, precisions = _difference_basis(np.array([0.5, 0.3, 0.2]), 0)
     np.testing.assert_allclose(named, np.eye(3) - [0.5, 0.3, 0.2])
     assert precisions.tolist() == [1.0, 1.0, 1.0]
-
-
-def test_nothing_is_known_of_a_class_without_reports() -> None:
-    """Its values are equally frequent, with the variances of one drawn value."""
-    unknown = _unknown(4, 2)
-    assert unknown.shares.tolist() == [[0.25] * 4] * 2
-    for each in unknown.covariances:
-        np.testing.assert_allclose(each, np.diag([0.25] * 4) - 0.0625)
 
 
 def test_contrast_is_the_largest_correlation() -> None:

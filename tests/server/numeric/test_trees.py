@@ -30,14 +30,7 @@ from assocpriv.plans.numeric.table_plan import (
     default_intervals,
 )
 from assocpriv.server.numeric.tree_growth import Box, CandidateSplit, GrowthLimits, PositionedRecords, grow, prune
-from assocpriv.server.numeric.tree_positions import (
-    ReleasedRecords,
-    TreeChannel,
-    channel_of,
-    correct,
-    quotas,
-    reconstruct,
-)
+from assocpriv.server.numeric.tree_positions import ReleasedRecords, channel_of, correct, quotas, reconstruct
 from assocpriv.server.numeric.trees import ClassColumn, TreeRequest
 
 
@@ -51,14 +44,12 @@ def table_plan(
 ) -> TablePlan:
     """Return a plan of two numbers, a category and a class."""
     columns = (
-        number("x", noise, optional=optional),
-        number("y", noise, optional=optional),
+        *(number(name, noise, optional=optional) for name in "xy"),
         CategoryColumn("colour", colour, optional, ("red", "green", "blue")),
         LabelColumn("class", label or Clear(2), False, ("yes", "no")),
     )
-    protected = any(column.is_protected for column in columns)
-    included = sum(column.is_protected for column in columns[:-1])
-    return TablePlan(columns, included, Guarantee("0.01%", "99.99%") if protected else None)
+    protected = [column.is_protected for column in columns]
+    return TablePlan(columns, sum(protected[:-1]), Guarantee("0.01%", "99.99%") if any(protected) else None)
 
 
 def make_table(rng: np.random.Generator, n: int) -> pd.DataFrame:
@@ -66,11 +57,6 @@ def make_table(rng: np.random.Generator, n: int) -> pd.DataFrame:
     made = pd.DataFrame({"x": rng.random(n), "y": rng.random(n), "colour": rng.choice(["red", "green", "blue"], n)})
     made["class"] = np.where((made.x < 0.5) ^ ((made.y < 0.3) & (made.colour == "blue")), "yes", "no")
     return made
-
-
-def inputs_of(model):  # the thresholds and features of a model's nodes, in order
-    """Return every node's split as (column, threshold), and the shares."""
-    return [(node.split and (node.split.column, node.split.below), node.shares) for node in model.nodes]
 
 
 # ---- corrections
@@ -106,9 +92,9 @@ def test_categories_move_the_fewest_records(rng: np.random.Generator) -> None:
     counts = np.bincount(codes, minlength=4)
     inverse = np.linalg.solve(channel.matrix, counts / 900)
     wanted = quotas(900, np.clip(inverse, 0, 1) / np.clip(inverse, 0, 1).sum())
-    positions = correct(codes, channel, np.random.default_rng(0), reconstruct(counts, channel))
-    assert abs(np.bincount(positions, minlength=4) - wanted).max() <= 1 + 900 * abs(np.minimum(inverse, 0)).sum()
+    positions = correct(codes, channel, rng, reconstruct(counts, channel))
     final = np.bincount(positions, minlength=4)
+    assert abs(final - wanted).max() <= 1 + 900 * abs(np.minimum(inverse, 0)).sum()
     assert (positions != codes).sum() == np.maximum(final - counts, 0).sum()
 
 
@@ -117,8 +103,7 @@ def test_omitted_columns_get_positions_by_the_shares(rng: np.random.Generator) -
     columns = (number("x", Window(10, 3, 9, 1), optional=True), number("y", Window(10, 3, 9, 1)))
     plan = TablePlan(columns, 1, Guarantee("1%", "99%"))
     channel = channel_of(plan, 0)
-    assert channel.missing_code == 12
-    assert channel.omitted_code == 13
+    assert (channel.missing_code, channel.omitted_code) == (12, 13)
     codes = np.concatenate([rng.integers(0, 12, 600), np.full(150, 12), np.full(250, 13)]).astype(np.uint8)
     shares = reconstruct(np.bincount(codes[:750], minlength=13), channel)
     positions = correct(codes, channel, np.random.default_rng(1), shares)
@@ -151,11 +136,9 @@ def test_without_noise_the_tree_is_scikit_learns(rng: np.random.Generator, metho
     intervals = np.floor(X * 50)
     theirs = DecisionTreeClassifier(max_depth=7, min_samples_leaf=100, random_state=0).fit(intervals, y)
     tree = theirs.tree_
-    expected = [
-        (None if left < 0 else (column, (np.floor(threshold) + 1) / 50))
-        for left, column, threshold in zip(tree.children_left, tree.feature, tree.threshold, strict=True)
-    ]
-    found = [split for split, _ in inputs_of(mine.model_)]
+    nodes = zip(tree.feature, tree.threshold, strict=True)
+    expected = [(column, (np.floor(at) + 1) / 50) if column >= 0 else None for column, at in nodes]
+    found = [node.split and (node.split.column, node.split.below) for node in mine.model_.nodes]
     assert [f and f[0] for f in found] == [e and e[0] for e in expected]
     assert np.allclose([f[1] for f in found if f], [e[1] for e in expected if e], atol=1e-12)
     fresh = rng.random((2000, 3))
@@ -365,24 +348,25 @@ def test_classes_that_are_none(rng: np.random.Generator) -> None:
     """A number, an unknown column and unknown options are refused."""
     plan = table_plan(UniformNoise(10, 3), Clear(3))
     reports = released_table(make_table(rng, 200), plan, 1)
-    with pytest.raises(EstimateError, match="column x holds numbers"):
-        grow_tree(reports, "x")
-    with pytest.raises(PlanError, match="no column 'z'"):
-        grow_tree(reports, "z")
-    with pytest.raises(EstimateError, match="method must be one of"):
-        grow_tree(reports, method="best")
+    for wrong, error, message in (
+        (["x"], EstimateError, "column x holds numbers"),
+        (["z"], PlanError, "no column 'z'"),
+        (["class", "best"], EstimateError, "method must be one of"),
+    ):
+        with pytest.raises(error, match=message):
+            grow_tree(reports, *wrong)
     assert grow_tree(reports, "colour").class_name == "colour"
-    with pytest.raises(EstimateError, match="no report of the plan holds"):
-        ReleasedTreeClassifier(plan).fit([[9.0, 0.1, "red"]] * 20, ["yes", "no"] * 10)
-    with pytest.raises(TypeError, match="plan must be a TablePlan"):
-        ReleasedTreeClassifier("plan.json").fit([[9.0, 0.1, "red"]] * 20, ["yes", "no"] * 10)
+    for given, error, message in (
+        (plan, EstimateError, "no report of the plan holds"), ("plan.json", TypeError, "plan must be a TablePlan"),
+    ):  # fmt: skip
+        with pytest.raises(error, match=message):
+            ReleasedTreeClassifier(given).fit([[9.0, 0.1, "red"]] * 20, ["yes", "no"] * 10)
 
 
 def test_a_channel_is_as_wide_as_its_codes() -> None:
     """Without correction, codes outside the range lie in intervals of the same width, and others in the plan's."""
     column = number("x", UniformNoise(20, 7))
-    plan = TablePlan((column,), 0)
-    taken: TreeChannel = channel_of(plan, 0, corrected=False)
+    taken = channel_of(TablePlan((column,), 0), 0, corrected=False)
     middles = np.array([(code - 7 + 0.5) / 20 for code in range(34)])
     found = np.searchsorted(taken.edges, middles, side="right") - 1
     assert found.tolist() == taken.positions.tolist()
