@@ -27,11 +27,9 @@ def reports() -> ap.Reports:
     """Return reports of 6,000 people: 30% hold the first three items, and 10% of all hold each item."""
     plan = planned(NAMES, 3, ap.Guarantee("1%", "80%"), reports=6000, code="none", kind="independent")
     rng = np.random.default_rng(5)
-    sets = []
-    for _ in range(6000):
-        basket = set(NAMES[:3]) if rng.random() < 0.3 else set()
-        basket |= {name for name in NAMES if rng.random() < 0.1}
-        sets.append(sorted(basket or {"jam"})[:3])
+    held = rng.random((6000, len(NAMES))) < 0.1
+    held[rng.random(6000) < 0.3, :3] = True
+    sets = [sorted(NAMES[item] for item in np.flatnonzero(row))[:3] or ["jam"] for row in held]
     return reports_of(sets, plan, 3)
 
 
@@ -107,10 +105,11 @@ def test_itemsets_that_mining_does_not_count_have_the_same_prior() -> None:
 def test_answers_from_files(reports: ap.Reports, tmp_path: Path) -> None:
     """Files, folders and reports in memory give the same answers, also with few reports in memory at a time."""
     reports.write(tmp_path / "r.parquet")
-    expected = ap.ask(reports, [["milk"], ["bread", "milk"]])
+    itemsets = [["milk"], ["bread", "milk"]]
+    expected = ap.ask(reports, itemsets)
     for where in (tmp_path, tmp_path / "r.parquet", [tmp_path / "r.parquet"]):
-        pd.testing.assert_frame_equal(ap.ask(where, [["milk"], ["bread", "milk"]]), expected)
-    pd.testing.assert_frame_equal(ap.ask(tmp_path, [["milk"], ["bread", "milk"]], memory_bytes=1 << 26), expected)
+        pd.testing.assert_frame_equal(ap.ask(where, itemsets), expected)
+    pd.testing.assert_frame_equal(ap.ask(tmp_path, itemsets, memory_bytes=1 << 26), expected)
     pd.testing.assert_frame_equal(ap.ask_rules(tmp_path, RULES), ap.ask_rules(reports, RULES))
 
 
@@ -118,18 +117,15 @@ def test_answers_from_files(reports: ap.Reports, tmp_path: Path) -> None:
     ("itemsets", "rules", "message"),
     [
         ([["milk"], ["milk", "nothing"]], [], "itemset 2 names 'nothing', which is not in the plan's catalogue"),
-        ([NAMES[2].split(", ")], [], "is one in double quotes"),
+        ([NAMES[2].split(", ")], [], "is one in double quotes"), ([["milk"], []], [], "itemset 2 is empty"),
         ([["milk"], ["milk", "milk"]], [], "itemset 2 names 'milk' twice"),
-        ([["milk"], []], [], "itemset 2 is empty"),
-        ([["milk"], NAMES[:4]], [], r"must have 1 to 3 items"),
-        (["milk"], [], "itemset 1 must be a set or list of names"),
-        ([7], [], "itemset 1 must be a set or list of names"),
-        ([], [(["milk"],)], "rule 1 must be a pair"),
+        ([["milk"], NAMES[:4]], [], "must have 1 to 3 items"), ([], [(["milk"],)], "rule 1 must be a pair"),
+        *(([wrong], [], "itemset 1 must be a set or list of names") for wrong in ("milk", 7)),
         ([], [(["milk"], ["milk", "jam"])], "both sides of rule 1 name 'milk'"),
-        ([], [(NAMES[:2], NAMES[2:4])], r"must have 1 to 3 items"),
+        ([], [(NAMES[:2], NAMES[2:4])], "must have 1 to 3 items"),
         ([], [(["milk"], [])], "the consequent of rule 1 is empty"),
     ],
-)
+)  # fmt: skip
 def test_bad_itemsets_and_rules(reports: ap.Reports, itemsets: list[Any], rules: list[Any], message: str) -> None:
     """The message names the place of unknown and repeated names, empty or too large sets, and wrong types."""
     with pytest.raises((EstimateError, TypeError), match=message):
@@ -164,12 +160,11 @@ def run(*words: object, status: int = 0) -> str:
     return result.stdout if status == 0 else result.stderr.splitlines()[-1]
 
 
-@pytest.fixture(scope="module")
-def file(reports: ap.Reports, tmp_path_factory: pytest.TempPathFactory) -> Path:
+@pytest.fixture
+def file(reports: ap.Reports, tmp_path: Path) -> Path:
     """A file of reports."""
-    path = tmp_path_factory.mktemp("ask") / "r.parquet"
-    reports.write(path)
-    return path
+    reports.write(tmp_path / "r.parquet")
+    return tmp_path / "r.parquet"
 
 
 def test_command(file: Path) -> None:

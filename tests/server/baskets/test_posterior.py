@@ -1,7 +1,6 @@
 """Posterior supports: consistent, covering, better than without priors; selected itemsets are true; several rounds."""
 
 from functools import cache
-from itertools import pairwise
 
 import numpy as np
 import pandas as pd
@@ -79,13 +78,12 @@ def test_errors_grow_with_the_truncation_correction() -> None:
 def test_the_common_error_widens_each_component() -> None:
     """A relative error common to all is added to each component of a posterior, at its mean."""
     supports, one = np.array([0.02, 0.05, 0.1]), np.ones(3)
-    prior = _Prior(supports, 3 * supports, supports / 10, 0 * supports, 0 * supports, True)
+    prior, known = _Prior(supports, 3 * supports, supports / 10, 0 * supports, 0 * supports, True), (supports / 5) ** 2
     alone, shared = (
         prior.posteriors(
-            _Evidence(supports, supports, (supports / 5) ** 2, common * one, one, 0 * one, [one], [supports]),
-            fitted=False,
+            _Evidence(supports, supports, known, each * one, one, 0 * one, [one], [supports]), fitted=False
         )
-        for common in (0.0, 0.3)
+        for each in (0.0, 0.3)
     )
     assert np.array_equal(shared.means, alone.means)
     np.testing.assert_allclose(shared.variances, alone.variances + (0.3 * alone.means) ** 2)
@@ -112,12 +110,10 @@ def test_the_largest_supports_are_covered() -> None:
 def test_supports_are_consistent() -> None:
     """No itemset has a larger support or probability than a subset; every subset has a row."""
     for table in map(mined, range(2)):
-        known = {row.itemsets: row for row in table.itertuples()}
-        for row in table.itertuples():
-            for name in row.itemsets if row.length > 1 else ():
-                subset = known[row.itemsets - {name}]
-                assert row.support <= subset.support  # to the last bit: tables include all subsets
-                assert row.probability <= subset.probability
+        known = table.set_index("itemsets")[["support", "probability"]].T.to_dict("list")
+        for names in table["itemsets"][table["length"] > 1]:
+            for name in names:  # to the last bit: tables include all subsets
+                assert (np.array(known[names]) <= known[names - {name}]).all()
         assert (table["ci_low"] <= table["support"]).all()
         assert (table["support"] <= table["ci_high"]).all()
 
@@ -128,9 +124,7 @@ def test_selected_itemsets_are_true() -> None:
     Selections share errors within a collection; up to 12% have a probability of .001.
     """
     tables = [mined(seed) for seed in range(RUNS)]
-    below = np.concatenate([
-        (table["truth"] < mining_facts(table).min_support)[table["selected"]] for table in tables
-    ])  # fmt: skip
+    below = pd.concat([(each["truth"] < mining_facts(each).min_support)[each["selected"]] for each in tables])
     assert len(below) > 200
     assert below.mean() < 0.12
     rules = [ap.association_rules(table) for table in tables]
@@ -143,26 +137,16 @@ def test_two_collections_are_more_precise_than_one() -> None:
     first, table = reports_of(baskets(), plan(), 1), mined(1)
     best = sorted({name for names in table.nlargest(300, "support")["itemsets"] for name in names})[:60]
     short = ap.plan(best, GUARANTEE, reports=N, mean_size=3, names=ap.Names(unlisted="drop"))
-    names, ends = baskets().catalogue, baskets().offsets
-    kept = [
-        [names[item] for item in baskets().items[start:end] if names[item] in set(best)]
-        for start, end in pairwise(ends.tolist())
-    ]
-    kept = Baskets.from_sets(kept, short.catalogue, empty="keep")
-    both = mine(
-        [LocalBackend.from_reports(first), LocalBackend.from_reports(reports_of(kept, short, 2))],
-        MiningRequest(top=200),
-    ).to_pandas()
+    index = baskets().catalogue.index_of
+    kept = [[name for name in best if index[name] in basket] for basket in map(set, baskets())]
+    collections = [first, reports_of(Baskets.from_sets(kept, short.catalogue, empty="keep"), short, 2)]
+    both = mine([LocalBackend.from_reports(each) for each in collections], MiningRequest(top=200)).to_pandas()
     facts = mining_facts(both)
     assert facts.plan_ids == [plan().plan_id, short.plan_id]
     assert facts.reports == pytest.approx(2 * 0.95 * N, rel=0.05)
     alone = mine(LocalBackend.from_reports(first), MiningRequest(top=200)).to_pandas()
-    errors = [
-        frame.set_index("itemsets")["unbiased_error"].rename(name) for name, frame in (("one", alone), ("two", both))
-    ]
-    shared = pd.concat(errors, axis=1, join="inner")
-    within = shared[[names <= set(best) for names in shared.index]]
-    assert (within["two"] < within["one"]).all()
+    one, two = (dict(zip(frame["itemsets"], frame["unbiased_error"], strict=True)) for frame in (alone, both))
+    assert all(two[names] < one[names] for names in one.keys() & two.keys() if names <= set(best))
     errors = [((f["support"] - truths(f["itemsets"])) ** 2).mean() for f in (alone.head(150), both.head(150))]
     assert errors[1] < 1.1 * errors[0]
 

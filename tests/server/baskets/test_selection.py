@@ -76,15 +76,13 @@ def test_redundant_rules_have_a_smaller_antecedent_that_predicts_as_well(itemset
         for (a, c), x in zip(sides(rules), rules["confidence"], strict=True)
     ]
     assert 0 < sum(naive) < len(rules)
-    for support, pruned in ((0.5, True), (0.3, True), (0.29, False)):
-        alone = pd.DataFrame({"antecedents": [frozenset("a")], "consequents": [frozenset("c")], "confidence": [0.3]})
-        assert find_redundant(alone.assign(**{"consequent support": support})).tolist() == [pruned]
-    two = pd.DataFrame({"antecedents": [frozenset("a"), frozenset("b")], "consequents": [frozenset("c")] * 2})
-    two = two.assign(**{"confidence": [0.3, 0.3], "consequent support": [0.29, 0.31]})
-    assert find_redundant(two).tolist() == [False, True]  # each by its own lift
-    part = pd.DataFrame({"antecedents": [frozenset("a"), frozenset("ab")], "consequents": [frozenset("c")] * 2})
-    part = part.assign(**{"confidence": [0.3, 0.3], "consequent support": [0.1, 0.1]})
-    assert find_redundant(part).tolist() == [False, True]
+    for antecedents, supports, pruned in (
+        ("a", [0.5], [True]), ("a", [0.3], [True]), ("a", [0.29], [False]), (["a", "ab"], [0.1, 0.1], [False, True]),
+        ("ab", [0.29, 0.31], [False, True]),  # each by its own lift
+    ):  # fmt: skip
+        few = pd.DataFrame({"antecedents": map(frozenset, antecedents), "consequent support": supports})
+        few = few.assign(consequents=[frozenset("c")] * len(few), confidence=0.3)
+        assert find_redundant(few).tolist() == pruned
     assert find_redundant(rules).tolist() == naive
     assert sides(association_rules(itemsets, 0.2, prune=True)) == sides(rules[~np.array(naive)])
 
