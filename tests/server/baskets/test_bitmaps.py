@@ -94,13 +94,10 @@ def test_itemsets_of_any_size_are_counted(rng, share, k):
 def test_items_show_in_the_reports_that_show_them(rng, caches, code, insert):
     """Whichever tables the expansion uses, rows and counts equal those of reading each report."""
     plan = naive.small_plan(code, 40, 3, 1, insert=insert)
-    reports = [rng.bytes(plan.report_bytes) for _ in range(70)]
-    unused = 8 * plan.report_bytes - plan.items.report_bits
-    reports = [report[:-1] + bytes([report[-1] & 0xFF >> unused]) for report in reports]
-    packed = np.frombuffer(b"".join(reports), dtype=np.uint8).reshape(70, -1)
+    packed = rng.integers(256, size=(70, plan.report_bytes), dtype=np.uint8)
+    packed[:, -1] &= 0xFF >> 8 * plan.report_bytes - plan.items.report_bits
     items = rng.permutation(plan.items.padded_items)[:30]
-    shown_by = [plan.items.form.items(report) for report in reports]
-    shown = np.array([[item in each for each in shown_by] for item in items])
+    shown = np.array([np.isin(items, list(plan.items.form.items(row.tobytes()))) for row in packed]).T
     rows = naive.bits_of(naive.lines_of(naive.report_rows(packed, plan.items, items)))
     assert np.array_equal(rows[:, :70], shown)
     assert not rows[:, 70:].any()
@@ -117,21 +114,19 @@ def test_a_part_of_planes_gives_that_part_of_rows(rng, code):
     plan = naive.small_plan(code, 7, 3, 1, insert=(3, 3))
     packed = rng.integers(0, 1 << plan.items.report_bits % 8 or 256, size=(70_000, plan.report_bytes), dtype=np.uint8)
     planes, items = report_planes(packed), np.array([4, 1, 5])
-    block = 64 * planes.shape[2]
-    whole = ItemTables(plan.items, items).rows(planes, len(packed))
+    block, tables = 64 * planes.shape[2], ItemTables(plan.items, items)
+    whole = tables.rows(planes, len(packed))
     assert len(planes) == -(-len(packed) // block) > 2
     for first in range(len(planes)):
-        n_reports = min(block, len(packed) - first * block)
-        part = ItemTables(plan.items, items).rows(planes[first : first + 1], n_reports)
+        part = tables.rows(planes[first : first + 1], min(block, len(packed) - first * block))
         assert np.array_equal(part, whole[first : first + 1])
 
 
 def test_tables_are_as_small_as_the_caches(caches):
     """Tables of all XORs of some seed bits fit half of the second cache, unless even small ones do not."""
-    bits = bitmap._group_bits(136, 7_000)
-    lines = -(-136 // bits) << bits
-    assert lines * 32 * 8 <= caches[1] // 2 or bits == 4
-    assert -(-9000 // bitmap._group_bits(9000, 10**6)) << bitmap._group_bits(9000, 10**6) <= 1 << 16
+    bits, many = bitmap._group_bits(136, 7_000), bitmap._group_bits(9000, 10**6)
+    assert (-(-136 // bits) << bits) * 32 * 8 <= caches[1] // 2 or bits == 4
+    assert -(-9000 // many) << many <= 1 << 16
 
 
 def test_transactions_become_rows(rng):

@@ -153,10 +153,11 @@ def test_two_collections_are_more_precise_than_one() -> None:
 
 @pytest.mark.parametrize("held", [0, 1])
 def test_empty_baskets_select_nothing(held: int) -> None:
-    """With empty baskets, or one item that all hold, nothing else is selected."""
-    sets = Baskets(plan().catalogue, np.arange(20_001) * held, np.zeros(20_000 * held, dtype=np.int64))
-    found = mine(LocalBackend.from_reports(reports_of(sets, plan(), 4)), MiningRequest()).to_pandas()
-    assert found["itemsets"][found["selected"]].tolist() == [frozenset([plan().catalogue[0]])] * held
+    """With empty baskets, or one of 60 items that all hold, nothing else is selected."""
+    few = ap.plan(60, GUARANTEE, reports=20_000)
+    sets = Baskets(few.catalogue, np.arange(20_001) * held, np.zeros(20_000 * held, dtype=np.int64))
+    found = mine(LocalBackend.from_reports(reports_of(sets, few, 4)), MiningRequest()).to_pandas()
+    assert found["itemsets"][found["selected"]].tolist() == [frozenset(["0"])] * held
     assert (found["ci_low"][~found["selected"]] < 0.01).all()
     assert not ap.association_rules(found)["selected"].any()
 
