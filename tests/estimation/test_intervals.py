@@ -47,9 +47,8 @@ NEAR_COIN = make_operator(31, 6, "100000", 19)
 
 def groups_of(operator: Operator, n: int, shares: list[float]) -> list[int]:
     """Return how many of n transactions hold l of the items."""
-    groups = np.round(n * np.array(shares)).astype(int)
-    groups[0] += n - groups.sum()
-    return groups.tolist()
+    rest = [round(n * share) for share in shares[1:]]
+    return [n - sum(rest), *rest]
 
 
 def exact_distribution(operator: Operator, groups: list[int]) -> tuple[np.ndarray, np.ndarray]:
@@ -124,14 +123,12 @@ def test_tails_err_upwards_where_steps_are_blurred(operator, n, shares, within) 
 
 def test_tails_of_single_items() -> None:
     """For one item no other share is estimated: the tail of every count is binomial, also at both ends."""
-    n = 60
-    counts = np.stack([n - np.arange(n + 1), np.arange(n + 1)], axis=1)
-    _, probabilities = exact_distribution(SPARSE, [n - 9, 9])
-    upper = upper_tail(observed(SPARSE, counts), 0.15)
+    shown = np.arange(61)
+    _, probabilities = exact_distribution(SPARSE, [51, 9])
+    upper = upper_tail(observed(SPARSE, np.stack([60 - shown, shown], axis=1)), 0.15)
     assert np.abs(upper[: len(probabilities)] - np.cumsum(probabilities[::-1])[::-1]).max() < 4e-3
-    assert upper[0] == 1.0
     assert (np.diff(upper) < 0).all()
-    assert 0 < upper[-1] < 1e-40
+    assert 0 < upper[-1] < 1e-40 < upper[0] == 1.0
 
 
 def test_shares_are_shares() -> None:
@@ -172,8 +169,7 @@ def respondents_to(plan):
 
 def predicted_error(respondents, k, support):
     """Return σ_k(s) from the plan alone: transactions without all of the items hold none of them."""
-    outside, inside = respondents.model.variances(k)
-    return sqrt(((1 - support) * outside + support * inside) / respondents.n_reports)
+    return sqrt(np.dot([1 - support, support], respondents.model.variances(k)) / respondents.n_reports)
 
 
 def exact_tail(respondents, k, support):
@@ -226,13 +222,10 @@ def test_detection_threshold_against_exact_tails(plan, k) -> None:
 
 def test_sizes_without_an_estimator() -> None:
     """A size without an estimator has no threshold; with few reports the threshold is at least one of them."""
-    operator = Operator(3, 1, 1, 6, (2, 4, 5, 35))
-    model = SupportModel(operator)
-    whole = Respondents(20_000, model)
-    assert detection_threshold(whole, 4, 5_000) == inf
+    model = SupportModel(Operator(3, 1, 1, 6, (2, 4, 5, 35)))
+    assert detection_threshold(Respondents(20_000, model), 4, 5_000) == inf
     assert detection_threshold(Respondents(500, SupportModel.unrandomized()), 2, 5_000) == 0.0
-    few = detection_threshold(Respondents(30, model), 2, 10**9)
-    assert few >= 1 / 30
+    assert detection_threshold(Respondents(30, model), 2, 10**9) >= 1 / 30
 
 
 @pytest.mark.parametrize("operator", [SPARSE, QUARTER, NEAR_COIN])
@@ -247,10 +240,7 @@ def test_estimates_of_subsets_are_uncorrelated(operator) -> None:
         assert together == 0 != model.row(k)[0] * model.row(j)[0]
 
 
-SIZES = [(3,), (7, 11), (_MANY + 1,)]
-
-
-@pytest.mark.parametrize("shape", SIZES)
+@pytest.mark.parametrize("shape", [(3,), (7, 11), (_MANY + 1,)])
 def test_tails_are_those_of_scipy(rng: np.random.Generator, shape: tuple[int, ...]) -> None:
     """To some units in the last place of the smaller tail, as far out as numbers go."""
     scores = rng.uniform(-37, 37, size=shape)

@@ -33,16 +33,11 @@ def shares_of(distribution: Floats, m: int) -> tuple[Floats, Floats]:
     return np.cumsum(distribution)[:m], np.add.reduceat(distribution, size_classes(m))
 
 
-def exact(distribution: Floats, m: int = M) -> SizeDistribution:
-    """Return the fit to estimates without noise."""
+def fitted_to(distribution: Floats, m: int = M, error: float = 0.0) -> SizeDistribution:
+    """Return the fit to true values that are stated with errors, three times as large of classes."""
     below, classes = shares_of(distribution, m)
-    return fit_size_distribution(below, np.zeros(m), classes, np.zeros(len(classes)), size_classes(m))
-
-
-def noisy(distribution: Floats, m: int = M) -> SizeDistribution:
-    """Return the fit to true values that are stated with errors of .001 and .003."""
-    below, classes = shares_of(distribution, m)
-    return fit_size_distribution(below, np.full(m, 1e-3), classes, np.full(len(classes), 3e-3), size_classes(m))
+    errors = np.full(m, error), np.full(len(classes), 3 * error)
+    return fit_size_distribution(below, errors[0], classes, errors[1], size_classes(m))
 
 
 def simulate_reports(
@@ -65,7 +60,7 @@ def simulate_reports(
 def test_without_noise_the_factor_is_the_true_one(mean: float, k: int) -> None:
     """The remaining uncertainty is where baskets lie within classes."""
     distribution = geometric(mean)
-    found, error = exact(distribution).truncation_factor(M, k)
+    found, error = fitted_to(distribution).truncation_factor(M, k)
     assert found == pytest.approx(factor(distribution, k), rel=0.02)
     assert error < 0.05
 
@@ -73,18 +68,18 @@ def test_without_noise_the_factor_is_the_true_one(mean: float, k: int) -> None:
 def test_without_noise_shares_below_m_are_those_of_the_padding_items() -> None:
     """Each size has its own share, and the mean follows."""
     distribution = geometric(5.0)
-    fitted = exact(distribution)
+    fitted = fitted_to(distribution)
     assert fitted.shares[:M] == pytest.approx(distribution[:M], abs=5e-4)
     assert fitted.mean == pytest.approx(5.0, rel=0.03)
     assert fitted.distributions.min() >= 0
     assert fitted.distributions.sum(axis=1) == pytest.approx(np.ones(len(fitted.distributions)))
     assert (np.diff(fitted.sizes) > 0).all()
-    assert (exact(geometric(5.0)).distributions == fitted.distributions).all()  # samples are the same each time
+    assert (fitted_to(distribution).distributions == fitted.distributions).all()  # samples are the same each time
 
 
 def test_no_baskets_beyond_m_lose_nothing() -> None:
     """Noise in the classes produces no large baskets."""
-    found, error = noisy(constant(2)).truncation_factor(M, 2)
+    found, error = fitted_to(constant(2), error=1e-3).truncation_factor(M, 2)
     assert found == pytest.approx(1.0, abs=0.02)
     assert error < 0.02
 
@@ -94,7 +89,7 @@ def test_no_baskets_beyond_m_lose_nothing() -> None:
 def test_all_baskets_of_one_large_size(m: int, size: int) -> None:
     """Wherever in its class the size lies, the interval covers it and is narrow enough to be useful."""
     distribution = constant(size)
-    found, error = noisy(distribution, m).truncation_factor(m, 1)
+    found, error = fitted_to(distribution, m, error=1e-3).truncation_factor(m, 1)
     assert abs(found / factor(distribution, 1, m) - 1) < 2.5 * error < 0.4
 
 
@@ -102,9 +97,8 @@ def test_all_baskets_of_one_large_size(m: int, size: int) -> None:
 def test_estimates_beyond_0_and_1(estimate: float) -> None:
     """Negative estimates and ones above 1 are ordinary noise."""
     bounds = size_classes(M)
-    classes = np.full(len(bounds), -0.1)
-    classes[0] = estimate
-    fitted = fit_size_distribution(np.full(M, estimate), np.full(M, 0.3), classes, np.full(len(bounds), 0.3), bounds)
+    classes, errors = np.array([estimate] + [-0.1] * (len(bounds) - 1)), np.full(len(bounds), 0.3)
+    fitted = fit_size_distribution(np.full(M, estimate), np.full(M, 0.3), classes, errors, bounds)
     found, error = fitted.truncation_factor(M, 3)
     assert found >= 1
     assert np.isfinite(error)
@@ -123,15 +117,10 @@ def test_invalid_covariances(scale: float) -> None:
 
 def test_no_basket_holds_more_than_the_catalogue() -> None:
     """With six items, truncation to five loses at most half of a triple's support, whatever the few reports are."""
-    estimates = np.full(5, 0.3), np.full(5, 0.1), np.array([0.2, 0.6]), np.full(2, 0.3)
-    bounds = np.array([5, 6])
-    distribution = fit_size_distribution(*estimates, bounds, 6)
-    assert distribution.sizes.max() == 6
-    assert (
-        distribution.truncation_factor(5, 3)[0]
-        <= 2
-        < fit_size_distribution(*estimates, bounds).truncation_factor(5, 3)[0]
-    )
+    estimates = np.full(5, 0.3), np.full(5, 0.1), np.array([0.2, 0.6]), np.full(2, 0.3), np.array([5, 6])
+    limited, unlimited = fit_size_distribution(*estimates, 6), fit_size_distribution(*estimates)
+    assert limited.sizes.max() == 6
+    assert limited.truncation_factor(5, 3)[0] <= 2 < unlimited.truncation_factor(5, 3)[0]
 
 
 def test_classes_are_at_most_eighteen_from_m_on() -> None:
@@ -151,8 +140,7 @@ def test_intervals_cover_the_factor_and_clipped_classes_do_not() -> None:
         estimates = simulate_reports(distribution, 10**5, 2000, rng)
         found, error = fit_size_distribution(*estimates, size_classes(M)).truncation_factor(M, 1)
         held += abs(found / factor(distribution, 1) - 1) <= 1.96 * error
-        found = factor(_cut_off(estimates[0], estimates[2]), 1)
-        cut += abs(found / factor(distribution, 1) - 1) <= 1.96 * error
+        cut += abs(factor(_cut_off(estimates[0], estimates[2]), 1) / factor(distribution, 1) - 1) <= 1.96 * error
     assert held >= 14
     assert cut < 14
 
