@@ -13,6 +13,11 @@ from assocpriv.records.table_files import all_numbers
 from assocpriv.suppress.coded_table import bin_labels, equal_starts, read_handling, value_numbers
 
 
+def ill_among(confidence, *channel):
+    """Return a template of those who are ill."""
+    return [{"channel": [*channel], "sensitive": {"ill": ["yes"]}, "confidence": confidence}]
+
+
 def test_equal_frequency(rng):
     """The requested number of intervals, none larger than its share by more than the records of one number."""
     for bins in (2, 3, 7):
@@ -28,8 +33,7 @@ def test_intervals_stand_in_the_release():
     """Each number is released as its interval; a missing one stays missing."""
     numbers = [3.5, -2, 10, 10, 7, None, 0, 1, 2, 3]
     frame = pd.DataFrame({"x": numbers, "ill": ["yes", "no"] * 5})
-    templates = [{"channel": ["x"], "sensitive": {"ill": ["yes"]}, "confidence": "99%"}]
-    released, done = suppress.suppress(frame, templates, columns={"x": 3})
+    released, done = suppress.suppress(frame, ill_among("99%", "x"), columns={"x": 3})
     labels = done.bins["x"]
     assert labels == ("<2", "2 to <7", ">=7")
     wanted = Counter(labels[(number >= 2) + (number >= 7)] for number in numbers if number is not None)
@@ -43,7 +47,7 @@ def test_a_csv_of_numbers(tmp_path):
     """In CSV numbers are detected from their texts; a missing-value marker must be named."""
     lines = "".join(f"{number},{'yes' if number % 4 == 1 else 'no'}\n" for number in range(20))
     (tmp_path / "t.csv").write_text("x,ill\n" + lines + "?,no\n")
-    templates = [{"channel": ["x"], "sensitive": {"ill": ["yes"]}, "confidence": "30%"}]
+    templates = ill_among("30%", "x")
     with pytest.raises(TemplateError, match=r"column x of a channel holds numbers, .* missing='\?'"):
         suppress.check(tmp_path / "t.csv", templates, columns={"x": 2})
     found = suppress.check(tmp_path / "t.csv", templates, columns=5, missing="?")
@@ -73,8 +77,8 @@ def test_a_column_is_binned_or_a_category():
     """A column cannot be both; the handling of a named column has priority over that of all columns."""
     with pytest.raises(TemplateError, match="a column is named twice"):
         read_handling(["age=3", "age=category"])
-    handling = read_handling(["5", "age=3", "zip=category", "id=drop"])
-    assert handling == {"": 5, "age": 3, "zip": "category", "id": "drop"}
+    wanted = {"": 5, "age": 3, "zip": "category", "id": "drop"}
+    assert read_handling(["5", "age=3", "zip=category", "id=drop"]) == wanted
 
 
 def test_labels():
@@ -86,10 +90,9 @@ def test_labels():
 def test_bins_without_effect_are_refused():
     """Intervals for all columns are an error where no column of a channel holds numbers, or each is named."""
     frame = pd.DataFrame({"job": ["cook", "clerk"] * 4, "x": list(range(8)), "ill": ["no", "yes"] * 4})
-    templates = [{"channel": ["job"], "sensitive": {"ill": ["yes"]}, "confidence": "60%"}]
     with pytest.raises(TemplateError, match=r"columns=3 has no effect"):
-        suppress.check(frame, templates, columns=3)
-    both = [{"channel": ["job", "x"], "sensitive": {"ill": ["yes"]}, "confidence": "60%"}]
+        suppress.check(frame, ill_among("60%", "job"), columns=3)
+    both = ill_among("60%", "job", "x")
     with pytest.raises(TemplateError, match="has no effect"):
         suppress.check(frame, both, columns=["3", "x=2"])
     assert suppress.check(frame, both, columns=["3"]).bins["x"]

@@ -54,10 +54,11 @@ def random_case(rng: random.Random) -> Any:
     """Return a channel, payloads (bits of sensitive values), bounds that they meet in total, a minimum size, strata."""
     while True:
         n, n_bounds = rng.choice([3, 4, 5]), rng.choice([1, 1, 2])
-        columns = []
-        for _ in range(rng.choice([1, 2, 2, 3])):
-            codes = np.unique([rng.randrange(rng.choice([2, 3, 4])) for _ in range(n)], return_inverse=True)[1]
-            columns.append(codes + sum(int(each.max()) + 1 for each in columns))
+        cells = [
+            [4 * place + rng.randrange(rng.choice([2, 3, 4])) for _ in range(n)]
+            for place in range(rng.choice([1, 2, 2, 3]))
+        ]
+        columns = np.unique(cells, return_inverse=True)[1].reshape(-1, n)
         bounds = [Fraction(rng.choice([1, 2, 3, 4, 5, 7, 8]), rng.choice([9, 10, 12])) for _ in range(n_bounds)]
         payloads = [sum(int(rng.random() < 0.4) << place for place in range(n_bounds)) for _ in range(n)]
         strata = [rng.choice([0, 0, 0, 1]) for _ in range(n)]
@@ -66,17 +67,15 @@ def random_case(rng: random.Random) -> Any:
             for each in set(strata) for place, bound in enumerate(bounds)
         ]  # fmt: skip
         if any(payloads) and all(hits <= bound * of_all for hits, of_all, bound in shares):
-            return np.stack(columns, 1).astype(np.int32), payloads, bounds, rng.choice([1, 2]), strata
+            return columns.T.astype(np.int32), payloads, bounds, rng.choice([1, 2]), strata
 
 
 def weights_of(payloads: tuple[int, ...], n_bounds: int, strata: list[int]) -> np.ndarray:
     """Return the records and hits of each stratum, one row per record."""
-    weights = np.zeros((len(payloads), (1 + n_bounds) * (max(strata) + 1)), dtype=np.int64)
+    weights = np.zeros((len(payloads), max(strata) + 1, 1 + n_bounds), dtype=np.int64)
     for row, (payload, stratum) in enumerate(zip(payloads, strata, strict=True)):
-        weights[row, stratum * (1 + n_bounds)] = 1
-        for place in range(n_bounds):
-            weights[row, stratum * (1 + n_bounds) + 1 + place] = payload >> place & 1
-    return weights
+        weights[row, stratum] = [1, *(payload >> place & 1 for place in range(n_bounds))]
+    return weights.reshape(len(payloads), -1)
 
 
 def outcome(groups: suppression.CellGroups, payloads: tuple[int, ...], strata: list[int]) -> Any:
@@ -87,12 +86,9 @@ def outcome(groups: suppression.CellGroups, payloads: tuple[int, ...], strata: l
 
 def orders(payloads: list[int], strata: list[int]) -> list[tuple[int, ...]]:
     """Return all orders of payloads within strata."""
-    found = {
-        order for order in itertools.permutations(payloads)
-        if all(sorted(p for p, s in zip(order, strata, strict=True) if s == each)
-               == sorted(p for p, s in zip(payloads, strata, strict=True) if s == each) for each in set(strata))
-    }  # fmt: skip
-    return sorted(found)
+    members = sorted(zip(strata, payloads, strict=True))
+    found = set(itertools.permutations(payloads))
+    return sorted(order for order in found if sorted(zip(strata, order, strict=True)) == members)
 
 
 def count_above(case: Any, search: Any, view: Any = outcome, draws: Any = all_outcomes) -> tuple[int, int, int]:
@@ -185,9 +181,7 @@ def test_two_refused_values_of_a_column_are_charged():
     codes, weights = np.arange(4, dtype=np.int32)[:, None], np.tile([1000, 100], (4, 1))
     limits = suppression.limit_fractions([Fraction(3, 10)], MAX_UNITS)
     found = suppression.search_cells(codes, weights, limits, lambda _: True, 1)
-    units = math.ceil(
-        suppression.TARGET / (301 - 100)
-    )  # for the first: the expected distance of hits from the limit, plus one
+    units = math.ceil(suppression.TARGET / (301 - 100))  # for the first: expected distance from the limit, plus one
     assert found.refused == 4
     assert 2 * units <= found.charged < 2.2 * units
 
@@ -201,10 +195,8 @@ def test_random_bits_from_the_table_and_kept_orders_are_found(rng):
         yield search(RandomBits(bytes(32), weights.tobytes()).refuses), (1, 0)
 
     cases = [random_case(draws) for _ in range(60)]
-    assert any(count_above(case, suppression.search_cells, draws=known)[2] for case in cases)
-    assert any(
-        count_above(case, suppression.search_cells, view=lambda g, p, s: (outcome(g, p, s), p))[2] for case in cases
-    )
+    for options in ({"draws": known}, {"view": lambda g, p, s: (outcome(g, p, s), p)}):
+        assert any(count_above(case, suppression.search_cells, **options)[2] for case in cases)
 
 
 def test_limits_are_exact(rng):

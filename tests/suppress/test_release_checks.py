@@ -15,32 +15,35 @@ from assocpriv.suppress.inference_templates import ConfidenceBound
 from assocpriv.suppress.release_checks import count_columns, count_file
 
 
+def bounded(numerator: int, denominator: int, column: str = "s", value: str = "ill") -> ConfidenceBound:
+    """Return the bound of a value among records that agree on column a."""
+    return ConfidenceBound(("a",), column, value, Fraction(numerator, denominator))
+
+
 def test_bounds_are_exact():
     """A share equal to its bound passes and a higher one does not, for bounds with many digits."""
-    columns = {"a": pa.chunked_array([["x"] * 3]), "s": pa.chunked_array([["y", "y", "n"]])}
-    for bound in (Fraction(2, 3), Fraction(2 * 10**30 + 1, 3 * 10**30)):
-        assert count_columns(columns, [ConfidenceBound(("a",), "s", "y", bound)])[0].hits == 2
-    for bound in (Fraction(2 * 10**30 - 1, 3 * 10**30), Fraction(666, 1000)):
+    columns = {"a": pa.chunked_array([["x"] * 3]), "s": pa.chunked_array([["ill", "ill", "ok"]])}
+    for bound in (bounded(2, 3), bounded(2 * 10**30 + 1, 3 * 10**30)):
+        assert count_columns(columns, [bound])[0].hits == 2
+    for bound in (bounded(2 * 10**30 - 1, 3 * 10**30), bounded(666, 1000)):
         with pytest.raises(FileError, match="violates"):
-            count_columns(columns, [ConfidenceBound(("a",), "s", "y", bound)])
+            count_columns(columns, [bound])
 
 
 def test_distinguishable_cells_count(tmp_path):
     """Cells of a channel count as written, sensitive values without blanks, empty cells as a value."""
     (tmp_path / "t.csv").write_text('a,s\nx, ill\n x,ok\n"x",ok\n,ill\n,ok\n')
-    bound = ConfidenceBound(("a",), "s", "ill", Fraction(1, 2))
-    assert count_file(tmp_path / "t.csv", [bound], separator=",")[0].confidence == Fraction(1, 2)
+    assert count_file(tmp_path / "t.csv", [bounded(1, 2)], separator=",")[0].confidence == Fraction(1, 2)
     (tmp_path / "t.csv").write_text("a,s\nx,ill\n x,ok\nx,ill\n")
     with pytest.raises(FileError, match="violates"):
-        count_file(tmp_path / "t.csv", [ConfidenceBound(("a",), "s", "ill", Fraction(9, 10))], separator=",")
+        count_file(tmp_path / "t.csv", [bounded(9, 10)], separator=",")
 
 
 def test_values_of_types_count_as_their_texts(tmp_path):
     """Numbers and booleans of Parquet are the values that templates write."""
     frame = pd.DataFrame({"a": ["x"] * 4, "n": [1, 2, 2, 2], "f": [1, None, 0.5, 0.5], "t": [True, True, True, False]})
     frame.to_parquet(tmp_path / "t.parquet")
-    values = {"n": "2", "f": "1", "t": "True"}
-    bounds = [ConfidenceBound(("a",), column, value, Fraction(99, 100)) for column, value in values.items()]
+    bounds = [bounded(99, 100, *each) for each in (("n", "2"), ("f", "1"), ("t", "True"))]
     assert [each.hits for each in count_file(tmp_path / "t.parquet", bounds, separator=None)] == [3, 1, 3]
 
 
@@ -48,7 +51,7 @@ def test_a_file_that_cannot_be_read_back(tmp_path):
     """A written file that cannot be read is not released, and no cell of it is shown."""
     (tmp_path / "t.csv").write_text("a,s\nsecret,ill,more\n")
     with pytest.raises(FileError, match="cannot be read back") as caught:
-        count_file(tmp_path / "t.csv", [ConfidenceBound(("a",), "s", "ill", Fraction(1, 2))], separator=",")
+        count_file(tmp_path / "t.csv", [bounded(1, 2)], separator=",")
     assert "secret" not in str(caught.value)
     assert caught.value.__context__ is None
 
@@ -65,22 +68,21 @@ def test_the_check_shares_no_code_with_the_release():
 
 def test_missing_cells_are_a_pattern():
     """Missing cells of a frame are one separate value."""
-    columns = {"a": pa.chunked_array([[None, None, "x"]]), "s": pa.chunked_array([["y", "n", "n"]])}
-    found = count_columns(columns, [ConfidenceBound(("a",), "s", "y", Fraction(1, 2))])
-    assert (found[0].support, found[0].hits) == (2, 1)
+    columns = {"a": pa.chunked_array([[None, None, "x"]]), "s": pa.chunked_array([["ill", "ok", "ok"]])}
+    [found] = count_columns(columns, [bounded(1, 2)])
+    assert (found.support, found.hits) == (2, 1)
 
 
 pycanon = pytest.importorskip("pycanon.anonymity", reason="pycanon is not installed: pip install .[dev]")
 
 
 def some_table(rng):
-    """Return a table of 40 records: three channel columns, a sensitive column correlated with the first, a class."""
+    """Return a table of 40 records: three channel columns, and a sensitive column correlated with the first."""
     n = 40
     first = rng.integers(3, size=n)
     state = np.where(rng.random(n) < 0.7, first, rng.integers(3, size=n))
     columns = {"a": first, "b": rng.integers(2, size=n), "c": rng.integers(2, size=n), "state": state}
-    words = np.array(["x", "y", "z"])
-    return pd.DataFrame({name: words[codes] for name, codes in columns.items()} | {"class": words[first // 2]})
+    return pd.DataFrame(columns).replace({0: "x", 1: "y", 2: "z"})
 
 
 @pytest.mark.parametrize("mode", ["local", "deterministic"])
