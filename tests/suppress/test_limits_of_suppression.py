@@ -17,10 +17,8 @@ def highest(table, channel, column="state", value="ill"):
 
 def test_two_releases_of_a_table_disclose_more_than_each():
     """Two releases of one table, each within its bound, disclose more together where payloads link the rows."""
-    table = pd.DataFrame({
-        "job": ["cook", "cook", "clerk", "clerk"] * 2, "land": ["US", "UK", "US", "UK"] * 2,
-        "state": ["ill", "well", "well", "well"] * 2, "day": [1, 2, 3, 4] * 2, "hour": [8] * 4 + [9] * 4,
-    })  # fmt: skip
+    rows = [("cook", "US", "ill", 1), ("cook", "UK", "well", 2), ("clerk", "US", "well", 3), ("clerk", "UK", "well", 4)]
+    table = pd.DataFrame(rows * 2, columns=["job", "land", "state", "day"]).assign(hour=[8] * 4 + [9] * 4)
     first, second = (
         suppress(table, [{"channel": [known], "confidence": "50%"} | ILL], columns={dropped: "drop"})[0]
         for known, dropped in (("job", "land"), ("land", "job"))

@@ -117,15 +117,17 @@ def test_answers_from_files(reports: ap.Reports, tmp_path: Path) -> None:
     ("itemsets", "rules", "message"),
     [
         ([["milk"], ["milk", "nothing"]], [], "itemset 2 names 'nothing', which is not in the plan's catalogue"),
-        ([NAMES[2].split(", ")], [], "is one in double quotes"), ([["milk"], []], [], "itemset 2 is empty"),
+        ([NAMES[2].split(", ")], [], "is one in double quotes"),
+        ([["milk"], []], [], "itemset 2 is empty"),
         ([["milk"], ["milk", "milk"]], [], "itemset 2 names 'milk' twice"),
-        ([["milk"], NAMES[:4]], [], "must have 1 to 3 items"), ([], [(["milk"],)], "rule 1 must be a pair"),
+        ([["milk"], NAMES[:4]], [], "must have 1 to 3 items"),
+        ([], [(["milk"],)], "rule 1 must be a pair"),
         *(([wrong], [], "itemset 1 must be a set or list of names") for wrong in ("milk", 7)),
         ([], [(["milk"], ["milk", "jam"])], "both sides of rule 1 name 'milk'"),
         ([], [(NAMES[:2], NAMES[2:4])], "must have 1 to 3 items"),
         ([], [(["milk"], [])], "the consequent of rule 1 is empty"),
     ],
-)  # fmt: skip
+)
 def test_bad_itemsets_and_rules(reports: ap.Reports, itemsets: list[Any], rules: list[Any], message: str) -> None:
     """The message names the place of unknown and repeated names, empty or too large sets, and wrong types."""
     with pytest.raises((EstimateError, TypeError), match=message):

@@ -85,11 +85,11 @@ def test_measures_of_all_small_counts_are_mlxtends() -> None:
     check_measures(measures := _measures(*supports.T))
     ours = np.array([measures[name] for name in ("confidence", "lift", "conviction", "certainty", "zhangs_metric")]).T
     row = dict(zip(map(tuple, (4 * supports).astype(int).tolist()), ours.tolist(), strict=True))
-    assert row.items() >= {
-        (4, 4, 4): [1, 1, np.inf, 0, 0], (2, 4, 2): [1, 1, np.inf, 0, 0], (2, 2, 2): [1, 2, np.inf, 1, 1],
-        (2, 2, 1): [0.5, 1, 1, 0, 0], (2, 2, 0): [0, 0, 0.5, -1, -1],
-        (1, 3, 0): [0, 0, 0.25, -1, -1],  # mlxtend's certainty is −3
-    }.items()  # fmt: skip
+    assert row[4, 4, 4] == row[2, 4, 2] == [1, 1, np.inf, 0, 0]
+    assert row[2, 2, 2] == [1, 2, np.inf, 1, 1]
+    assert row[2, 2, 1] == [0.5, 1, 1, 0, 0]
+    assert row[2, 2, 0] == [0, 0, 0.5, -1, -1]
+    assert row[1, 3, 0] == [0, 0, 0.25, -1, -1]  # mlxtend's certainty is −3
 
 
 @settings(max_examples=25)  # mlxtend is slow

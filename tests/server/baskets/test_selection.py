@@ -77,9 +77,12 @@ def test_redundant_rules_have_a_smaller_antecedent_that_predicts_as_well(itemset
     ]
     assert 0 < sum(naive) < len(rules)
     for antecedents, supports, pruned in (
-        ("a", [0.5], [True]), ("a", [0.3], [True]), ("a", [0.29], [False]), (["a", "ab"], [0.1, 0.1], [False, True]),
+        ("a", [0.5], [True]),
+        ("a", [0.3], [True]),
+        ("a", [0.29], [False]),
+        (["a", "ab"], [0.1, 0.1], [False, True]),
         ("ab", [0.29, 0.31], [False, True]),  # each by its own lift
-    ):  # fmt: skip
+    ):
         few = pd.DataFrame({"antecedents": map(frozenset, antecedents), "consequent support": supports})
         few = few.assign(consequents=[frozenset("c")] * len(few), confidence=0.3)
         assert find_redundant(few).tolist() == pruned

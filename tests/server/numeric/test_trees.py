@@ -357,8 +357,9 @@ def test_classes_that_are_none(rng: np.random.Generator) -> None:
             grow_tree(reports, *wrong)
     assert grow_tree(reports, "colour").class_name == "colour"
     for given, error, message in (
-        (plan, EstimateError, "no report of the plan holds"), ("plan.json", TypeError, "plan must be a TablePlan"),
-    ):  # fmt: skip
+        (plan, EstimateError, "no report of the plan holds"),
+        ("plan.json", TypeError, "plan must be a TablePlan"),
+    ):
         with pytest.raises(error, match=message):
             ReleasedTreeClassifier(given).fit([[9.0, 0.1, "red"]] * 20, ["yes", "no"] * 10)
 
