@@ -143,8 +143,7 @@ def small_generator(code: str, n_items: int, r: int, independent: int) -> Genera
     if code == "none":
         return Generator()
     if code == "bch":
-        width = max(2, (n_items * r).bit_length())
-        columns = independent * r
+        width, columns = max(2, (n_items * r).bit_length()), independent * r
         return Generator("bch", width, PRIMITIVE[width], max(1, columns // 2), columns > 1 and columns % 2 == 1)
     width = max(2, r, (n_items - 1).bit_length())
     return Generator("reed-solomon", width, PRIMITIVE[width], independent)
@@ -194,35 +193,38 @@ def count_supersets(rows, itemsets):
     return np.array([bits[itemset].all(axis=0).sum() for itemset in itemsets.tolist()], dtype=np.int64)
 
 
+def randomize_until(records, words, randomize):
+    """Return what ``randomize`` makes of records and words until these run out, and the number of used words."""
+    reports, used = [], 0
+    for record in records:
+        entropy = ReplayEntropy(words[used:])
+        try:
+            reports.append(randomize(record, entropy))
+        except IndexError:
+            break
+        used += entropy.used
+    return reports, used
+
+
 def randomize_transactions(transactions, plan, words):
     """Randomize transactions with the client for one report until the words run out; reference for bulk clients.
 
     Returns:
         The reports (bytes), the M items that each transaction was fitted to, and the number of used words.
     """
-    randomizer, reports, fitted, used = Randomizer(plan), [], [], 0
-    for transaction in transactions:
-        entropy = ReplayEntropy(words[used:])
-        try:
-            reports.append(randomizer.randomize(transaction, entropy=entropy))
-        except IndexError:
-            break
-        fitted.append(fit_transaction(sorted(transaction), plan.items, ReplayEntropy(words[used:])))
-        used += entropy.used
-    return reports, fitted, used
+    randomizer = Randomizer(plan)
+
+    def fit_and_randomize(transaction, entropy):
+        fitted = fit_transaction(sorted(transaction), plan.items, ReplayEntropy(entropy.given))
+        return randomizer.randomize(transaction, entropy=entropy), fitted
+
+    made, used = randomize_until(transactions, words, fit_and_randomize)
+    return [report for report, _ in made], [fitted for _, fitted in made], used
 
 
 def randomize_records(inputs, plan, words):
     """Return reports of records by the client for one report until the words run out, and the number of used words."""
-    reports, used = [], 0
-    for row in inputs:
-        entropy = ReplayEntropy(words[used:])
-        try:
-            reports.append(encode(release(row, plan, entropy), plan))
-        except IndexError:
-            break
-        used += entropy.used
-    return reports, used
+    return randomize_until(inputs, words, lambda row, entropy: encode(release(row, plan, entropy), plan))
 
 
 def count_itemset(transactions, itemset):
@@ -232,13 +234,9 @@ def count_itemset(transactions, itemset):
 
 def frequent_itemsets(transactions, n_items, min_support, largest):
     """Return the counts of all itemsets of 1 … ``largest`` items with support ≥ min_support, by trying every one."""
-    found = {}
-    for k in range(1, largest + 1):
-        for itemset in combinations(range(n_items), k):
-            count = count_itemset(transactions, itemset)
-            if count / len(transactions) >= min_support:
-                found[itemset] = count
-    return found
+    every = [itemset for k in range(1, largest + 1) for itemset in combinations(range(n_items), k)]
+    counts = {itemset: count_itemset(transactions, itemset) for itemset in every}
+    return {itemset: count for itemset, count in counts.items() if count / len(transactions) >= min_support}
 
 
 def parse_numbers(text, max_digits):
@@ -271,9 +269,7 @@ def planned(
     catalogue, m = as_catalogue(items), transaction_size
     largest, limit = itemset_size or min(3, m), limit_per_report(guarantee, reports_per_person)
     objective, padded = WorstSupport(largest, reports), len(catalogue) + m
-    families = []
-    if kind != "fixed-size":
-        families.append(paper_family(m))
+    families = [] if kind == "fixed-size" else [paper_family(m)]
     if kind == "fixed-size" or (kind == "auto" and code in (None, "none") and m + largest <= padded <= LONGEST_FIXED):
         families.append(FixedSizeFamily(m, padded, tuple(range(1, padded // 2 + 1))))
     designs = [design for family in families for design in family.search(limit, objective, runs(m))]
@@ -283,11 +279,10 @@ def planned(
     generator = design.generator(padded, m + largest)
     if code is not None and generator.kind != code:
         generator = BUILDERS[code](padded, design.insert_bits, m + largest) if code != "none" else Generator()
-    report_type = ReportType(len(catalogue), design.operator(limit), generator, largest)
-    share = (
-        None if sizes is None else sizes_share(reports) if sizes == "auto" else Fraction(parse_share(sizes, "share"))
-    )
-    report_types = (report_type,) if share is None else add_sizes_report_type(report_type, share, limit, reports)
+    report_types = (ReportType(len(catalogue), design.operator(limit), generator, largest),)
+    if sizes is not None:
+        share = sizes_share(reports) if sizes == "auto" else Fraction(parse_share(sizes, "share"))
+        report_types = add_sizes_report_type(report_types[0], share, limit, reports)
     return Plan(catalogue, report_types, guarantee, names or Names(), reports_per_person)
 
 
