@@ -83,8 +83,9 @@ def test_sides_with_one_truncation_size_share_its_error(rng: np.random.Generator
     assert "cancel" in check(comparison_views.compared(together))
     assert "count in full" in check(comparison_views.compared(apart))
     mined = [LightFrame.from_frame(ap.ask(side, [[str(ITEMS)]])) for side in sides]
-    parts = [(each["unbiased_error"][0], each["common_error"][0] * each["support"][0]) for each in mined]
-    alone = np.sqrt(sum(own**2 + common**2 for own, common in parts))
+    alone = np.sqrt(
+        sum(each["unbiased_error"][0] ** 2 + (each["common_error"][0] * each["support"][0]) ** 2 for each in mined)
+    )
     [error] = [row["unbiased_error"] for row in together.itemsets.to_dict() if row["itemsets"] == {str(ITEMS)}]
     assert error < 0.99 * alone
 
@@ -94,9 +95,8 @@ def test_tables_compare_the_itemsets_that_all_have(rng: np.random.Generator) -> 
     sides = [collected(rng, np.full(12, 0.2), 20_000) for _ in range(2)]
     tables = [LightFrame.from_frame(ap.mine(side, "10%")) for side in sides]
     both = ap.compare(*sides).itemsets.to_dict()
-    few = ap.compare(*tables)
+    few, known = ap.compare(*tables), {row["itemsets"]: row["unbiased"] for row in both}
     assert few.names == ["A", "B"]
-    known = {row["itemsets"]: row["unbiased"] for row in both}
     assert all(row["unbiased"] == pytest.approx(known[row["itemsets"]], abs=0.01) for row in few.itemsets.to_dict())
     mixed = ap.compare(sides[0], tables[1].take(np.arange(12)), names=["x", "y"])
     assert len(mixed.itemsets) == 12
@@ -113,14 +113,10 @@ def test_three_periods_are_a_trend(rng: np.random.Generator) -> None:
     assert abs(first["difference"] - 0.3) < 6 * first["std_error"] < 0.3
     assert len(first["supports"]) == len(first["above_minimum"]) == 3
     assert "straight line" in check(comparison_views.compared(found))
-    columns = to_flat_table(found).columns
-    assert {"value may", "above_minimum july"} <= columns.keys()
-    frame = found.to_frame()
-    assert len(frame) == len(found.itemsets)
-    assert frame["support may"].tolist() == [each[0] for each in found.itemsets["supports"].tolist()]
+    assert {"value may", "above_minimum july"} <= to_flat_table(found).columns.keys()
+    assert found.to_frame()["support may"].tolist() == [each[0] for each in found.itemsets["supports"].tolist()]
     assert isinstance(comparison_records(found.itemsets)[0]["itemsets"], list)
     assert repr(found).startswith(f"Comparison({', '.join(found.names)}; ")
-    assert len(repr(found).splitlines()[0]) <= 80
     assert "straight line" in found._repr_html_()
     assert repr(found.itemsets).startswith(f"LightFrame({len(found.itemsets)} rows; itemsets, ")
 
