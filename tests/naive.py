@@ -150,8 +150,10 @@ def small_generator(code: str, n_items: int, r: int, independent: int) -> Genera
 
 
 def reports_of(baskets, plan, seed=1):
-    """Return the client's reports of baskets, or of sets of items, from a seed."""
-    if not isinstance(baskets, Baskets):
+    """Return the client's reports of baskets, of sets of items, or of who holds what, bool (people, items)."""
+    if isinstance(baskets, np.ndarray):
+        baskets = Baskets(plan.catalogue, np.append(0, baskets.sum(axis=1).cumsum()), np.nonzero(baskets)[1])
+    elif not isinstance(baskets, Baskets):
         baskets = Baskets.from_sets(baskets, plan.catalogue, empty="keep")
     chunks = randomize_chunks(baskets, plan, entropy=SeededEntropy(seed))
     return Reports(plan, np.concatenate([chunk.packed for chunk in chunks]))

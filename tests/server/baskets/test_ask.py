@@ -29,8 +29,7 @@ def reports() -> ap.Reports:
     rng = np.random.default_rng(5)
     held = rng.random((6000, len(NAMES))) < 0.1
     held[rng.random(6000) < 0.3, :3] = True
-    sets = [sorted(NAMES[item] for item in np.flatnonzero(row))[:3] or ["jam"] for row in held]
-    return reports_of(sets, plan, 3)
+    return reports_of(held & (held.cumsum(axis=1) <= 3), plan, 3)
 
 
 def test_answers_are_what_mining_finds(reports: ap.Reports) -> None:

@@ -14,7 +14,6 @@ import assocpriv as ap
 from assocpriv.estimation.supports import detectable_differences
 from assocpriv.files.mined_tables import LightFrame
 from assocpriv.guarantees.errors import EstimateError, WireError
-from assocpriv.records.baskets import Baskets
 from assocpriv.server.baskets import comparison
 from assocpriv.server.baskets.comparison import (
     CompareRequest,
@@ -36,9 +35,7 @@ GUARANTEE = ap.Guarantee("5%", "50%")
 def collected(rng: np.random.Generator, shares: Any, n: int = 40_000, m: int = 4, **settings: Any) -> ap.Reports:
     """Return reports of people who hold each item with its share, independently."""
     plan = planned(len(shares), m, GUARANTEE, reports=n, itemset_size=2, **settings)
-    held = rng.random((n, len(shares))) < np.array(shares)
-    offsets = np.append(0, held.sum(axis=1).cumsum())
-    return reports_of(Baskets(plan.catalogue, offsets, np.nonzero(held)[1]), plan, int(rng.integers(1 << 40)))
+    return reports_of(rng.random((n, len(shares))) < np.array(shares), plan, int(rng.integers(1 << 40)))
 
 
 def shares_of(rng: np.random.Generator) -> Any:

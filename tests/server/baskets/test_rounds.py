@@ -11,10 +11,8 @@ import assocpriv as ap
 from assocpriv.estimation.size_distribution import SizeDistribution
 from assocpriv.estimation.supports import Respondents, estimate_supports
 from assocpriv.files.mined_tables import mining_facts
-from assocpriv.plans.baskets.catalogue import Catalogue
 from assocpriv.plans.baskets.operator import SupportModel
 from assocpriv.plans.baskets.report_type import SizesView
-from assocpriv.records.baskets import Baskets
 from assocpriv.server.baskets.counting import LocalBackend
 from assocpriv.server.baskets.rounds import FirstCounts, Rounds, estimate_jointly
 
@@ -22,14 +20,12 @@ WEAK = ap.Guarantee("0.1%", "90%")
 N_ITEMS, M = 200, 4
 
 
-def collection(count: int, sizes: str | None = "5%", share: float = 0.3, seed: int = 1) -> tuple[ap.Reports, Baskets]:
-    """Return reports of baskets of two items, and of a share of baskets of twelve, all drawn from 200 alike."""
-    rng = np.random.default_rng(seed)
+def collection(count: int, sizes: str | None = "5%", share: float = 0.3) -> tuple[ap.Reports, float]:
+    """Return reports of baskets of two items, and of a share of twelve, all drawn from 200 alike, and the mean size."""
+    rng = np.random.default_rng(1)
     held = np.where(rng.random(count) < share, 12, 2)
     chosen = rng.random((count, N_ITEMS)).argsort(axis=1).argsort(axis=1) < held[:, None]
-    baskets = Baskets(Catalogue.numbered(N_ITEMS), np.append(0, np.cumsum(held)), np.nonzero(chosen)[1])
-    plan = planned(N_ITEMS, M, WEAK, reports=count, itemset_size=2, sizes=sizes)
-    return reports_of(baskets, plan, seed + 1), baskets
+    return reports_of(chosen, planned(N_ITEMS, M, WEAK, reports=count, itemset_size=2, sizes=sizes), 2), held.mean()
 
 
 def size_distribution(reports: ap.Reports) -> tuple[SizeDistribution, int]:
@@ -54,12 +50,12 @@ def test_variances_are_those_of_the_operator(k: int) -> None:
 
 def test_one_collection_estimates_the_size_distribution() -> None:
     """The mean size is estimated, and so are supports of whole baskets; those of truncated baskets are far below."""
-    reports, baskets = collection(40_000)
+    reports, mean = collection(40_000)
     sizes, size_reports = size_distribution(reports)
     assert 1_500 < size_reports < 2_500
-    assert abs(sizes.mean / baskets.sizes.mean() - 1) < 0.1
+    assert abs(sizes.mean / mean - 1) < 0.1
     table = ap.mine(reports, top=100, max_itemset=1)
-    facts, truth = mining_facts(table), baskets.sizes.mean() / N_ITEMS
+    facts, truth = mining_facts(table), mean / N_ITEMS
     assert facts.whole
     _, error = facts.sizes.truncation["1"]
     assert abs(table["support"].mean() / truth - 1) < 3 * error + 0.02

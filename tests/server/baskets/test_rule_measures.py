@@ -109,13 +109,7 @@ def mined() -> LightFrame:
     held = rng.random((6_000, 4)) < [0.5, 0.3, 0.1, 0.02]
     held[:, 1] &= held[:, 0]
     plan = planned([*"abcd"], 4, Guarantee("5%", "50%"), reports=6_000)
-    return LightFrame.from_frame(
-        mine(LocalBackend.from_reports(reports_of(_sets(held, "abcd"), plan, 2)), MiningRequest(top=14))
-    )
-
-
-def _sets(held: NDArray[np.bool_], names: "str | list[str]") -> list[list[str]]:
-    return [[names[item] for item in np.flatnonzero(row)] for row in held]
+    return LightFrame.from_frame(mine(LocalBackend.from_reports(reports_of(held, plan, 2)), MiningRequest(top=14)))
 
 
 @settings(max_examples=10)
@@ -172,11 +166,11 @@ def test_uninformative_rules_are_not_selected(mined: LightFrame) -> None:
 
 def _implications(seed: int, people: int) -> tuple[NDArray[np.bool_], LightFrame]:
     """Return baskets in which each even item implies the next one, and the mined table of their reports."""
-    names, rng = [f"i{number}" for number in range(8)], np.random.default_rng(seed)
+    rng = np.random.default_rng(seed)
     left = rng.random((people, 4)) < [0.3, 0.2, 0.1, 0.05]
     held = np.stack([left, left | (rng.random((people, 4)) < [0.1, 0.05, 0.2, 0.3])], axis=2).reshape(people, 8)
-    plan = planned(names, 8, Guarantee("5%", "50%"), reports=people, itemset_size=2)
-    reports = reports_of(_sets(held, names), plan, seed)
+    plan = planned([f"i{number}" for number in range(8)], 8, Guarantee("5%", "50%"), reports=people, itemset_size=2)
+    reports = reports_of(held, plan, seed)
     return held, LightFrame.from_frame(mine(LocalBackend.from_reports(reports), MiningRequest(top=36)))
 
 

@@ -10,7 +10,6 @@ from assocpriv.files.mined_tables import ATTRIBUTE
 from assocpriv.files.report_files import Reports
 from assocpriv.guarantees.errors import EstimateError
 from assocpriv.plans.baskets.catalogue import Names
-from assocpriv.records.baskets import Baskets
 from assocpriv.show.itemset_views import substitutes as shown
 
 NAMES = ["butter", "margarine", "beer", "wine", "tea", "rare", "rarer"]
@@ -26,10 +25,9 @@ def reports_of(*, planted: bool, names: Names | None = None) -> Reports:
     if planted:
         both = held[:, 0] & held[:, 1]
         held[np.flatnonzero(both), rng.integers(2, size=both.sum())] = False
-    plan = ap.plan(NAMES, ap.Guarantee.from_epsilon(4), reports=PEOPLE, mean_size=2.5, names=names)
-    rows, items = np.nonzero(held)
-    baskets = Baskets(plan.catalogue, np.searchsorted(rows, np.arange(PEOPLE + 1)), items.astype(np.int64))
-    return naive.reports_of(baskets, plan)
+    return naive.reports_of(
+        held, ap.plan(NAMES, ap.Guarantee.from_epsilon(4), reports=PEOPLE, mean_size=2.5, names=names)
+    )
 
 
 @pytest.fixture(scope="module")
