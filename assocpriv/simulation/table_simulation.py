@@ -189,7 +189,7 @@ def compare_with_truth(
         level: Confidence level of the intervals.
     """
     counts = np.bincount(raw_inputs, minlength=column.inputs + 1)
-    true = cells = counts[:-1] / max(counts[:-1].sum(), 1)
+    true = cells = counts[:-1] / max(int(counts[:-1].sum()), 1)
     numbers, values = found.numbers, raw_numbers[~np.isnan(raw_numbers)]
     mean: float | None = None
     quantiles: tuple[float, ...] = ()

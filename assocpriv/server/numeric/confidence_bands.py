@@ -251,7 +251,7 @@ def distribution_band(estimate: LinearEstimate, known: NDArray[np.bool_], level:
     inner[[0, -1]] = False
     half = largest_deviation(covariance[np.ix_(inner, inner)], width[inner], level) * width
     low, high = _rising(value - half, value + half, inner)
-    below_zero = (estimate.shares / np.maximum(estimate.errors, _ROUNDING)).min(initial=0.0)
+    below_zero = float((estimate.shares / np.maximum(estimate.errors, _ROUNDING)).min(initial=0.0))
     is_even = bool((low <= high + _ROUNDING).all()) and (below_zero > -_LEAST_SHARE or not estimate.is_unbiased)
     if not is_even:
         low, high = _reach(value - half, value + half, inner)
