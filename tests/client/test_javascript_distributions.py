@@ -13,7 +13,7 @@ from assocpriv.client.baskets.basket_client import Randomizer
 from assocpriv.simulation.enumeration import distribution
 from tests.whole import test_exact_distributions as exact
 
-PLANS = {name: exact.make(n, k, exact.OPERATORS[m], kind) for name, (n, k, m, kind) in exact.PLANS.items()} | {
+PLANS = {name: exact.PLANS[name] for name in exact.CODES} | {
     "fixed size": naive.fixed_plan(4, 2, 1, 2, shares=[1, 2, 3]),
     "fixed size, one place": naive.fixed_plan(4, 1, 1, 2, shares=[1, 4]),
     "three report types": command_line.vector_plan("asks-three"),
