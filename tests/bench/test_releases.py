@@ -25,6 +25,7 @@ def test_the_threshold_is_the_least(epsilon: float, delta: float) -> None:
     assert largest(least) <= delta < largest(least - 1)
 
 
+@pytest.mark.slow
 def test_a_release_beats_the_baselines(monkeypatch: pytest.MonkeyPatch) -> None:
     """At 20,000 generated baskets errors of a release are below .7 of those of the better baseline."""
     monkeypatch.setattr(releases, "EPSILONS", (1,))

@@ -58,26 +58,23 @@ def test_intervals_are_those_of_itemsets_chosen_beforehand(reports: ap.Reports) 
 
 
 def test_intervals_cover_best_sellers_among_many_rare_items() -> None:
-    """Of 5 best sellers among 2,000 items the intervals of `ask` cover 43 or more of 50 supports; a table's do not.
+    """Of 5 best sellers among 2,000 items the intervals of `ask` cover 21 or more of 25 supports; a table's do not.
 
-    At 95% fewer than 43 of 50 have a chance of 1 in 4,000. A table's cover fewer than 21 of 25. Seeds fixed.
+    At 95% fewer than 21 of 25 have a chance of 1 in 140; seeds are fixed.
     """
     plan = ap.plan(2_000, ap.Guarantee("5%", "50%"), reports=20_000, itemset_size=1, mean_size=1)
     held = of_table = 0
-    for seed in range(10):
+    for seed in range(0, 10, 2):
         rng = np.random.default_rng(seed)
         people = np.where(rng.random(20_000) < 0.1, rng.integers(5, size=20_000), rng.integers(2_000, size=20_000))
         found = reports_of([[int(item)] for item in people], plan, 20 + seed)
         answer = ap.ask(found, [[str(item)] for item in range(5)])
         truth = np.bincount(people)[:5] / 20_000
         held += int(((answer["ci_low"] <= truth) & (truth <= answer["ci_high"])).sum())
-        if seed % 2:  # of every other collection, as it takes long
-            continue
         mined = mine(found, top=2_000).set_index("itemsets")
         rows = mined.loc[[frozenset([str(item)]) for item in range(5)]]
         of_table += int(((rows["ci_low"] <= truth) & (truth <= rows["ci_high"])).sum())
-    assert held >= 43
-    assert of_table < 21
+    assert of_table < 21 <= held
 
 
 def test_rules_are_what_mining_finds(reports: ap.Reports) -> None:

@@ -144,6 +144,7 @@ def test_selected_itemsets_are_true() -> None:
     assert all(each["confidence"].between(0, 1).all() for each in rules)
 
 
+@pytest.mark.slow
 def test_two_collections_are_more_precise_than_one() -> None:
     """With the reports of a second plan about the most frequent items, errors are smaller than with the first alone."""
     first, table = reports_of(baskets(), plan(), 1), mined(1)
