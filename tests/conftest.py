@@ -27,13 +27,17 @@ FAILS_FIRST = (
     "cli/test_plan_commands.py", "kernels/test_kernels.py", "whole/test_batches.py", "collect/test_keys.py",
     "server/baskets/test_itemsets.py",
 )  # fmt: skip
-# then the longest, so that all cores finish together
+# the longest, many of which wait for browsers and other processes: they start early, so that all cores finish together,
+# and APART files apart, so that others compute meanwhile
 TAKES_LONG = (
-    "show/test_result_pages.py", "pages/test_demo_page.py", "collect/test_from_a_page.py", "whole/test_spark.py",
-    "auditing/test_seeded_faults.py", "client/test_javascript.py", "bench/test_crowd.py", "collect/test_every_store.py",
-    "collect/test_through_a_relay.py", "cli/test_plan_dialog.py", "collect/test_postgres.py", "whole/test_readme.py",
+    "whole/test_spark.py", "client/test_javascript.py", "pages/test_demo_page.py", "auditing/test_seeded_faults.py",
+    "collect/test_from_a_page.py", "collect/test_through_a_relay.py", "whole/test_run_a_collection.py",
+    "whole/test_fuzz.py", "whole/test_site.py", "show/test_result_pages.py", "whole/test_readme.py",
+    "collect/test_http_server.py", "collect/test_postgres.py", "whole/test_frozen.py",
 )  # fmt: skip
-ORDER = {name: place for place, name in enumerate((*FAILS_FIRST, *TAKES_LONG))}
+APART = 8
+ORDER = {name: place - len(FAILS_FIRST) for place, name in enumerate(FAILS_FIRST)}
+ORDER |= {name: place * APART - 0.5 for place, name in enumerate(TAKES_LONG)}
 BEGAN, SOURCE = pytest.StashKey[float](), pytest.StashKey["SeededSource | None"]()
 SHARED_DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 
@@ -57,14 +61,12 @@ def pytest_configure(config):
 
 
 def pytest_collection_modifyitems(config, items):
-    """Run first the tests that fail most often, then the longest; skip those marked slow unless --slow is given."""
-    hurried = config.getoption("--seconds") is not None
-
-    def place(item):
-        found = ORDER.get(item.nodeid.partition("::")[0].removeprefix("tests/"), len(ORDER))
-        return found if found < len(FAILS_FIRST) or not hurried else 2 * len(ORDER) - found
-
-    items.sort(key=place)
+    """Run first what fails most often, and early what takes long; skip those marked slow unless --slow is given."""
+    files = [item.nodeid.partition("::")[0].removeprefix("tests/") for item in items]
+    places = {name: place for place, name in enumerate(dict.fromkeys(files))} | ORDER
+    if config.getoption("--seconds") is not None:
+        places |= dict.fromkeys(TAKES_LONG, len(places))
+    items[:] = [item for _, item in sorted(zip(files, items, strict=True), key=lambda pair: places[pair[0]])]
     if config.getoption("--slow"):
         return
     for item in items:

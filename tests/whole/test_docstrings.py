@@ -48,11 +48,17 @@ def public() -> dict[str, Any]:
     return found
 
 
+@functools.cache
+def imported(module: Any) -> dict[str, str]:
+    """Return the home of each name that a module imports."""
+    imports = [each for each in ast.walk(ast.parse(inspect.getsource(module))) if isinstance(each, ast.ImportFrom)]
+    return {alias.name: str(each.module) for each in imports for alias in each.names}
+
+
 def results(function: FunctionType) -> Iterator[type]:
     """Yield the dataclasses of this package that a function returns, by its annotation and its module's imports."""
     module = inspect.getmodule(function)
-    imports = [each for each in ast.walk(ast.parse(inspect.getsource(module))) if isinstance(each, ast.ImportFrom)]
-    homes = {alias.name: str(each.module) for each in imports for alias in each.names}
+    homes = imported(module)
     for name in re.findall(r"[A-Z]\w+", str(inspect.signature(function).return_annotation)):
         home = import_module(homes[name]) if homes.get(name, "").startswith("assocpriv") else module
         value = vars(home).get(name)
