@@ -69,6 +69,7 @@ def test_the_package_has_the_bundle_of_the_sources(tmp_path):
     run(node(), tools() / "node_modules/typescript/bin/tsc", *given, BUNDLE / "assocpriv.d.ts", tmp_path / "use.ts")
 
 
+@pytest.mark.slow
 def test_packed_and_installed_elsewhere(tmp_path):
     """The npm package installs in an empty folder without a network and runs as CommonJS and ES module.
 

@@ -1,6 +1,7 @@
 """Spark for clients and server: its tasks count as the local backend does, and report each basket once.
 
-All tests are in one file, so that they share one session.
+All tests are in one file, so that they share one session. Java compiles each new kind of job for seconds: in each run
+counts, randomizing, the limit of reports and what shows no item are tested, the rest at night.
 """
 
 import os
@@ -126,6 +127,7 @@ def assert_same(one: pd.DataFrame, other: pd.DataFrame) -> None:
     assert one.attrs == other.attrs
 
 
+@pytest.mark.slow
 def test_tables_are_the_same(spark: Any, folder: Path, tmp_path: Path) -> None:
     """Mined itemsets of files of two plans, and of a DataFrame, agree with local ones."""
     plan, other, one = planned(["2", "1", "0"], 2, GUARANTEE), tmp_path / "other.parquet", {"max_itemset": 1}
@@ -191,6 +193,7 @@ def test_positions_go_on_from_piece_to_piece(folder: Path, monkeypatch: pytest.M
     assert found == [(700, 250), (950, 149), (40, 250), (290, 250), (540, 101)]
 
 
+@pytest.mark.slow
 def test_other_reports_are_refused(spark: Any, folder: Path, tmp_path: Path) -> None:
     """Other columns and rows, damaged files, and files that tasks cannot open: one clear line each."""
     plan = ap.read_reports(folder).plan
@@ -307,7 +310,13 @@ BAD: dict[str, tuple[str, list[Any], dict[str, Any], str]] = {
 }
 
 
-@pytest.mark.parametrize("case", BAD)
+# in each run one job of each kind: of rows with lists, and of several rows a basket and a person
+EACH_TIME = ("an unknown name", "several persons", "a missing person")
+
+
+@pytest.mark.parametrize(
+    "case", [pytest.param(each, marks=[pytest.mark.slow] * (each not in EACH_TIME)) for each in BAD]
+)
 def test_bad_baskets_are_refused(spark: Any, tmp_path: Path, case: str) -> None:
     """One clear line that shows no item, and no file is left."""
     schema, rows, options, message = BAD[case]
@@ -367,6 +376,7 @@ def test_missing_requirements_are_one_line(folder: Path, tmp_path: Path, monkeyp
     assert "pip install 'assocpriv[spark]'" in refusal()
 
 
+@pytest.mark.slow
 def test_the_examples_of_the_page_run(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The Python blocks of docs/scaling.md run in order, on frames and files of the names that they use."""
     page = Path(__file__).parents[2].joinpath("docs", "scaling.md").read_text(encoding="utf-8")
