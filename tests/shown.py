@@ -282,7 +282,7 @@ def people() -> pd.DataFrame:
 def made(folder: Path) -> dict[str, Path]:
     """Write distributions, also by class, a tree and two suppression reports; return the files by name."""
     table = people().drop(columns="pay").dropna()
-    columns = {name: COLUMNS[name] for name in table} | {AGE: COLUMNS[AGE] | {"optional": False}}
+    columns = {name: COLUMNS[name] for name in table}  # a column of missing values is a wide table
     plan = numeric.plan_table({"columns": columns}, ap.Guarantee("5%", "95%"), reports=4000)
     reports = ap.randomize(table, plan)
     files = {name: folder / f"{name}.json" for name in ("plan", "spread", "classes", "tree", "cells", "items")}
