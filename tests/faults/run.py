@@ -27,7 +27,7 @@ from queue import SimpleQueue
 
 ROOT = Path(__file__).resolve().parents[2]
 MUTATED = ("guarantees", "plans", "client", "estimation", "server", "suppress", "collect", "releasing")
-PYTEST = (sys.executable, "-m", "pytest", "-x", "-q", "--no-header", "-p", "no:cacheprovider")
+PYTEST = (sys.executable, "-m", "pytest", "-x", "-q", "--no-header", "--assert=plain", "-p", "no:cacheprovider")
 LIMIT = 900  # seconds: a fault may make a loop endless, which counts as caught
 
 
