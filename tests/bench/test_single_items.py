@@ -60,8 +60,8 @@ def test_plans_of_single_items_are_as_good_as_the_oracles_they_contain():
 def test_a_run_has_a_row_per_method(monkeypatch):
     """There is one row per number of items, basket size and method."""
     monkeypatch.setattr(single_items, "ITEMS", (100,))
-    monkeypatch.setattr(single_items, "MEANS", ())
+    monkeypatch.setattr(single_items, "MEANS", (4.0,))
     found = single_items.run(2_000)
-    assert [row["mean_size"] for row in found["rows"]] == ["exactly 1"] * 7
+    assert [row["mean_size"] for row in found["rows"]] == ["exactly 1"] * 7 + ["4"] * 7
     assert all(row["total"] == pytest.approx(np.hypot(row["noise"], row["truncation"])) for row in found["rows"])
     assert "| 100 | exactly 1 | sizes | OUE, OLH | 1 |" in single_items.markdown(found)

@@ -13,6 +13,7 @@ from command_line import DOCS, documents, parses, run, section
 import assocpriv as ap
 from assocpriv.cli.main import main
 from assocpriv.cli.options import Command
+from assocpriv.show import collection_views
 from tests.whole.test_frozen import FROZEN, JOURNEY
 
 
@@ -120,7 +121,7 @@ def command_of(step: str) -> str:
 def text_about(name: str) -> str:
     """Return a command's section, and those of the commands whose keys or facts it refers to."""
     text = section(name)
-    others = re.findall(r"(?:keys|facts|those) of\s`(?:assocpriv )?([a-z ]+)`", text)
+    others = re.findall(r"(?:keys|facts|model those|release those) of\s`(?:assocpriv )?([a-z ]+)`", text)
     return text + "".join(text_about(f"assocpriv {each}") for each in others)
 
 
@@ -129,6 +130,12 @@ def test_docs_name_all_json_keys(step: str) -> None:
     """A command's section names every key that its --json prints; frozen.txt has them."""
     text = text_about(SECTIONS.get(step) or command_of(step))
     assert [key for key in PRINTED[step] if f"`{key}`" not in text] == []
+
+
+def test_docs_name_the_keys_of_a_set_aside_key() -> None:
+    """The step above has no reports of a key, so it prints none."""
+    record = collection_views.set_aside(3, 7, Path("c"), restore=False).to_json()
+    assert [key for key in record if f"`{key}`" not in section("assocpriv collector set-aside")] == []
 
 
 def test_every_json_command_is_tried() -> None:

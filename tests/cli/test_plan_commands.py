@@ -101,10 +101,12 @@ def test_a_sample_gives_the_basket_sizes(home: Path, tmp_path: Path) -> None:
 
 
 def test_help_shows_the_usual_options() -> None:
-    """--help shows fewer options than --help-all."""
+    """For the five most used commands --help shows fewer options than --help-all, and fits a terminal of 80 by 40."""
     few, all_of_them = (set(re.findall(r"--[a-z-]+", run("plan", word).stdout)) for word in ("--help", "--help-all"))
     assert {"--taxonomy", "--paper", "--columns-per-report"} <= all_of_them - few
     assert few <= all_of_them | {"--help-all"}
+    for command in ("plan", "randomize", "mine", "rules", "simulate"):
+        assert len(run(command, "--help").stdout.splitlines()) <= 40
 
 
 WRONG = {  # by exit status

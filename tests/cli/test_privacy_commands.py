@@ -174,7 +174,7 @@ def test_inspect_refuses_other_files(home: Path) -> None:
         assert not message.rstrip().endswith(":")
 
 
-@pytest.mark.parametrize("ending", ["csv", "parquet"])
+@pytest.mark.parametrize("ending", ["csv", "json", "parquet"])
 def test_inspect_reads_no_endless_file(tmp_path: Path, ending: str) -> None:
     """A pipe, a device and a huge file of zeros are refused in one line, without waiting or reading them whole."""
     pipe, device, sparse = (tmp_path / f"{name}.{ending}" for name in ("pipe", "device", "sparse"))

@@ -72,6 +72,9 @@ def test_the_plan_is_written_and_described(schema: Path, tmp_path: Path) -> None
         assert 0 <= age.known_width(Fraction(level)) - Fraction(width) < 1e-15
     assert [each["release"] for each in record["columns"]] == ["gaussian", "square-wave", "response", "as-is"]
     assert [each["columns_per_report"] for each in record["sampling_costs"]] == [1, 2]
+    twice = run_json("privacy", out, "--reports-per-person", 2)
+    assert twice["plans"][0]["uncovered"] == "columns age, class"
+    assert twice["together"]["epsilon"] == pytest.approx(2 * np.log(float(gamma)))
 
 
 def test_the_text_states_limits_of_the_guarantee(schema: Path, tmp_path: Path) -> None:

@@ -177,7 +177,7 @@ def test_two_rounds_find_more() -> None:
     one, two = (ap.plan(baskets.catalogue, GUARANTEE, reports=50_000, rounds=rounds) for rounds in (1, 2))
     both = randomize_rounds(baskets, two, entropy=SeededEntropy(0))
     errors = []
-    for reports in (ap.randomize(baskets, one), [both.first, both.second]):
+    for reports in (ap.simulate(baskets, one, seed=0).reports, [both.first, both.second]):
         found = ap.mine(reports, top=100)
         own = dict(zip(found["itemsets"], found["support"], strict=True))
         errors.append(sum((own.get(pair, 0.0) - support) ** 2 for pair, support in truth.items()))

@@ -184,12 +184,10 @@ def test_parquet_of_any_types_is_refused_or_round_trips(name: str) -> None:
 
 
 def test_column_chunks_are_not_listed_by_arrow() -> None:
-    """Arrow's objects for column chunks end the process at some damaged footers; only what was read gets there."""
-    uses = re.compile(r"\.row_group\([^)]*\)\.column\(")
-    sources = (path.read_text(encoding="utf-8") for path in (ROOT / "assocpriv").rglob("*.py"))
-    assert [line.strip() for text in sources for line in text.splitlines() if uses.search(line)] == [
-        'return str(footer.row_group(0).column(0).compression) if footer.num_row_groups else "SNAPPY"'
-    ]
+    """Arrow's objects for column chunks end the process at some damaged footers; the one in use is of a read table."""
+    sources = [path.read_text(encoding="utf-8") for path in (ROOT / "assocpriv").rglob("*.py")]
+    uses = re.compile(r"(?<!schema)(?<!batch)(?<!part)\.column\(")
+    assert sum(len(uses.findall(text)) for text in sources if ".row_group(" in text) == 1
 
 
 def printed(script: str, folder: Path, *arguments: str) -> list[str]:
