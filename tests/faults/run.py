@@ -15,6 +15,7 @@ import ast
 import os
 import random
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -167,20 +168,22 @@ def caught_by(fault: Fault, clone: Path, tests: list[str]) -> str:
     fault.apply_to(clone)
     try:
         build(fault, clone)
-        environment = os.environ | {"PYTHONPATH": str(clone)}
-        done = subprocess.run(
-            [*PYTEST, *tests], cwd=clone, env=environment, capture_output=True, text=True, timeout=LIMIT, check=False
-        )
+        place = {"cwd": clone, "env": os.environ | {"PYTHONPATH": str(clone)}, "start_new_session": True}
+        output = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+        running = subprocess.Popen([*PYTEST, *tests], **place, **output)
+        shown, _ = running.communicate(timeout=LIMIT)
     except subprocess.TimeoutExpired:
+        os.killpg(running.pid, signal.SIGKILL)  # with the programs that the tests run
+        running.wait()
         return "no end"
     finally:
         shutil.copy(ROOT / fault.file, clone / fault.file)  # with a new time
         build(fault, clone)
-    if done.returncode in (4, 5):  # no such test, or none chosen
-        raise ValueError(f"{fault.name}: {(done.stdout + done.stderr).strip().splitlines()[-1]}")
-    lines = [line.partition(" - ")[0] for line in done.stdout.splitlines()]
+    if running.returncode in (4, 5):  # no such test, or none chosen
+        raise ValueError(f"{fault.name}: {shown.strip().splitlines()[-1]}")
+    lines = [line.partition(" - ")[0] for line in shown.splitlines()]
     failed = [line.partition(" ")[2] for line in lines if line.startswith(("FAILED ", "ERROR "))]
-    return (failed or ["pytest itself"])[0] if done.returncode else ""
+    return (failed or ["pytest itself"])[0] if running.returncode else ""
 
 
 def build(fault: Fault, clone: Path) -> None:
