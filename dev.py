@@ -37,7 +37,7 @@ TASKS = ("demo", "check", "docs", "bench", "faults", "fuzz", "nightly", "format"
 PIP = ["-m", "pip", "--disable-pip-version-check", "-q"]
 # an entry in sys.path, not a finder, which comes later: next to a clone named assocpriv, its folder would be imported
 EDITABLE = ["--config-settings", "editable_mode=compat", "--editable"]
-FOREIGN = ("PYTHONHOME", "PYTHONPATH", "VIRTUAL_ENV", "PIP_TARGET", "PIP_PREFIX")
+FOREIGN = ("PYTHONHOME", "PYTHONOPTIMIZE", "PYTHONPATH", "VIRTUAL_ENV", "PIP_TARGET", "PIP_PREFIX")
 # the base of a virtual environment, because a broken .venv cannot replace itself
 PYTHON = getattr(sys, "_base_executable", None) or sys.executable
 
@@ -200,7 +200,7 @@ def check(arguments):
         # plain asserts show no values but spare each worker 8 s; no time, so that the summary is the last line
         run_step("pytest", pytest("--assert=plain"), show_time=False)
     except StepError:
-        run_step("the tests that failed, with values", pytest("--last-failed"))
+        run_step("the tests that failed, with values", pytest("--last-failed", "--last-failed-no-failures=none"))
         raise
     return 0
 

@@ -74,7 +74,7 @@ def batches(count=3, rows=100):
 @pytest.mark.parametrize("code", PROGRAMS)
 def test_a_program_that_breaks_the_protocol_is_refused(plan_path, code):
     """Every violation of the protocol is one error within the time limit, and ends the program."""
-    patience = {"wrote nothing for": 0.5, "did not end": 3.0}.get(PROGRAMS[code], 120.0)  # others end by themselves
+    patience = {"wrote nothing for": 0.5, "did not end": 6.0}.get(PROGRAMS[code], 120.0)  # others end by themselves
     with pytest.raises(WireError, match=PROGRAMS[code]):
         list(collect_reports(program(code, plan_path, patience_seconds=patience), iter(batches())))
 

@@ -36,7 +36,8 @@ def test_node_runs_its_tests():
 
 
 def test_style():
-    """The linter finds nothing."""
+    """The linter and the type checker find nothing."""
+    run(command_line.node(), command_line.tools() / "node_modules/typescript/bin/tsc", folder=command_line.tools())
     run(node(), tools() / "node_modules/eslint/bin/eslint.js", "--max-warnings", "0", ".")
 
 

@@ -288,6 +288,7 @@ def test_a_slow_collector_is_cut_off(path: Path, monkeypatch: pytest.MonkeyPatch
 def listening(answer: Callable[[socket.socket], Any]) -> Iterator[str]:
     """Handle one connection with a function."""
     with ThreadPoolExecutor() as pool, socket.create_server(("127.0.0.1", 0)) as server:
+        server.settimeout(60)  # if nobody comes
 
         def serve() -> None:
             connection, _ = server.accept()

@@ -124,7 +124,7 @@ def test_reports_of_clients_that_offer_http_2(collector: Collector) -> None:
         done = subprocess.run(["java", *QUICK_JAVA, *program], capture_output=True, check=True)
         answers += [line.removeprefix(b"200 ") for line in done.stdout.splitlines()]
     assert answers == [b'{"accepted": 1, "duplicates": 0}'] * len(answers)
-    assert collector.reports() == len(answers)
+    assert collector.reports() == len(answers) == (4 if shutil.which("javac") else 2)
 
 
 @pytest.mark.parametrize("where", ["one header", "many headers", "address", "trailer"])
@@ -317,7 +317,7 @@ def test_a_full_disk_is_a_line(forks: Forks, tmp_path: Path) -> None:
 def test_an_upload_in_progress_is_answered_at_the_stop(forks: Forks, tmp_path: Path) -> None:
     """It gets 503 and nothing of it is stored; the log has no traceback; one that completes in time is stored."""
     collector = Collector(forks, tmp_path)
-    collector.stop_seconds = 1.5
+    collector.stop_seconds = 3.0
     with collector:
         late, soon = collector.raw(), collector.raw()
         for connection, number in ((late, 1), (soon, 2)):

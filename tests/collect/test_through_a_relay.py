@@ -169,6 +169,7 @@ def gateway(forks: Forks, tmp_path: Path) -> Iterator[tuple[Collector, int]]:
         yield collector, port
 
 
+# what nginx forwards is tested each time in test_nginx_is_a_relay
 @pytest.mark.parametrize("relay", [ours, pytest.param(nginx, marks=pytest.mark.slow)])
 def test_devices_through_relays(forks: Forks, gateway: tuple[Collector, int], tmp_path: Path, relay: Any) -> None:
     """Python, node, a page in Chromium and other libraries send through our relay and the documented nginx."""

@@ -142,7 +142,8 @@ def read_chosen_itemsets(reports: ap.Reports, rng: Rng) -> None:
     plan = reports.plan.require_type(ap.Plan)
     names = [str(name) for name in rng.permutation(list(plan.catalogue))[: plan.items.itemset_size]]
     rules = [(names[:1], names[1:])] if len(names) > 1 else []
-    answers = tried(ask, backends(reports, MEMORY), [names, names[:1]], rules, ErrorOptions())
+    counted = tried(backends, reports, MEMORY)
+    answers = counted and tried(ask, counted, [names, names[:1]], rules, ErrorOptions())
     if answers is not None:
         rendered(shown.answers(answers))
     table = tried(ap.substitutes, reports, memory_bytes=MEMORY)
