@@ -361,7 +361,7 @@ def test_types_of_ids(kind: str) -> None:
     ("ids", "names"),
     [
         ([7.0, 8.0, 7.0], {"7", "8"}),
-        (pa.array([7.0, 8.0, 7.0], pa.float16()), {"7", "8"}),
+        (pa.array(np.array([7.0, 8.0, 7.0], dtype=np.float16)), {"7", "8"}),
         (pa.array([Decimal(7), Decimal(8), Decimal(7)]), {"7", "8"}),
         (UUID_ARRAY, {str(each) for each in UUIDS}),
         (pa.array(["7", "8", "7"], pa.string_view()), {"7", "8"}),
