@@ -74,8 +74,9 @@ def test_small_baskets_lose_nothing() -> None:
     assert error == pytest.approx([0, 0], abs=1e-12)
 
 
-def test_size_effects_are_fitted(rng: np.random.Generator) -> None:
+def test_size_effects_are_fitted() -> None:
     """Nine in ten effects of 400 items of two kinds lie within two errors; without a fit errors are far larger."""
+    rng = np.random.default_rng(0)
     effects = np.where(np.arange(400) < 320, rng.normal(0, 0.2, 400), rng.normal(0, 2.0, 400))
     shares, within, errors = np.full(400, 0.6), rng.uniform(0.02, 0.2, 400), np.full(400, 0.003)
     small = apply_size_effect(shares, effects) * within + errors * rng.standard_normal(400)

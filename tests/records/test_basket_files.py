@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from assocpriv import read_baskets
@@ -167,8 +167,12 @@ CSV_ODD = st.sampled_from(
 
 @given(st.lists(CSV_PIECES, max_size=25), st.lists(CSV_ODD | CSV_PIECES, max_size=4), st.booleans(), st.integers(1, 40))
 def test_basket_csv_matches_the_csv_module(pieces: Any, odd: Any, bom: bool, chunk: int) -> None:
-    """Splitting at commas gives the result of Python's csv module for each line, or refuses the same line."""
+    """Splitting at commas gives the result of Python's csv module for each line, or refuses the same line.
+
+    Quoted cells with line breaks, each of which the module reads from several lines, are among test_stranger_files.py.
+    """
     content = b"\xef\xbb\xbf" * bom + b"".join([*pieces, *odd, *pieces])
+    assume(not basket_sources._has_broken_cells(content.removeprefix(b"\xef\xbb\xbf")))
     limit = csv.field_size_limit(30)
     try:
         assert cells_by_chunks(content, chunk) == csv_reference(content)
