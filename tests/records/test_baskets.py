@@ -328,6 +328,8 @@ def arrow_table(ids: Any) -> Any:
     return pa.table({"receipt": ids, "item": ["a", "b", "c"]})
 
 
+# pyarrow's lower bound converts no UUIDs, and writes no views to Parquet
+needs_later_arrow = pytest.mark.skipif(pa.__version__.startswith("19."), reason="not with pyarrow 19")
 UUIDS = [UUID(int=number) for number in (1, 1, 2)]
 UUID_ARRAY = pa.array([each.bytes for each in UUIDS], pa.uuid())
 NOON = datetime(2026, 3, 1, 12)
@@ -351,7 +353,9 @@ FRAMES_OF_IDS: dict[str, Any] = {  # three rows, of which the first two are one 
 }
 
 
-@pytest.mark.parametrize("kind", FRAMES_OF_IDS)
+@pytest.mark.parametrize(
+    "kind", [pytest.param(each, marks=[needs_later_arrow] * each.startswith("UUIDs of p")) for each in FRAMES_OF_IDS]
+)
 def test_types_of_ids(kind: str) -> None:
     """Ids are compared by their text, whatever their type in a frame."""
     assert named(to_baskets(FRAMES_OF_IDS[kind], layout="long")) == [{"a", "b"}, {"c"}]
@@ -364,7 +368,7 @@ def test_types_of_ids(kind: str) -> None:
         (pa.array(np.array([7.0, 8.0, 7.0], dtype=np.float16)), {"7", "8"}),
         (pa.array([Decimal(7), Decimal(8), Decimal(7)]), {"7", "8"}),
         (UUID_ARRAY, {str(each) for each in UUIDS}),
-        (pa.array(["7", "8", "7"], pa.string_view()), {"7", "8"}),
+        pytest.param(pa.array(["7", "8", "7"], pa.string_view()), {"7", "8"}, marks=needs_later_arrow),
     ],
     ids=["floats", "short floats", "decimals", "UUIDs", "views"],
 )
@@ -414,7 +418,14 @@ def test_codes_with_an_exponent_are_items() -> None:
     refused("the 1st item of basket 1 is a number that has lost digits", to_baskets, [["1.5E+05"]])
 
 
-@pytest.mark.parametrize("kind", [pa.list_view, pa.large_list_view, pa.list_, pa.large_list])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        *(pytest.param(each, marks=needs_later_arrow) for each in (pa.list_view, pa.large_list_view)),
+        pa.list_,
+        pa.large_list,
+    ],
+)
 def test_lists_of_arrow(tmp_path: Path, kind: Callable[[Any], Any]) -> None:
     """Lists and list views are baskets: in tables, slices and Parquet, and as an array itself."""
     lists = pa.array([["a", "b"], [], ["c"]], kind(pa.string()))

@@ -103,7 +103,7 @@ def test_the_oldest_libraries_work(built: dict[str, Path], tmp_path: Path) -> No
     oldest = tmp_path / "oldest.txt"
     found = (re.match(r"([\w.-]+)(?:\[\w+\])?>=([\w.]+)", each) for each in bounds)
     oldest.write_text("".join(f"{each[1]}=={each[2]}.*\n" for each in found if each), encoding="utf-8")
-    tools = ("pytest", "hypothesis", "mlxtend", "polars", "pyyaml")
+    tools = ("pytest", "hypothesis", "mlxtend", "polars", "pyyaml", "galois")
     wheel = f"{built['wheel']}[{','.join(extras)}]"
     python = installed(tmp_path / "v", sys.executable, wheel, *tools, "-c", oldest)
     run_all(python, tmp_path)
