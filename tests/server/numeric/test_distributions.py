@@ -293,7 +293,7 @@ def z_of_shares(hits: int, n: int, level: float) -> float:
 
 
 def test_intervals_of_mean_and_variance_cover_95_percent(rng) -> None:
-    """Over 400 collections of each mechanism, missing values included; errors 25% too small are rejected."""
+    """Over 400 collections of each mechanism, missing values included; errors 40% too small are rejected."""
     runs = 400
     places = (np.arange(N_CELLS) + 0.5) / N_CELLS * 100
     mean, variance = places @ BETA, places**2 @ BETA - (places @ BETA) ** 2 + 2.5**2 / 12
@@ -305,7 +305,7 @@ def test_intervals_of_mean_and_variance_cover_95_percent(rng) -> None:
             found = estimate_moments(ClassCounts.plain(counts), column)
             apart = abs(found.of_mean[0] - mean) / found.of_mean[1]
             of_variance = abs(found.of_variance[0] - variance) / found.of_variance[1]
-            hits += np.array([apart, of_variance, apart]) <= [1.96, 1.96, 0.75 * 1.96]
+            hits += np.array([apart, of_variance, apart]) <= [1.96, 1.96, 0.6 * 1.96]
         assert abs(z_of_shares(hits[0], runs, 0.95)) < Z_LIMIT
         assert abs(hits[1] / runs - 0.95) < 0.01 + Z_LIMIT * np.sqrt(0.95 * 0.05 / runs)  # skewed: within 1% at 20,000
         assert abs(z_of_shares(hits[2], runs, 0.95)) > Z_LIMIT
